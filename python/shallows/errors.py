@@ -1,0 +1,45 @@
+"""What can go wrong, by whose fault it is.
+
+`ScenarioError`   the user's: a scenario, an option or a file says something impossible.
+`BooksError`      the run's: packets or flows are unaccounted for, so its numbers cannot be trusted.
+`shallows._core.Bug` (a `RuntimeError`) is the third: a broken invariant inside the packet world.
+"""
+
+
+class ScenarioError(ValueError):
+    """A scenario, an option or an input file is wrong.
+
+    Reads `scenarios/x.toml: traffic[0].load = 1.7: expected a share above 0 and at most 1`; the parts
+    that are not known (no file, no single key) are left out.
+    """
+
+    def __init__(self, key=None, value=None, expected="", *, file=None):
+        self.file, self.key, self.value, self.expected = file, key, value, expected
+        super().__init__(str(self))
+
+    def __str__(self):
+        wrong = self.key
+        if self.key is not None and self.value is not None:
+            value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+            wrong = f"{self.key} = {value}"
+        expected = f"expected {self.expected}" if self.expected else None
+        return ": ".join(str(part) for part in (self.file, wrong, expected) if part)
+
+    def in_file(self, file):
+        """The same error, naming the file it was found in; a file already named stays."""
+        return ScenarioError(self.key, self.value, self.expected, file=self.file or file)
+
+    def __reduce__(self):
+        return _rebuild, (self.file, self.key, self.value, self.expected)
+
+
+def _rebuild(file, key, value, expected):
+    return ScenarioError(key, value, expected, file=file)
+
+
+class BooksError(Exception):
+    """A run's books do not close. `problems` is a list of sentences, `run` the saved `Run`."""
+
+    def __init__(self, problems, run=None):
+        self.problems, self.run = list(problems), run
+        super().__init__("the books do not close: " + "; ".join(self.problems))
