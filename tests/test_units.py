@@ -1,0 +1,89 @@
+"""Quantities: exact both ways, and one sentence for each mistake."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shallows.units import RATE, SIZE, TIME, share
+
+READ = [
+    (TIME, "200us", 200_000_000),
+    (TIME, "1.2304us", 1_230_400),
+    (TIME, "0.1ns", 100),
+    (TIME, "1s", 10**12),
+    (TIME, "5 ms", 5 * 10**9),
+    (TIME, "2e3ns", 2 * 10**6),
+    (TIME, "4µs", 4 * 10**6),
+    (SIZE, "1500B", 1500),
+    (SIZE, "250KB", 250_000),
+    (SIZE, "64KiB", 65_536),
+    (SIZE, "1.5MB", 1_500_000),
+    (RATE, "10Gbps", 10**10),
+    (RATE, "0.1Gbps", 10**8),
+    (RATE, "1.6Tbps", 16 * 10**11),
+]
+
+
+@pytest.mark.parametrize(("dimension", "text", "amount"), READ)
+def test_text_becomes_an_exact_integer(dimension, text, amount):
+    assert dimension.parse(text) == amount
+
+
+WRITTEN = [
+    (TIME, 200_000_000, "200us"),
+    (TIME, 0, "0s"),
+    (TIME, 1_500_000_000, "1.5ms"),
+    (TIME, 1, "1ps"),
+    (SIZE, 1500, "1500B"),
+    (SIZE, 250_000, "250KB"),
+    (SIZE, 65_536, "64KiB"),
+    (RATE, 10**10, "10Gbps"),
+    (RATE, 2_500_000_000, "2.5Gbps"),
+]
+
+
+@pytest.mark.parametrize(("dimension", "amount", "text"), WRITTEN)
+def test_the_shortest_exact_text_is_written(dimension, amount, text):
+    assert dimension.text(amount) == text
+
+
+def test_a_packet_is_whatever_the_frame_says():
+    assert SIZE.parse("35pkt", frame=1500) == 52_500
+    assert SIZE.parse("35pkt", frame=9000) == 315_000
+    assert SIZE.text(52_500, frame=1500) == "35pkt"
+    assert SIZE.text(52_501, frame=1500) == "52501B"
+
+
+@given(st.sampled_from([TIME, SIZE, RATE]), st.integers(0, 10**18), st.sampled_from([None, 1500, 9000]))
+def test_writing_and_reading_gives_the_same(dimension, amount, frame):
+    frame = frame if dimension is SIZE else None
+    assert dimension.parse(dimension.text(amount, frame), frame) == amount
+
+
+@pytest.mark.parametrize(
+    ("dimension", "text", "expected"),
+    [
+        (TIME, 200, "a time with its unit (ps, ns, us, µs, ms, s)"),
+        (TIME, "200", "a time with its unit"),
+        (TIME, "10Gbps", "a time with its unit"),
+        (TIME, "-1us", "a time of 0 or more"),
+        (TIME, "0.5ps", "a time of whole ps"),
+        (TIME, "1e999999999s", "a time below"),
+        (TIME, "fast", "a time with its unit"),
+        (SIZE, "35pkt", "a size with its unit (B, KB, MB"),
+        (SIZE, "250kb", 'did you mean "250KB"?'),
+        (RATE, "10gbps", 'did you mean "10Gbps"?'),
+        (RATE, True, "a rate with its unit"),
+    ],
+)
+def test_a_mistake_is_told_with_what_was_expected(dimension, text, expected):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        dimension.parse(text)
+    assert expected in str(error.value)
+
+
+def test_a_share_is_a_number_or_a_percentage():
+    assert share(0.4) == share("40%") == 0.4
+    for wrong in (0, 1.2, "140%", "0.4", True, None):
+        with pytest.raises(ValueError, match="a share above 0"):
+            share(wrong)
