@@ -68,7 +68,7 @@ def test_writing_and_reading_gives_the_same(dimension, amount, frame):
         (TIME, "10Gbps", "a time with its unit"),
         (TIME, "-1us", "a time of 0 or more"),
         (TIME, "0.5ps", "a time of whole ps"),
-        (TIME, "1e999999999s", "a time below"),
+        (TIME, "1e99s", "a time below"),
         (TIME, "fast", "a time with its unit"),
         (SIZE, "35pkt", "a size with its unit (B, KB, MB"),
         (SIZE, "250kb", 'did you mean "250KB"?'),

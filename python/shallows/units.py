@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, PlainSerializer
 NEVER = 2**64 - 1
 """A time that does not come, and a buffer without a limit."""
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?)?\s*")
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*?)?\s*")
 
 
 class Frame(NamedTuple):
