@@ -174,4 +174,5 @@ Payload = _quantity(SIZE, least=1, part="payload")
 PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
 Share = Annotated[float, BeforeValidator(share)]
 Count = _whole(1, 10_000_000)
+Several = _whole(2, 10_000_000)
 Seed = _whole(0, NEVER)

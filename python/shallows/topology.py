@@ -1,0 +1,472 @@
+"""Networks: one model a kind, whose `build()` gives the `Network` of nodes and directed links.
+
+Hosts are numbered from 0 in the order their kind lists them. A cable is two links, one a direction,
+and every link has its egress port, named after both ends ("s0->s1"). To add a kind, write a model
+with a literal `kind`, keys with defaults and `build()`, and enter it in `KINDS`.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from shallows.errors import ScenarioError
+from shallows.units import Count, Rate, Several, Time, did_you_mean
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes and directed links, as columns.
+
+    Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and
+    `delay_ps` (u64) have one entry a link. `bottlenecks` are the links whose egress queues a run
+    records unless told otherwise, `recorded_ports` those it does record. `senders` and `receivers`,
+    where the kind has them, are hosts that talk to each other, position by position.
+    """
+
+    host_names: list
+    switch_names: list
+    link_from: np.ndarray
+    link_to: np.ndarray
+    rate_bps: np.ndarray
+    delay_ps: np.ndarray
+    bottlenecks: np.ndarray
+    recorded_ports: np.ndarray
+    senders: np.ndarray | None = None
+    receivers: np.ndarray | None = None
+    port_names: list = field(init=False)
+
+    def __post_init__(self):
+        names = self.host_names + self.switch_names
+        ends = zip(self.link_from.tolist(), self.link_to.tolist(), strict=True)
+        object.__setattr__(self, "port_names", [f"{names[a]}->{names[b]}" for a, b in ends])
+
+    @property
+    def hosts(self):
+        """How many hosts there are."""
+        return len(self.host_names)
+
+    @property
+    def nodes(self):
+        """How many hosts and switches there are."""
+        return len(self.host_names) + len(self.switch_names)
+
+    @property
+    def is_nic(self):
+        """For every link whether its egress port belongs to a host."""
+        return self.link_from < self.hosts
+
+    @property
+    def host_rate_bps(self):
+        """The egress rate of every host."""
+        rates = np.zeros(self.hosts, np.uint64)
+        rates[self.link_from[self.is_nic]] = self.rate_bps[self.is_nic]
+        return rates
+
+    def host(self, reference):
+        """The number of a host given by number or name. Raises `ValueError` with what was expected."""
+        if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < self.hosts:
+            return reference
+        if isinstance(reference, str) and reference in self.host_names:
+            return self.host_names.index(reference)
+        raise ValueError(
+            f'a host from 0 to {self.hosts - 1}, or a name such as "{self.host_names[-1]}"'
+            + did_you_mean(reference, self.host_names if isinstance(reference, str) else [])
+        )
+
+    def port(self, name):
+        """The link whose egress port is called `name`. Raises `ValueError` with what was expected."""
+        if name in self.port_names:
+            return self.port_names.index(name)
+        raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
+
+    def recording(self, ports):
+        """The same network, recording the links `ports`."""
+        return replace(self, recorded_ports=np.asarray(ports, np.uint32))
+
+    def islands(self):
+        """For every host the number of the connected part it is in."""
+        part = np.arange(self.nodes)
+        while True:
+            lower = part.copy()
+            np.minimum.at(lower, self.link_to, part[self.link_from])
+            lower = lower[lower]
+            if np.array_equal(lower, part):
+                return part[: self.hosts]
+            part = lower
+
+
+class _Builder:
+    """Collects cables between nodes given by name, then numbers everything."""
+
+    def __init__(self, hosts, switches):
+        self.host_names, self.switch_names = list(hosts), list(switches)
+        self.number = {name: i for i, name in enumerate(self.host_names + self.switch_names)}
+        self.links = []
+
+    def cable(self, a, b, rate, delay_ps):
+        """Two links between `a` and `b`, of the same rate and delay."""
+        self.links += [(self.number[a], self.number[b], rate, delay_ps)]
+        self.links += [(self.number[b], self.number[a], rate, delay_ps)]
+
+    def network(self, bottlenecks=None, pairs=None):
+        """`bottlenecks` are pairs of names, all switch egress ports if absent; `pairs` of host names."""
+        source, target, rate, delay = (list(column) for column in zip(*self.links, strict=True))
+        source = np.array(source, np.uint32)
+        watched = np.flatnonzero(source >= len(self.host_names))
+        if bottlenecks is not None:
+            at = {(a, b): i for i, (a, b, *_) in enumerate(self.links)}
+            watched = np.array([at[self.number[a], self.number[b]] for a, b in bottlenecks])
+        senders = receivers = None
+        if pairs:
+            numbers = [[self.number[name] for name in pair] for pair in pairs]
+            senders, receivers = np.array(numbers, np.uint32).T
+        return Network(
+            self.host_names,
+            self.switch_names,
+            source,
+            np.array(target, np.uint32),
+            np.array(rate, np.uint64),
+            np.array(delay, np.uint64),
+            bottlenecks=watched.astype(np.uint32),
+            recorded_ports=watched.astype(np.uint32),
+            senders=senders,
+            receivers=receivers,
+        )
+
+
+def _named(prefix, count):
+    return [f"{prefix}{i}" for i in range(count)]
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class _RoundTripKind(_Kind):
+    """A kind whose propagation is told as the round trip over its longest path, when nothing queues."""
+
+    rate: Rate = Field("10Gbps", description="rate of the links between switches")
+    rtt: Time = Field("200us", description="two-way propagation of the longest path")
+
+    @field_validator("rtt")
+    @classmethod
+    def _divides(cls, rtt):
+        if rtt % 4:
+            raise ValueError("a multiple of 4ps, which divides over the cables")
+        return rtt
+
+    def split(self, hops):
+        """The one-way delay as (one edge, the hops): a quarter in each edge, the rest over the hops.
+
+        The first hop takes what does not divide, so that the sum is exact.
+        """
+        edge = self.rtt // 8
+        between = self.rtt // 2 - 2 * edge
+        hop = between // hops
+        return edge, [between - (hops - 1) * hop] + [hop] * (hops - 1)
+
+
+def _same_rate(tables):
+    return tables["rate"]
+
+
+EdgeRate = Annotated[Rate, Field(default_factory=_same_rate, validate_default=False)]
+
+
+class Dumbbell(_RoundTripKind):
+    """`hosts` senders on the left, as many receivers on the right, one cable between two switches."""
+
+    kind: Literal["dumbbell"]
+    hosts: Count = Field(10, description="hosts on each side")
+    edge_rate: EdgeRate
+
+    def build(self):
+        """Left hosts are h0…, right hosts follow; s0->s1 is the bottleneck."""
+        names = _named("h", 2 * self.hosts)
+        left, right = names[: self.hosts], names[self.hosts :]
+        net = _Builder(names, ["s0", "s1"])
+        edge, (core,) = self.split(hops=1)
+        for a, b in zip(left, right, strict=True):
+            net.cable(a, "s0", self.edge_rate, edge)
+            net.cable(b, "s1", self.edge_rate, edge)
+        net.cable("s0", "s1", self.rate, core)
+        return net.network([("s0", "s1")], list(zip(left, right, strict=True)))
+
+
+class Star(_RoundTripKind):
+    """`hosts` hosts around one switch: the network of an incast."""
+
+    kind: Literal["star"]
+    hosts: Several = Field(10, description="hosts around the switch")
+
+    def build(self):
+        """Every cable has a quarter of the round trip; everyone talks to the last host."""
+        names = _named("h", self.hosts)
+        net = _Builder(names, ["s0"])
+        for name in names:
+            net.cable(name, "s0", self.rate, self.rtt // 4)
+        return net.network(pairs=[(name, names[-1]) for name in names[:-1]])
+
+
+class ParkingLot(_RoundTripKind):
+    """A row of switches; long flows cross every hop, and at each hop others cross only that one."""
+
+    kind: Literal["parking-lot"]
+    hops: Count = Field(3, description="links in the row, one bottleneck each")
+    hosts: Count = Field(1, description="senders a group: one group crosses all hops, one each single hop")
+
+    def build(self):
+        """Hosts: long senders, long receivers, then for each hop its senders and its receivers."""
+        switches = _named("s", self.hops + 1)
+        spans = [(0, self.hops)] + [(hop, hop + 1) for hop in range(self.hops)]
+        names = _named("h", 2 * self.hosts * len(spans))
+        net = _Builder(names, switches)
+        edge, hops = self.split(self.hops)
+        groups = []
+        for group, (first, last) in enumerate(spans):
+            ends = names[2 * group * self.hosts :][: 2 * self.hosts]
+            groups.append(list(zip(ends[: self.hosts], ends[self.hosts :], strict=True)))
+            for a, b in groups[-1]:
+                net.cable(a, switches[first], self.rate, edge)
+                net.cable(b, switches[last], self.rate, edge)
+        row = list(pairwise(switches))
+        for (a, b), delay in zip(row, hops, strict=True):
+            net.cable(a, b, self.rate, delay)
+        in_turn = [pair for pairs in zip(*groups, strict=True) for pair in pairs]
+        return net.network(row, in_turn)
+
+
+class MultiBottleneck(_RoundTripKind):
+    """Two bottlenecks in a row (SIGCOMM 2015 Fig. 16): group 1 crosses both, groups 2 and 3 one each.
+
+    Groups 1 and 2 send from s0; group 3 sits at s1. Groups 1 and 3 send to one receiver behind an edge
+    link, group 2 to a receiver each.
+    """
+
+    kind: Literal["multi-bottleneck"]
+    hosts: list[Count] = Field([10, 20, 10], description="senders in each of the three groups")
+    edge_rate: Rate = Field("1Gbps", description="rate of the hosts' links")
+
+    @field_validator("hosts")
+    @classmethod
+    def _three_groups(cls, hosts):
+        if len(hosts) != 3:
+            raise ValueError("three numbers, the sizes of the sending groups")
+        return hosts
+
+    def build(self):
+        """Hosts: groups 1, 2, 3, their shared receiver, then the receivers of group 2."""
+        one, two, three = self.hosts
+        names = _named("h", one + two + three + 1 + two)
+        shared, own = names[one + two + three], names[-two:]
+        net = _Builder(names, ["s0", "s1"])
+        edge, (core,) = self.split(hops=1)
+        for i, name in enumerate(names):
+            net.cable(name, "s0" if i < one + two else "s1", self.edge_rate, edge)
+        net.cable("s0", "s1", self.rate, core)
+        receivers = [shared] * one + own + [shared] * three
+        return net.network([("s0", "s1"), ("s1", shared)], list(zip(names, receivers, strict=False)))
+
+
+class LeafSpine(_Kind):
+    """Two tiers: every leaf has a cable to every spine."""
+
+    kind: Literal["leaf-spine"]
+    leaves: Count = Field(4, description="leaf switches")
+    spines: Count = Field(4, description="spine switches")
+    hosts_per_leaf: Count = Field(8, description="hosts at each leaf")
+    rate: Rate = Field("10Gbps", description="rate of the hosts' links")
+    spine_rate: EdgeRate
+    link_delay: Time = Field("1us", description="one-way propagation of every cable")
+
+    def build(self):
+        """Hosts are numbered leaf by leaf."""
+        leaves, spines = _named("leaf", self.leaves), _named("spine", self.spines)
+        names = _named("h", self.leaves * self.hosts_per_leaf)
+        net = _Builder(names, leaves + spines)
+        for i, name in enumerate(names):
+            net.cable(name, leaves[i // self.hosts_per_leaf], self.rate, self.link_delay)
+        for leaf in leaves:
+            for spine in spines:
+                net.cable(leaf, spine, self.spine_rate, self.link_delay)
+        return net.network()
+
+
+class FatTree(_Kind):
+    """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts."""
+
+    kind: Literal["fat-tree"]
+    k: Count = Field(4, description="ports of a switch, an even number")
+    rate: Rate = Field("10Gbps", description="rate of every link")
+    link_delay: Time = Field("1us", description="one-way propagation of every cable")
+
+    @field_validator("k")
+    @classmethod
+    def _k_is_even(cls, k):
+        if k % 2 or k > 64:
+            raise ValueError("an even number from 2 to 64")
+        return k
+
+    def build(self):
+        """Hosts are numbered pod by pod, edge switch by edge switch."""
+        half = self.k // 2
+        edges, aggregations = _named("edge", self.k * half), _named("aggr", self.k * half)
+        cores = _named("core", half * half)
+        names = _named("h", self.k * half * half)
+        net = _Builder(names, edges + aggregations + cores)
+        for i, name in enumerate(names):
+            net.cable(name, edges[i // half], self.rate, self.link_delay)
+        for pod in range(self.k):
+            of_pod = slice(pod * half, (pod + 1) * half)
+            for edge in edges[of_pod]:
+                for aggregation in aggregations[of_pod]:
+                    net.cable(edge, aggregation, self.rate, self.link_delay)
+            for i, aggregation in enumerate(aggregations[of_pod]):
+                for core in cores[i * half : (i + 1) * half]:
+                    net.cable(aggregation, core, self.rate, self.link_delay)
+        return net.network()
+
+
+class ThreeTier(_Kind):
+    """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
+
+    Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
+    ones the odd cores.
+    """
+
+    kind: Literal["three-tier"]
+    cores: Count = Field(8, description="core switches, an even number")
+    aggregations: Count = Field(16, description="aggregation switches, an even number")
+    tors: Count = Field(32, description="top-of-rack switches, a multiple of half the aggregations")
+    hosts_per_tor: Count = Field(6, description="hosts in each rack")
+    rate: Rate = Field("10Gbps", description="rate of every link")
+    link_delay: Time = Field("4us", description="one-way propagation of a cable between switches")
+    host_delay: Time = Field("1us", description="one-way propagation of a host's cable")
+
+    @model_validator(mode="after")
+    def _wires_up(self):
+        for key in ("cores", "aggregations"):
+            if getattr(self, key) % 2:
+                raise ScenarioError(key, getattr(self, key), "an even number")
+        pairs = self.aggregations // 2
+        if self.tors % pairs:
+            raise ScenarioError("tors", self.tors, f"a multiple of {pairs}, half the aggregations")
+        return self
+
+    def build(self):
+        """Hosts are numbered rack by rack."""
+        tors, aggregations = _named("tor", self.tors), _named("aggr", self.aggregations)
+        cores = _named("core", self.cores)
+        names = _named("h", self.tors * self.hosts_per_tor)
+        net = _Builder(names, tors + aggregations + cores)
+        for i, name in enumerate(names):
+            net.cable(name, tors[i // self.hosts_per_tor], self.rate, self.host_delay)
+        racks = self.tors // (self.aggregations // 2)
+        for i, tor in enumerate(tors):
+            pair = 2 * (i // racks)
+            for aggregation in aggregations[pair : pair + 2]:
+                net.cable(tor, aggregation, self.rate, self.link_delay)
+        for i, aggregation in enumerate(aggregations):
+            for core in cores[i % 2 :: 2]:
+                net.cable(aggregation, core, self.rate, self.link_delay)
+        return net.network()
+
+
+class Graph(_Kind):
+    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
+
+    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
+    whose `kind` is "host", or, if none says so, those with a single edge.
+    """
+
+    kind: Literal["graph"]
+    edges: list[tuple[str, str, Rate, Time]] = Field(description="a list of [node, node, rate, delay]")
+    hosts: list[str] = Field(description="the names of the hosts")
+
+    @model_validator(mode="after")
+    def _wires_up(self):
+        ends = [frozenset(edge[:2]) for edge in self.edges]
+        degree = Counter(name for pair in ends for name in pair)
+        for (a, b, *_), pair in zip(self.edges, ends, strict=True):
+            if len(pair) < 2:
+                raise ScenarioError("edges", f"{a}-{b}", "two different nodes at the ends of an edge")
+        twice = [pair for pair, count in Counter(ends).items() if count > 1]
+        if twice:
+            raise ScenarioError("edges", "-".join(sorted(twice[0])), "one edge between two nodes")
+        for name in self.hosts:
+            if degree[name] != 1:
+                raise ScenarioError("hosts", name, f"hosts with one edge each; this one has {degree[name]}")
+        if len(self.hosts) < 2:
+            raise ScenarioError("hosts", list(self.hosts), "two hosts or more")
+        return self
+
+    def build(self):
+        """Hosts as `hosts` lists them, switches in the order in which the edges name them."""
+        hosts = set(self.hosts)
+        switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
+        net = _Builder(self.hosts, switches)
+        for edge in self.edges:
+            net.cable(*edge)
+        return net.network()
+
+
+KINDS = {
+    "dumbbell": Dumbbell,
+    "star": Star,
+    "parking-lot": ParkingLot,
+    "multi-bottleneck": MultiBottleneck,
+    "leaf-spine": LeafSpine,
+    "fat-tree": FatTree,
+    "three-tier": ThreeTier,
+    "graph": Graph,
+}
+
+Topology = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
+
+
+def read_graph(path):
+    """A GraphML file or a node-link JSON file as the keys of the `graph` kind.
+
+    Raises `ValueError` with what was expected.
+    """
+    import networkx
+
+    try:
+        if path.suffix == ".json":
+            table = json.loads(path.read_text())
+            graph = networkx.node_link_graph(table, edges="edges" if "edges" in table else "links")
+        else:
+            graph = networkx.read_graphml(path)
+    except OSError as error:
+        raise ValueError(f"a readable file ({error.strerror})") from None
+    except Exception as error:  # every parser has its own exceptions
+        raise ValueError(f"GraphML, or node-link JSON in a file ending in .json ({error})") from None
+    return graph_table(graph)
+
+
+def graph_table(graph):
+    """A networkx graph, with rate and delay on its edges, as the keys of the `graph` kind.
+
+    Raises `ValueError` with what was expected.
+    """
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError("an undirected graph with one edge between two nodes")
+    edges = []
+    for a, b, keys in graph.edges(data=True):
+        for key, example in (("rate", "10Gbps"), ("delay", "1us")):
+            if not isinstance(keys.get(key), str):
+                raise ValueError(f'a {key} such as "{example}" on every edge; {a}-{b} has {keys.get(key)!r}')
+        edges.append([str(a), str(b), keys["rate"], keys["delay"]])
+    hosts = [str(node) for node, kind in graph.nodes(data="kind") if kind == "host"]
+    return {
+        "kind": "graph",
+        "edges": edges,
+        "hosts": hosts or [str(node) for node, degree in graph.degree() if degree == 1],
+    }

@@ -1,0 +1,138 @@
+"""Networks: counts, wiring and propagation as each kind promises them."""
+
+import json
+
+import networkx
+import numpy as np
+import pytest
+
+from shallows.topology import KINDS, graph_table, read_graph
+from shallows.units import Frame
+
+FRAME = {"frame": Frame(1500, 1460)}
+
+
+def build(kind, **keys):
+    return KINDS[kind].model_validate({"kind": kind, **keys}, context=FRAME).build()
+
+
+def directed(network):
+    """The network as a networkx graph whose edges carry the delay."""
+    graph = networkx.DiGraph()
+    columns = (network.link_from, network.link_to, network.delay_ps)
+    graph.add_weighted_edges_from(zip(*(column.tolist() for column in columns), strict=True))
+    return graph
+
+
+def delay(network, a, b):
+    return networkx.shortest_path_length(directed(network), a, b, weight="weight")
+
+
+def test_every_kind_has_defaults_and_two_links_a_cable():
+    for kind in KINDS.keys() - {"graph"}:
+        network = build(kind)
+        assert np.array_equal(network.link_from[0::2], network.link_to[1::2])
+        assert np.array_equal(network.link_to[0::2], network.link_from[1::2])
+        assert np.array_equal(network.delay_ps[0::2], network.delay_ps[1::2])
+        assert np.bincount(network.link_from)[: network.hosts].tolist() == [1] * network.hosts
+        assert len(set(network.port_names)) == len(network.port_names)
+        assert not network.is_nic[network.bottlenecks].any()
+        assert network.islands().max() == 0
+
+
+@pytest.mark.parametrize("rtt_ps", [200_000_000, 4, 20_000_004, 123_456_788])
+def test_the_round_trip_of_a_dumbbell_is_exact(rtt_ps):
+    network = build("dumbbell", hosts=3, rtt=f"{rtt_ps}ps")
+    assert delay(network, 0, 3) + delay(network, 3, 0) == rtt_ps
+    assert [network.port_names[i] for i in network.bottlenecks] == ["s0->s1"]
+    assert (network.senders.tolist(), network.receivers.tolist()) == ([0, 1, 2], [3, 4, 5])
+
+
+def test_a_dumbbell_puts_half_of_its_delay_in_the_middle():
+    network = build("dumbbell", hosts=1, rtt="200us", edge_rate="40Gbps")
+    core = network.port("s0->s1")
+    assert network.delay_ps[core] == 50_000_000
+    assert network.delay_ps[network.port("h0->s0")] == 25_000_000
+    assert network.rate_bps[core] == 10**10
+    assert network.host_rate_bps.tolist() == [4 * 10**10] * 2
+
+
+def test_the_round_trip_of_a_star_is_exact():
+    network = build("star", hosts=4, rtt="20us")
+    assert delay(network, 0, 3) + delay(network, 3, 0) == 20_000_000
+    assert [network.port_names[i] for i in network.bottlenecks] == ["s0->h0", "s0->h1", "s0->h2", "s0->h3"]
+
+
+def test_long_flows_cross_every_hop_of_a_parking_lot():
+    network = build("parking-lot", hops=3, hosts=2, rtt="100us")
+    paths = [networkx.shortest_path(directed(network), a, b)
+             for a, b in zip(network.senders, network.receivers, strict=True)]
+    assert [len(path) - 3 for path in paths] == [3, 1, 1, 1] * 2
+    assert delay(network, network.senders[0], network.receivers[0]) == 50_000_000
+    assert [network.port_names[i] for i in network.bottlenecks] == ["s0->s1", "s1->s2", "s2->s3"]
+
+
+def test_multi_bottleneck_is_the_dx_papers_figure_16():
+    network = build("multi-bottleneck")
+    flows = list(zip(network.senders.tolist(), network.receivers.tolist(), strict=True))
+    assert [b == 40 for _, b in flows] == [True] * 10 + [False] * 20 + [True] * 10
+    assert sorted(b for _, b in flows[10:30]) == list(range(41, 61))
+    assert [network.port_names[i] for i in network.bottlenecks] == ["s0->s1", "s1->h40"]
+    assert network.rate_bps[network.bottlenecks].tolist() == [10**10, 10**9]
+
+
+@pytest.mark.parametrize(("k", "hosts", "switches"), [(2, 2, 5), (4, 16, 20), (8, 128, 80)])
+def test_a_fat_tree_has_the_counts_of_its_k(k, hosts, switches):
+    network = build("fat-tree", k=k)
+    assert (network.hosts, network.nodes - network.hosts) == (hosts, switches)
+    assert np.bincount(network.link_from)[hosts:].tolist() == [k] * switches
+    assert delay(network, 0, hosts - 1) == 6_000_000
+
+
+def test_the_three_tier_tree_is_that_of_the_dx_paper():
+    network = build("three-tier")
+    assert (network.hosts, len(network.switch_names)) == (192, 56)
+    assert set(np.bincount(network.link_from)[192:].tolist()) == {8}
+    wired = {tuple(name.split("->")) for name in network.port_names}
+    assert {b for a, b in wired if a == "tor5"} == {f"h{i}" for i in range(30, 36)} | {"aggr2", "aggr3"}
+    assert {b for a, b in wired if a == "aggr3" and "core" in b} == {"core1", "core3", "core5", "core7"}
+    assert delay(network, 0, 191) == 2 * 1_000_000 + 4 * 4_000_000
+    assert delay(network, 0, 1) == 2_000_000
+
+
+def test_leaf_spine_hosts_are_numbered_leaf_by_leaf():
+    network = build("leaf-spine", leaves=2, spines=3, hosts_per_leaf=4, spine_rate="40Gbps")
+    assert {"h3->leaf0", "h4->leaf1"} <= set(network.port_names)
+    assert network.rate_bps[network.port("leaf0->spine2")] == 4 * 10**10
+
+
+def two_islands():
+    graph = networkx.Graph()
+    for i, end in enumerate(["a", "b", "c", "d"]):
+        graph.add_edge(end, f"switch {i // 2}", rate="10Gbps", delay="1us")
+    return graph
+
+
+def test_a_graph_comes_from_networkx_graphml_or_json(tmp_path):
+    graph = two_islands()
+    networkx.write_graphml(graph, tmp_path / "net.graphml")
+    (tmp_path / "net.json").write_text(json.dumps(networkx.node_link_data(graph, edges="edges")))
+    tables = [graph_table(graph), read_graph(tmp_path / "net.graphml"), read_graph(tmp_path / "net.json")]
+    assert tables[0] == tables[1] == tables[2]
+    network = build(**tables[0])
+    assert network.host_names == ["a", "b", "c", "d"]
+    islands = network.islands()
+    assert islands[0] == islands[1] != islands[2] == islands[3]
+
+
+def test_nodes_called_host_are_the_hosts():
+    graph = two_islands()
+    networkx.set_node_attributes(graph, {"b": "host", "c": "host"}, "kind")
+    assert graph_table(graph)["hosts"] == ["b", "c"]
+
+
+def test_an_edge_without_a_rate_is_named():
+    graph = two_islands()
+    del graph.edges["c", "switch 1"]["rate"]
+    with pytest.raises(ValueError, match=r'a rate such as "10Gbps" on every edge; c-switch 1 has None'):
+        graph_table(graph)
