@@ -1,0 +1,134 @@
+"""Flow-size distributions: piecewise-linear CDFs, bundled or from a CSV file.
+
+A file has the columns size_bytes, cum_prob and comments after `#`. Between two points the CDF is a
+straight line, as in ns-2 and in the generators of the papers; a size that appears twice is a point
+mass. The bundled files and their sources are listed in data/workloads/README.md.
+"""
+
+from dataclasses import dataclass
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from shallows.units import did_you_mean
+
+ALIASES = {
+    "websearch": "websearch_hpcc_bytes",
+    "datamining": "datamining_ns2_packets1460",
+    "cachefollower": "cachefollower_homa_bytes",
+    "webserver": "webserver_homa_bytes",
+    "hadoop": "hadoop_hpcc_bytes",
+    "keyvalue": "fb_keyvalue_bytes",
+}
+"""Short names; each stands for the file that most simulators use under that name."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A distribution of flow sizes in bytes of payload: `F(sizes[i]) = shares[i]`, linear between."""
+
+    name: str
+    sizes: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def mean(self):
+        """The mean in bytes, of the piecewise-linear distribution itself."""
+        middles = (self.sizes[1:] + self.sizes[:-1]) / 2
+        return float(self.shares[0] * self.sizes[0] + np.sum(np.diff(self.shares) * middles))
+
+    def cdf(self, size):
+        """The share of flows of at most `size` bytes, for an array of sizes."""
+        above = np.searchsorted(self.sizes, size, side="right")
+        right = np.minimum(above, len(self.sizes) - 1)
+        left = np.maximum(right - 1, 0)
+        width = self.sizes[right] - self.sizes[left]
+        along = np.divide(size - self.sizes[left], width, out=np.ones_like(width), where=width > 0)
+        between = self.shares[left] + along * (self.shares[right] - self.shares[left])
+        return np.where(above == 0, 0.0, np.where(above == len(self.sizes), 1.0, between))
+
+    def sample(self, uniform):
+        """Whole sizes of at least 1 byte at the quantiles `uniform`."""
+        return np.maximum(np.rint(np.interp(uniform, self.shares, self.sizes)), 1).astype(np.uint64)
+
+    def frames(self, payload):
+        """The mean number of packets a flow needs at `payload` bytes each."""
+        full = np.arange(1, int(self.sizes[-1]) // payload + 1)
+        return float(1 + np.sum(1 - self.cdf(full * payload + 0.5)))
+
+    def below(self, limit):
+        """The same distribution given that the size is below `limit` bytes.
+
+        Raises `ValueError` with what was expected where no flow is.
+        """
+        after = int(np.searchsorted(self.sizes, limit, side="left"))
+        if after == len(self.sizes):
+            return self
+        if after == 0:
+            raise ValueError(f"a size above {self.sizes[0]:.0f}B, the smallest of {self.name}")
+        (left, right), (low, high) = self.sizes[after - 1 : after + 1], self.shares[after - 1 : after + 1]
+        kept = low + (high - low) * (limit - left) / (right - left)
+        if kept <= 0:
+            raise ValueError(f"a size that some flow of {self.name} is below")
+        return Sizes(
+            f"{self.name} below {limit}B",
+            np.append(self.sizes[:after], max(limit - 1, left)),
+            np.append(self.shares[:after], kept) / kept,
+        )
+
+
+def fixed(size):
+    """The distribution of flows that all have `size` bytes."""
+    return Sizes(f"{size}B", np.array([size, size], float), np.array([0.0, 1.0]))
+
+
+def names():
+    """The names of the bundled distributions, short ones first."""
+    folder = resources.files("shallows") / "data" / "workloads"
+    return [*ALIASES, *sorted(file.name[:-4] for file in folder.iterdir() if file.name.endswith(".csv"))]
+
+
+def bundled(name):
+    """The bundled distribution of that name. Raises `ValueError` with what was expected."""
+    if name not in names():
+        expected = f"a size such as \"20KB\", a CSV file, or one of {', '.join(names())}"
+        raise ValueError(expected + did_you_mean(name, names()))
+    file = resources.files("shallows") / "data" / "workloads" / f"{ALIASES.get(name, name)}.csv"
+    return parse(name, file.read_text())
+
+
+def read(path):
+    """The distribution in a CSV file. Raises `ValueError` with what was expected."""
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise ValueError(f"a readable CSV file of size_bytes,cum_prob ({reason})") from None
+    return parse(Path(path).name, text)
+
+
+def parse(name, text):
+    """The distribution that CSV text describes. Raises `ValueError` with what was expected, and where."""
+    lines = ((i, line.partition("#")[0].strip()) for i, line in enumerate(text.splitlines(), start=1))
+    points = [_point(i, line) for i, line in lines if line and not line.startswith("size_bytes")]
+    if len(points) < 2:
+        raise ValueError(f"two points size_bytes,cum_prob or more in the file; it has {len(points)}")
+    for (_, *before), (line, *after) in pairwise(points):
+        if after[0] < before[0] or after[1] < before[1]:
+            raise ValueError(f"sizes and probabilities that never fall; line {line} does")
+    if points[-1][2] != 1:
+        raise ValueError(f"a last probability of 1; line {points[-1][0]} has {points[-1][2]:g}")
+    _, sizes, shares = np.array(points, float).T
+    return Sizes(name, sizes, shares)
+
+
+def _point(line, text):
+    try:
+        size, share = (float(word) for word in text.split(","))
+    except ValueError:
+        raise ValueError(f'two numbers size_bytes,cum_prob on line {line}, not "{text}"') from None
+    if not (0 <= size < 2**53 and 0 <= share <= 1):
+        raise ValueError(f"a size of 0 or more and a probability from 0 to 1 on line {line}")
+    return line, size, share
