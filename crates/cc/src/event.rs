@@ -1,0 +1,49 @@
+//! What an algorithm may learn.
+//!
+//! Events are structs, so that a new signal reaches the algorithms that want it without touching the
+//! others.
+
+use crate::units::{Bytes, Time};
+
+/// An acknowledgement reached the sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ack {
+    /// When the newest data packet it covers left the host. `sent_at >= round start` is enough to act
+    /// once a round trip.
+    pub sent_at: Time,
+    /// Round-trip time of that packet, without the time the receiver held the acknowledgement.
+    pub rtt: Time,
+    /// Mean one-way delay of the data packets it covers, between the two NICs.
+    pub one_way_delay: Time,
+    /// Data packets in that mean.
+    pub samples: u32,
+    /// Payload acknowledged for the first time, cumulatively or selectively.
+    pub acked: Bytes,
+    /// The part of `acked` that the receiver reports as marked (ECN echo).
+    pub marked: Bytes,
+    /// Payload still in flight after it.
+    pub in_flight: Bytes,
+    /// Whether the window, and nothing else, kept the flow from sending since the last one. A flow that
+    /// is held back by its application or its NIC learns nothing about the network and must not grow.
+    pub window_limited: bool,
+    /// Whether lost packets are being repaired; a window does not grow meanwhile.
+    pub recovering: bool,
+}
+
+/// How a loss was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// Three packets behind it arrived; told once for each window of data (RFC 6582, RFC 6675).
+    FastRetransmit,
+    /// The retransmission timer ran out.
+    Timeout,
+}
+
+/// A packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// How it was noticed.
+    pub kind: LossKind,
+    /// Payload in flight when it was noticed, the lost packet included (FlightSize of RFC 5681).
+    pub in_flight: Bytes,
+}

@@ -1,0 +1,134 @@
+//! Parameters as data: one table from which the command line, the documentation, the Python front and
+//! the algorithm itself read.
+
+use crate::units::{Bytes, Rate, Time};
+
+/// What a parameter is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A share, a gain, a count.
+    One,
+    /// Seconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Bits per second.
+    Rate,
+    /// Full-sized packets.
+    Packets,
+    /// 0 or 1.
+    Flag,
+}
+
+impl Unit {
+    /// The unit as tables print it.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Time => "s",
+            Self::Bytes => "B",
+            Self::Rate => "bit/s",
+            Self::Packets => "pkt",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+/// One parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// Its symbol in the source.
+    pub symbol: &'static str,
+    /// Its unit; `default`, `min` and `max` are in SI base units.
+    pub unit: Unit,
+    /// Its value where a scenario says nothing.
+    pub default: f64,
+    /// The smallest lawful value.
+    pub min: f64,
+    /// The largest lawful value.
+    pub max: f64,
+    /// What it does, in a sentence.
+    pub meaning: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+}
+
+/// A named set of values that belongs to a paper or an implementation, as in `vegas@ns-2`.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What follows the `@`.
+    pub name: &'static str,
+    /// The values that differ from the defaults.
+    pub values: &'static [(&'static str, f64)],
+    /// Where they come from.
+    pub source: &'static str,
+}
+
+/// The values an algorithm is built with: one for each of its parameters.
+#[derive(Clone, Debug)]
+pub struct Values {
+    parameters: &'static [Parameter],
+    values: Vec<f64>,
+}
+
+impl Values {
+    /// Every parameter at its default.
+    #[must_use]
+    pub fn defaults(parameters: &'static [Parameter]) -> Self {
+        Self { parameters, values: parameters.iter().map(|p| p.default).collect() }
+    }
+
+    /// Sets one parameter.
+    ///
+    /// # Errors
+    /// A sentence that names the parameter and what was expected.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
+        let Some(at) = self.parameters.iter().position(|p| p.name == name) else {
+            let known: Vec<_> = self.parameters.iter().map(|p| p.name).collect();
+            return Err(format!("no parameter {name:?}; it has {known:?}"));
+        };
+        let p = &self.parameters[at];
+        if !(p.min..=p.max).contains(&value) {
+            return Err(format!("{name} = {value}: expected {} to {} {}", p.min, p.max, p.unit.symbol()));
+        }
+        self.values[at] = value;
+        Ok(())
+    }
+
+    /// A value in SI base units.
+    ///
+    /// # Panics
+    /// If the algorithm asks for a parameter it did not declare.
+    #[must_use]
+    pub fn get(&self, name: &str) -> f64 {
+        let at = self.parameters.iter().position(|p| p.name == name);
+        self.values[at.expect("an algorithm reads only the parameters it declares")]
+    }
+
+    /// A value as a span of time.
+    #[must_use]
+    pub fn time(&self, name: &str) -> Time {
+        Time::from_secs(self.get(name))
+    }
+
+    /// A value as a size.
+    #[must_use]
+    pub fn bytes(&self, name: &str) -> Bytes {
+        Bytes(self.get(name) as u64)
+    }
+
+    /// A value as a rate.
+    #[must_use]
+    pub fn rate(&self, name: &str) -> Rate {
+        Rate(self.get(name) as u64)
+    }
+
+    /// A value as a yes or no.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name) != 0.0
+    }
+}

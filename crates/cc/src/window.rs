@@ -1,0 +1,77 @@
+//! Slow start and congestion avoidance (RFC 5681 §3.1): the window that most algorithms grow alike and
+//! cut each in its own way.
+
+use crate::event::Ack;
+use crate::sender::Path;
+use crate::units::Bytes;
+
+/// A congestion window and its slow-start threshold, in packets, fractions kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// cwnd.
+    pub packets: f64,
+    /// ssthresh; infinite until the first cut.
+    pub threshold: f64,
+    mss: Bytes,
+}
+
+impl Window {
+    /// The window a connection begins with, in slow start.
+    #[must_use]
+    pub fn initial(path: &Path) -> Self {
+        Self { packets: path.initial_window / path.mss, threshold: f64::INFINITY, mss: path.mss }
+    }
+
+    /// Whether it still doubles every round trip.
+    #[must_use]
+    pub fn slow_start(&self) -> bool {
+        self.packets < self.threshold
+    }
+
+    /// How many packets this many bytes of payload are.
+    #[must_use]
+    pub fn packets_in(&self, payload: Bytes) -> f64 {
+        payload / self.mss
+    }
+
+    /// Grows by what was acknowledged: one packet a packet in slow start, up to the threshold; one
+    /// packet a window after. A flow that was not held back by its window, or that repairs losses, stays.
+    pub fn grow(&mut self, ack: &Ack) {
+        if !ack.window_limited || ack.recovering {
+            return;
+        }
+        let mut acked = self.packets_in(ack.acked);
+        if self.slow_start() {
+            let step = acked.min(self.threshold - self.packets);
+            self.packets += step;
+            acked -= step;
+        }
+        if !self.slow_start() {
+            self.packets += acked / self.packets;
+        }
+    }
+
+    /// Cuts to `packets`, but not below `floor`, and leaves slow start.
+    pub fn cut_to(&mut self, packets: f64, floor: f64) {
+        self.packets = packets.max(floor);
+        self.threshold = self.packets;
+    }
+
+    /// Half of what is in flight, at least two packets, is the new threshold (RFC 5681 eq. 4); after a
+    /// timeout the window begins again at one packet.
+    pub fn halve(&mut self, in_flight: Bytes) {
+        self.cut_to(self.packets_in(in_flight) / 2.0, 2.0);
+    }
+
+    /// Begins again at one packet, with half of what was in flight as the threshold (RFC 5681 §3.1).
+    pub fn collapse(&mut self, in_flight: Bytes) {
+        self.halve(in_flight);
+        self.packets = 1.0;
+    }
+
+    /// The window in bytes of payload.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.mss.scale(self.packets)
+    }
+}
