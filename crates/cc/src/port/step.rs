@@ -1,0 +1,46 @@
+//! Marks every packet while the queue is above a threshold.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | K | `threshold` | queue above which packets are marked |
+//!
+//! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
+
+use crate::units::Bytes;
+
+/// A step: nothing below K, everything above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    threshold: Bytes,
+}
+
+impl Step {
+    /// A port that never marks.
+    pub const NEVER: Self = Self { threshold: Bytes::MAX };
+
+    /// Marks above `threshold`.
+    #[must_use]
+    pub const fn above(threshold: Bytes) -> Self {
+        Self { threshold }
+    }
+
+    /// Whether a packet that sees this queue is marked.
+    #[inline]
+    #[must_use]
+    pub fn marks(self, queue: Bytes) -> bool {
+        queue > self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packet_that_makes_the_queue_k_is_not_marked_and_the_next_is() {
+        let step = Step::above(Bytes(35 * 1500));
+        assert!(!step.marks(Bytes(35 * 1500)));
+        assert!(step.marks(Bytes(36 * 1500)));
+        assert!(!Step::NEVER.marks(Bytes(1 << 60)));
+    }
+}

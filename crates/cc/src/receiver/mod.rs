@@ -1,0 +1,45 @@
+//! Notification points: what a receiver tells the sender, and when.
+//!
+//! One file a mechanism. A catalog row names the one its algorithm needs.
+
+use std::fmt::Debug;
+
+use crate::units::Time;
+
+pub mod ecn_echo;
+
+/// A data packet as the receiver sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Congestion Experienced: a port on the way marked it.
+    pub marked: bool,
+    /// Congestion Window Reduced: the sender has reacted to an earlier echo (RFC 3168 §6.1.2).
+    pub window_reduced: bool,
+    /// Whether it was the next one expected; anything else is acknowledged at once (RFC 5681 §4.2).
+    pub in_order: bool,
+}
+
+/// An acknowledgement to send, and whether it says that packets were marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// ECN-Echo.
+    pub marked: bool,
+}
+
+/// What a receiver does about a data packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Acknowledge everything before this packet first.
+    pub earlier: Option<Echo>,
+    /// Acknowledge everything including it; otherwise it waits for more, or for the timer.
+    pub now: Option<Echo>,
+}
+
+/// A notification point.
+pub trait Receiver: Debug + Send {
+    /// A data packet arrived.
+    fn on_data(&mut self, now: Time, data: &Data) -> Reply;
+
+    /// The delayed-acknowledgement timer ran out with packets not yet acknowledged.
+    fn on_timer(&mut self, now: Time) -> Echo;
+}
