@@ -1,0 +1,107 @@
+//! The table of all algorithms. Start here to add one: write its file, then its row.
+//!
+//! A row names the file of the reaction point and the parts that stand with it. Everything that lists
+//! algorithms (the command line, the documentation, the conformance tests, the Python front) reads this table.
+
+use crate::parameter::{Parameter, Preset, Values};
+use crate::receiver::Receiver;
+use crate::receiver::ecn_echo::{Accurate, Classic};
+use crate::sender::{Path, Sender};
+
+/// Whether an algorithm can work without marks from the switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// It does not look at marks, and its packets are not marked.
+    Unused,
+    /// It is lost without them.
+    Required,
+    /// It uses them when this flag parameter is set.
+    WhenFlag(&'static str),
+}
+
+/// A notification point by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Notification {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// Builds one for acknowledgements that cover this many packets.
+    pub build: fn(acks_every: u32) -> Box<dyn Receiver>,
+}
+
+/// Marks echoed packet by packet.
+const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
+/// Marks echoed until the sender reacts.
+const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
+
+/// One algorithm: its parts, its parameters and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm {
+    /// Its name everywhere: scenario, command line, results.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Paper or RFC.
+    pub source: &'static str,
+    /// Its parameters, in the order of its paper.
+    pub parameters: &'static [Parameter],
+    /// Named sets of values.
+    pub presets: &'static [Preset],
+    /// What its source has and this code leaves out, or does otherwise.
+    pub not_modelled: &'static [&'static str],
+    /// The reaction point.
+    pub sender: fn(&Values, &Path) -> Box<dyn Sender>,
+    /// The notification point.
+    pub receiver: Notification,
+    /// The congestion point it needs.
+    pub marking: Marking,
+}
+
+impl Algorithm {
+    /// Whether its packets ask to be marked rather than dropped (ECN-capable transport).
+    #[must_use]
+    pub fn ecn_capable(&self, values: &Values) -> bool {
+        match self.marking {
+            Marking::Unused => false,
+            Marking::Required => true,
+            Marking::WhenFlag(flag) => values.flag(flag),
+        }
+    }
+}
+
+/// The algorithm of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Algorithm> {
+    ALGORITHMS.iter().find(|a| a.name == name)
+}
+
+macro_rules! catalog {
+    ($($module:ident $file:literal: $receiver:expr, $marking:expr; $summary:literal, $source:literal;)*) => {
+        $(#[path = $file] pub mod $module;)*
+
+        /// Every algorithm there is.
+        pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
+            name: stringify!($module),
+            summary: $summary,
+            source: $source,
+            parameters: $module::PARAMETERS,
+            presets: $module::PRESETS,
+            not_modelled: $module::NOT_MODELLED,
+            sender: $module::build,
+            receiver: $receiver,
+            marking: $marking,
+        }),*];
+    };
+}
+
+catalog! {
+    fixed "sender/fixed.rs": ACCURATE_ECHO, Marking::Unused;
+        "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
+    reno "sender/reno.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn");
+        "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
+    cubic "sender/cubic.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn");
+        "Grows along a cubic of the time since the last loss.", "RFC 9438";
+    dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required;
+        "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+    dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
+        "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
+}

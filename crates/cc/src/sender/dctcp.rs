@@ -1,0 +1,145 @@
+//! Cuts the window in proportion to the share of packets that were marked.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | alpha | `alpha` | moving average of the marked share |
+//! | g | `g` | weight of the newest round in it |
+//! | M, F | `marked / acked` | marked share of one window of data |
+//! | W | `window.packets` | window in packets |
+//!
+//! Source: RFC 8257 §3.3; Alizadeh et al., SIGCOMM 2010 eq. 1 and 2. The receiver's half is
+//! [`crate::receiver::ecn_echo::Accurate`], the switch's [`crate::port::step`].
+//!
+//! Differs: the window does not grow in the round that follows a cut, as in Linux (the RFC leaves it open).
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss, LossKind};
+use crate::parameter::Unit;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Time};
+use crate::window::Window;
+
+/// In the order of the RFC.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "g",
+        symbol: "g",
+        unit: Unit::One,
+        default: 0.0625,
+        min: 1e-6,
+        max: 1.0,
+        meaning: "weight of the newest round in alpha",
+        source: "RFC 8257 §4.2: 1/16",
+    },
+    Parameter {
+        name: "alpha",
+        symbol: "alpha(0)",
+        unit: Unit::One,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "alpha of a new flow",
+        source: "RFC 8257 §4.2: 1",
+    },
+    Parameter {
+        name: "min_window",
+        symbol: "W_min",
+        unit: Unit::Packets,
+        default: 2.0,
+        min: 1.0,
+        max: 1e6,
+        meaning: "no cut goes below it",
+        source: "Linux tcp_dctcp.c: 2",
+    },
+];
+
+/// Whose DCTCP.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "rfc8257", values: &[], source: "RFC 8257 §4.2, Linux" },
+    Preset {
+        name: "ns-2",
+        values: &[("alpha", 0.0), ("min_window", 1.0)],
+        source: "the ns-2 code that the DX and poster simulations used starts alpha at 0, window floor 1",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "alpha is a real number, not Linux's integer of 1024ths.",
+    "Falling back to Reno when the other side has no ECN: both sides always have it.",
+];
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(Dctcp {
+        g: values.get("g"),
+        min_window: values.get("min_window"),
+        alpha: values.get("alpha"),
+        window: Window::initial(path),
+        acked: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        round: Round::default(),
+        reduced_at: None,
+    })
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Dctcp {
+    g: f64,
+    min_window: f64,
+    alpha: f64,
+    window: Window,
+    acked: Bytes,
+    marked: Bytes,
+    round: Round,
+    /// Start of the round that follows a cut: one cut for each window of data.
+    reduced_at: Option<Time>,
+}
+
+impl Dctcp {
+    fn update_alpha(&mut self) {
+        let marked_share = if self.acked.0 > 0 { self.marked / self.acked } else { 0.0 };
+        self.alpha = (1.0 - self.g) * self.alpha + self.g * marked_share;
+        self.acked = Bytes::ZERO;
+        self.marked = Bytes::ZERO;
+    }
+}
+
+impl Sender for Dctcp {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.acked += ack.acked;
+        self.marked += ack.marked;
+        if self.round.ends(now, ack) {
+            self.update_alpha();
+        }
+        if self.reduced_at.is_some_and(|at| ack.sent_at < at) {
+            return;
+        }
+        self.reduced_at = None;
+        if ack.marked.0 > 0 {
+            self.window.cut_to(self.window.packets * (1.0 - self.alpha / 2.0), self.min_window);
+            self.reduced_at = Some(now);
+        } else {
+            self.window.grow(ack);
+        }
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        match loss.kind {
+            LossKind::FastRetransmit => self.window.cut_to(self.window.packets / 2.0, self.min_window),
+            LossKind::Timeout => self.window.collapse(loss.in_flight),
+        }
+        self.reduced_at = Some(now);
+    }
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window.bytes())
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.alpha);
+    }
+}

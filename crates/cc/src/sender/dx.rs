@@ -1,0 +1,139 @@
+//! Once a round trip, adds a packet if there was no queueing delay, and otherwise takes out just the
+//! packets that the delay shows.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | CWND, W | `window.packets` | window in packets |
+//! | Q | `queueing_delay` | mean one-way queueing delay of the round |
+//! | R | `base_rtt` | round trip without queueing |
+//! | V | `r * w / (w - 1)` | eq. 8: estimates the number of flows from the window |
+//! | headroom | `headroom` | delay taken as none (§V-B) |
+//!
+//! Source: Lee et al., IEEE/ACM ToN 25(1), 2017, eq. 1 and 8, §III (base delay by the minimum-RTT rule),
+//! §V-B (headroom, average over a round).
+//!
+//! Differs: with W* = W, eq. 1 reads W - (W - 1) Q/R, which has no division by zero at W = 1 and is what
+//! this file computes. The paper is silent on slow start: it is TCP's, ended by the first round with Q
+//! above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss};
+use crate::parameter::Unit;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::Time;
+use crate::window::Window;
+
+/// The paper has one.
+pub const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "headroom",
+    symbol: "headroom",
+    unit: Unit::Time,
+    default: 0.0,
+    min: 0.0,
+    max: 1.0,
+    meaning: "queueing delay that does not count as congestion; the error of the measurement",
+    source: "ToN 2017 §V-B; 0 with ideal timestamps",
+}];
+
+/// None yet: the paper gives no other values.
+pub const PRESETS: &[Preset] = &[];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "Timestamps are ideal: taken at the NIC, by synchronised clocks, without noise.",
+    "A one-way delay is not corrected for the size of its packet; the last one of a flow may be short.",
+];
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(Dx {
+        headroom: values.time("headroom"),
+        window: Window::initial(path),
+        base_rtt: Time::MAX,
+        base_delay: Time::MAX,
+        delay_sum: 0,
+        samples: 0,
+        limited: false,
+        queueing_delay: Time::ZERO,
+        round: Round::default(),
+    })
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Dx {
+    headroom: Time,
+    window: Window,
+    base_rtt: Time,
+    base_delay: Time,
+    /// Sum of the round's one-way delays, in picoseconds.
+    delay_sum: u128,
+    samples: u32,
+    /// Whether the window held the flow back at any time in this round.
+    limited: bool,
+    /// Of the last whole round, for [`Sender::probe`].
+    queueing_delay: Time,
+    round: Round,
+}
+
+impl Dx {
+    /// A minimum of the RTT, new or seen again, means an empty path: only then is the one-way delay a
+    /// base (§III, "Handling clock drift").
+    fn observe(&mut self, ack: &Ack) {
+        if ack.rtt <= self.base_rtt {
+            self.base_rtt = ack.rtt;
+            self.base_delay = ack.one_way_delay;
+        }
+        self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
+        self.samples += ack.samples;
+        self.limited |= ack.window_limited;
+    }
+
+    /// Equations 1 and 8.
+    fn update_window(&mut self) {
+        let w = self.window.packets;
+        if self.queueing_delay > self.headroom {
+            let cut = (w - 1.0) * (self.queueing_delay / self.base_rtt);
+            self.window.cut_to(w - cut, 1.0);
+        } else if self.limited && !self.window.slow_start() {
+            self.window.packets += 1.0;
+        }
+    }
+
+    fn end_round(&mut self) {
+        let mean = Time((self.delay_sum / u128::from(self.samples)) as u64);
+        self.queueing_delay = mean.saturating_sub(self.base_delay);
+        self.update_window();
+        self.delay_sum = 0;
+        self.samples = 0;
+        self.limited = false;
+    }
+}
+
+impl Sender for Dx {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if self.window.slow_start() {
+            self.window.grow(ack);
+        }
+        self.observe(ack);
+        if self.round.ends(now, ack) {
+            self.end_round();
+        }
+    }
+
+    /// A loss without queueing delay is not congestion (§IV-B): the window stays.
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window.bytes())
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        if self.base_rtt < Time::MAX {
+            record("queueing_delay_us", self.queueing_delay.as_micros());
+            record("base_rtt_us", self.base_rtt.as_micros());
+        }
+    }
+}

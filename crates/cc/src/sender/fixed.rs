@@ -1,0 +1,54 @@
+//! The window never changes.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | W | `window` | packets in flight |
+//!
+//! Source: Lee et al., SIGCOMM 2012 poster, Fig. 1: with W = 1 a flow plays ping-pong with its receiver,
+//! the slowest that a window can send.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss};
+use crate::parameter::Unit;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Time};
+
+/// Its one parameter.
+pub const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "window",
+    symbol: "W",
+    unit: Unit::Packets,
+    default: 1.0,
+    min: 1.0,
+    max: 1e6,
+    meaning: "packets in flight, always",
+    source: "SIGCOMM 2012 poster, Fig. 1",
+}];
+
+/// None.
+pub const PRESETS: &[Preset] = &[];
+
+/// Nothing is left out.
+pub const NOT_MODELLED: &[&str] = &[];
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(Fixed { window: path.mss.scale(values.get("window")) })
+}
+
+/// A constant window.
+#[derive(Clone, Copy, Debug)]
+struct Fixed {
+    window: Bytes,
+}
+
+impl Sender for Fixed {
+    fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
+
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window)
+    }
+}

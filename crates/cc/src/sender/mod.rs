@@ -1,0 +1,62 @@
+//! Reaction points: what a sender does with its window and its pace.
+//!
+//! One file an algorithm. Each has `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, and `build`, which
+//! [`crate::catalog`] reads; the state is a struct with a field for each symbol of the paper, and
+//! parameters are a type of their own. To add one, write the file, add its row to the catalog and an event
+//! script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
+
+use std::fmt::Debug;
+
+use crate::event::{Ack, Loss};
+use crate::units::{Bytes, Rate, Time};
+
+/// What a sender knows before its first packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// What it may send before it hears anything.
+    pub initial_window: Bytes,
+    /// Rate of the host's own link.
+    pub line_rate: Rate,
+}
+
+/// What a sender may do from now on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Payload that may be in flight. A flow with nothing in flight may always send one packet.
+    pub window: Bytes,
+    /// The rate at which packets leave, headers included; without one they leave when the window lets them.
+    pub pace: Option<Rate>,
+    /// When [`Sender::on_wake`] is to be called; a later decision replaces it.
+    pub wake: Option<Time>,
+}
+
+impl Decision {
+    /// A window and nothing else.
+    #[must_use]
+    pub const fn window(window: Bytes) -> Self {
+        Self { window, pace: None, wake: None }
+    }
+}
+
+/// A reaction point: a pure state machine.
+///
+/// Whoever drives it calls it in time order, reads [`Sender::decision`] after every call, and calls
+/// `on_wake` exactly at the time asked for.
+pub trait Sender: Debug + Send {
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, now: Time, ack: &Ack);
+
+    /// A loss was noticed; once for each window of data, and at every timeout.
+    fn on_loss(&mut self, now: Time, loss: &Loss);
+
+    /// The time asked for in [`Decision::wake`] has come.
+    fn on_wake(&mut self, _now: Time) {}
+
+    /// What the flow may do now.
+    fn decision(&self) -> Decision;
+
+    /// Names and values of the internals worth plotting, the unit as the name's suffix.
+    fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}
