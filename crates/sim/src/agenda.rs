@@ -1,0 +1,155 @@
+//! What happens next: a heap of (time, entity) with a total order.
+//!
+//! An entity is a link, whose head packet arrives, or a host, whose NIC becomes free. Each has at most one
+//! entry, so (time, entity) is a key without a tie, and the order does not depend on who pushed first.
+
+use shallows_cc::units::Time;
+
+/// Bits of a key that hold the entity.
+const ENTITY_BITS: u32 = 20;
+/// Bits that hold the time since the epoch: 17 s of picoseconds.
+const SPAN: u64 = 1 << (64 - ENTITY_BITS);
+/// How many entities there can be.
+pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
+/// How far ahead of the present an event may lie.
+pub const HORIZON: Time = Time(SPAN / 4);
+
+/// A 4-ary heap of 64-bit keys, time before entity.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    keys: Vec<u64>,
+    epoch: u64,
+}
+
+impl Agenda {
+    /// The next event.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self) -> Option<(Time, u32)> {
+        let key = *self.keys.first()?;
+        Some((Time(self.epoch + (key >> ENTITY_BITS)), key as u32 & (MAX_ENTITIES as u32 - 1)))
+    }
+
+    /// Adds an event.
+    ///
+    /// # Panics
+    /// If it lies further ahead than [`HORIZON`].
+    #[inline]
+    pub fn push(&mut self, at: Time, entity: u32) {
+        let key = self.key(at, entity);
+        self.keys.push(key);
+        self.sift_up(self.keys.len() - 1, key);
+    }
+
+    /// Takes the next event out.
+    #[inline]
+    pub fn pop(&mut self) {
+        if let Some(last) = self.keys.pop()
+            && !self.keys.is_empty()
+        {
+            self.sift_down(last);
+        }
+    }
+
+    /// Puts another event in the place of the next one.
+    #[inline]
+    pub fn replace_top(&mut self, at: Time, entity: u32) {
+        let key = self.key(at, entity);
+        self.sift_down(key);
+    }
+
+    #[inline]
+    fn key(&mut self, at: Time, entity: u32) -> u64 {
+        let mut since = at.0 - self.epoch;
+        if since >= SPAN / 2 {
+            self.move_epoch(at);
+            since = at.0 - self.epoch;
+            assert!(since < SPAN, "an event lies more than {HORIZON} ahead");
+        }
+        (since << ENTITY_BITS) | u64::from(entity)
+    }
+
+    /// Moves the epoch up to where nothing can lie before it: no event is further ahead of the present
+    /// than the horizon, so the present is at most a horizon before the next event.
+    #[cold]
+    fn move_epoch(&mut self, at: Time) {
+        let next = self.peek().map_or(at, |(next, _)| next.min(at));
+        let shift = next.saturating_sub(HORIZON).0 - self.epoch;
+        self.epoch += shift;
+        for key in &mut self.keys {
+            *key -= shift << ENTITY_BITS;
+        }
+    }
+
+    #[inline]
+    fn sift_up(&mut self, mut at: usize, key: u64) {
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.keys[parent] <= key {
+                break;
+            }
+            self.keys[at] = self.keys[parent];
+            at = parent;
+        }
+        self.keys[at] = key;
+    }
+
+    #[inline]
+    fn sift_down(&mut self, key: u64) {
+        let keys = &mut self.keys[..];
+        let mut at = 0;
+        loop {
+            let first = 4 * at + 1;
+            let (child, smallest) = match keys.get(first..first + 4) {
+                Some(four) => {
+                    let (a, b) = if four[1] < four[0] { (1, four[1]) } else { (0, four[0]) };
+                    let (c, d) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
+                    if d < b { (first + c, d) } else { (first + a, b) }
+                }
+                None => match keys[first.min(keys.len())..].iter().enumerate().min_by_key(|(_, key)| **key) {
+                    Some((offset, &smallest)) => (first + offset, smallest),
+                    None => break,
+                },
+            };
+            if smallest >= key {
+                break;
+            }
+            keys[at] = smallest;
+            at = child;
+        }
+        keys[at] = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_out_by_time_and_then_by_entity() {
+        let mut agenda = Agenda::default();
+        for (at, entity) in [(50, 1), (10, 7), (10, 3), (90, 0), (20, 2), (10, 5)] {
+            agenda.push(Time(at), entity);
+        }
+        let mut order = Vec::new();
+        while let Some((at, entity)) = agenda.peek() {
+            order.push((at.0, entity));
+            agenda.pop();
+        }
+        assert_eq!(order, [(10, 3), (10, 5), (10, 7), (20, 2), (50, 1), (90, 0)]);
+    }
+
+    #[test]
+    fn time_goes_on_past_the_span_of_a_key() {
+        let mut agenda = Agenda::default();
+        let step = Time::from_millis(700);
+        agenda.push(step, 4);
+        agenda.push(Time(step.0 + 1), 9);
+        for round in 2..200 {
+            assert_eq!(agenda.peek(), Some((step * (round - 1), 4)));
+            agenda.replace_top(step * round, 4);
+            assert_eq!(agenda.peek(), Some((Time(step.0 * (round - 1) + 1), 9)));
+            agenda.replace_top(Time(step.0 * round + 1), 9);
+        }
+    }
+}

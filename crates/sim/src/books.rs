@@ -1,0 +1,74 @@
+//! Closes the books: what was sent has been delivered, dropped or is still on its way; every queue obeys
+//! Little's law; no flow was faster than its path.
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::answer::FlowReport;
+use crate::network::Network;
+use crate::packet::Slab;
+use crate::port::PortReport;
+
+/// Problems named before the rest is only counted.
+const NAMED: usize = 10;
+
+/// Everything that does not add up.
+pub fn problems(
+    network: &Network,
+    ports: &[PortReport],
+    flows: &[FlowReport],
+    packets: &Slab,
+    consumed: u64,
+    span: Time,
+) -> Vec<String> {
+    let mut problems = conservation(ports, packets, consumed);
+    for (at, port) in ports.iter().enumerate() {
+        problems.extend(port_problem(port, span).map(|problem| format!("port {at}: {problem}")));
+    }
+    for (at, (flow, spec)) in flows.iter().zip(&network.flows).enumerate() {
+        let problem = flow_problem(flow, spec.bytes, spec.start);
+        problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
+    }
+    if problems.len() > NAMED {
+        let rest = problems.len() - NAMED;
+        problems.truncate(NAMED);
+        problems.push(format!("and {rest} more"));
+    }
+    problems
+}
+
+/// Packets created = taken in by hosts + dropped + in flight, and those in flight are on the ports' lists.
+fn conservation(ports: &[PortReport], packets: &Slab, consumed: u64) -> Vec<String> {
+    let dropped: u64 = ports.iter().map(|p| p.dropped).sum();
+    let in_flight: u64 = ports.iter().map(|p| p.in_flight).sum();
+    let mut problems = Vec::new();
+    if packets.created() != consumed + dropped + packets.live() {
+        let (created, live) = (packets.created(), packets.live());
+        problems.push(format!("{created} packets created, {consumed} taken in, {dropped} dropped, {live} in flight"));
+    }
+    if in_flight != packets.live() {
+        problems.push(format!("{} packets in flight, {in_flight} of them on a port's list", packets.live()));
+    }
+    problems
+}
+
+/// Little's law: the backlog integrated over the packets' stay lies where the time spent at each backlog
+/// allows; and the time spent at all backlogs is the time there was.
+fn port_problem(port: &PortReport, span: Time) -> Option<String> {
+    let (low, high) = port.backlogs.area_bounds();
+    if port.area < low || port.area > high {
+        return Some(format!("Little's law: {} ps² of backlog by packets, {low} to {high} by time", port.area));
+    }
+    let total = port.backlogs.total();
+    (total != span).then(|| format!("{total} of queue recorded in {span}"))
+}
+
+fn flow_problem(flow: &FlowReport, bytes: Bytes, start: Time) -> Option<String> {
+    if flow.finish == Time::MAX {
+        return (bytes != Bytes::MAX && flow.delivered >= bytes.0).then(|| "delivered but not finished".into());
+    }
+    if flow.delivered != bytes.0 {
+        return Some(format!("finished with {} of {} bytes", flow.delivered, bytes.0));
+    }
+    let taken = flow.finish - start;
+    (taken < flow.ideal).then(|| format!("took {taken}, less than the {} of an empty path", flow.ideal))
+}

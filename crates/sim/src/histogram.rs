@@ -1,0 +1,199 @@
+//! How long a queue spent at each length: exact, in integers, in bounded memory.
+//!
+//! The backlog of a FIFO port (the time it needs to send what it holds) falls by one second a second
+//! between arrivals, so each arrival closes one falling segment and opens another. A segment from `high`
+//! down to `low` spends in every bin just the length it crosses: it is recorded as one entry at the bin of
+//! `high`, and one of the opposite sign at the bin of `low`. Summing from the top gives the time in each bin.
+
+use shallows_cc::units::Time;
+
+/// Bins an octave: a bin is at most a sixteenth as wide as its distance from zero.
+const STEPS: u64 = 16;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    /// Segments that begin here, less those that end here.
+    segments: i64,
+    /// What those segments cover of this bin itself, in picoseconds.
+    partial: i64,
+}
+
+/// Time spent at each backlog.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    shift: u32,
+    bins: Vec<Bin>,
+}
+
+impl Histogram {
+    /// Bins as fine as an eighth of `packet_time` near zero, up to backlogs of `largest`.
+    #[must_use]
+    pub fn new(packet_time: Time, largest: Time) -> Self {
+        let shift = (packet_time.0 / 8).max(1).ilog2();
+        let mut histogram = Self { shift, bins: Vec::new() };
+        let (last, _) = histogram.locate(largest);
+        histogram.bins = vec![Bin::default(); last + 1];
+        histogram
+    }
+
+    /// The bin of a backlog and how far into it the backlog reaches.
+    #[inline]
+    fn locate(&self, backlog: Time) -> (usize, u64) {
+        let units = backlog.0 >> self.shift;
+        if units < STEPS {
+            return (units as usize, backlog.0 & ((1 << self.shift) - 1));
+        }
+        let octave = u64::from(units.ilog2() - STEPS.ilog2());
+        let step = (units >> octave) & (STEPS - 1);
+        let width = 1 << (u64::from(self.shift) + octave);
+        (((octave + 1) * STEPS + step) as usize, backlog.0 & (width - 1))
+    }
+
+    /// The backlog at which a bin begins.
+    fn edge(&self, bin: usize) -> u64 {
+        let bin = bin as u64;
+        if bin < STEPS {
+            return bin << self.shift;
+        }
+        let octave = bin / STEPS - 1;
+        (STEPS + bin % STEPS) << (u64::from(self.shift) + octave)
+    }
+
+    /// A falling segment begins at `backlog`.
+    #[inline]
+    pub fn begin(&mut self, backlog: Time) {
+        let (at, into) = self.locate(backlog);
+        let bin = &mut self.bins[at];
+        bin.segments += 1;
+        bin.partial += into as i64;
+    }
+
+    /// The falling segment ends at `backlog`.
+    #[inline]
+    pub fn end(&mut self, backlog: Time) {
+        let (at, into) = self.locate(backlog);
+        let bin = &mut self.bins[at];
+        bin.segments -= 1;
+        bin.partial -= into as i64;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.bins.fill(Bin::default());
+    }
+
+    /// The bins that were visited, with the time spent in each, `idle` being the time at zero. Every
+    /// segment must have ended.
+    ///
+    /// # Panics
+    /// If one has not.
+    #[must_use]
+    pub fn finish(&self, idle: Time) -> Distribution {
+        let mut above = 0;
+        let mut times = vec![0; self.bins.len()];
+        for (at, bin) in self.bins.iter().enumerate().rev() {
+            let width = (self.edge(at + 1) - self.edge(at)) as i64;
+            times[at] = bin.partial + width * above;
+            above += bin.segments;
+        }
+        assert_eq!(above, 0, "a segment was begun and not ended");
+        let used = times.iter().rposition(|&t| t != 0).map_or(1, |last| last + 1);
+        Distribution {
+            idle,
+            edges: (0..=used).map(|at| Time(self.edge(at))).collect(),
+            times: times[..used].iter().map(|&t| Time(t as u64)).collect(),
+        }
+    }
+}
+
+/// Share of time by backlog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    /// Time with nothing queued.
+    pub idle: Time,
+    /// Where the bins begin, and where the last one ends.
+    pub edges: Vec<Time>,
+    /// Time spent in each bin.
+    pub times: Vec<Time>,
+}
+
+impl Distribution {
+    /// All the time there was.
+    #[must_use]
+    pub fn total(&self) -> Time {
+        self.idle + self.times.iter().copied().sum()
+    }
+
+    /// The backlog that is not exceeded for a `share` of the time, linear within a bin.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> f64 {
+        let target = self.total().0 as f64 * share;
+        let mut below = self.idle.0 as f64;
+        if target <= below {
+            return 0.0;
+        }
+        for (bin, time) in self.times.iter().enumerate() {
+            let time = time.0 as f64;
+            if time > 0.0 && below + time >= target {
+                let (low, high) = (self.edges[bin].0 as f64, self.edges[bin + 1].0 as f64);
+                return low + (high - low) * (target - below) / time;
+            }
+            below += time;
+        }
+        self.edges.last().map_or(0.0, |edge| edge.0 as f64)
+    }
+
+    /// The smallest and the largest integral of the backlog over time that this distribution allows, in
+    /// square picoseconds.
+    #[must_use]
+    pub fn area_bounds(&self) -> (u128, u128) {
+        let area = |from: &[Time]| -> u128 {
+            from.iter().zip(&self.times).map(|(edge, time)| u128::from(edge.0) * u128::from(time.0)).sum()
+        };
+        (area(&self.edges), area(&self.edges[1..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: Time = Time::from_nanos(1200);
+
+    #[test]
+    fn bins_begin_where_the_one_before_ends() {
+        let histogram = Histogram::new(PACKET, Time::from_millis(1));
+        for bin in 0..histogram.bins.len() {
+            let edge = histogram.edge(bin);
+            assert_eq!(histogram.locate(Time(edge)), (bin, 0));
+            assert_eq!(histogram.locate(Time(histogram.edge(bin + 1) - 1)).0, bin);
+        }
+    }
+
+    #[test]
+    fn a_segment_spends_its_length() {
+        let mut histogram = Histogram::new(PACKET, Time::from_millis(1));
+        histogram.begin(PACKET * 10);
+        histogram.end(PACKET * 4);
+        histogram.begin(PACKET * 5);
+        histogram.end(Time::ZERO);
+        let distribution = histogram.finish(PACKET);
+        assert_eq!(distribution.total(), PACKET * (6 + 5 + 1));
+        // 12 packet times: 1 idle, 4 below four packets, 2 in four to five, 5 above.
+        let at = |share: f64| distribution.quantile(share) / PACKET.0 as f64;
+        assert!((at(1.0 / 12.0) - 0.0).abs() < 1e-9);
+        assert!((at(3.0 / 12.0) - 2.0).abs() < 1e-3);
+        assert!((at(9.0 / 12.0) - 7.0).abs() < 0.3, "{}", at(9.0 / 12.0));
+        assert!((at(1.0) - 10.0).abs() < 0.6);
+    }
+
+    #[test]
+    fn the_area_of_a_triangle_lies_between_its_bounds() {
+        let mut histogram = Histogram::new(PACKET, Time::from_millis(1));
+        histogram.begin(PACKET * 8);
+        histogram.end(Time::ZERO);
+        let (low, high) = histogram.finish(Time::ZERO).area_bounds();
+        let area = u128::from((PACKET * 8).0) * u128::from((PACKET * 8).0) / 2;
+        assert!(low <= area && area <= high && high - low < area / 4, "{low} {area} {high}");
+    }
+}

@@ -1,0 +1,274 @@
+//! What is simulated: hosts, ports, flows and how long.
+
+use shallows_cc::catalog::Algorithm;
+use shallows_cc::parameter::Values;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::agenda;
+use crate::port::{Clock, PortSpec};
+
+/// How a host's NIC takes packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nic {
+    /// Pulls one data packet at a time from its flows in turn when it is idle, as Linux does with TCP small
+    /// queues and fair queueing; acknowledgements go straight to the device.
+    Fair,
+    /// One queue, into which flows put all that their windows allow.
+    Fifo,
+}
+
+/// What all hosts have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct HostSpec {
+    /// Discipline of the NIC.
+    pub nic: Nic,
+    /// Payload that a flow may send before it hears anything.
+    pub initial_window: Bytes,
+    /// Shortest retransmission timeout.
+    pub rto_min: Time,
+    /// Longest.
+    pub rto_max: Time,
+    /// Before the first round-trip sample.
+    pub rto_initial: Time,
+    /// Data packets that an acknowledgement covers.
+    pub acks_every: u32,
+    /// How long an acknowledgement waits for the packets it should cover.
+    pub ack_delay: Time,
+}
+
+/// An algorithm with its parameters.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Row of the catalog.
+    pub algorithm: &'static Algorithm,
+    /// Its parameters.
+    pub values: Values,
+}
+
+/// One transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// The host that sends.
+    pub src: u32,
+    /// The host that receives.
+    pub dst: u32,
+    /// Payload; [`Bytes::MAX`] is unlimited.
+    pub bytes: Bytes,
+    /// When it begins.
+    pub start: Time,
+    /// After this it sends nothing new.
+    pub stop: Time,
+    /// Index of its [`Control`].
+    pub control: u32,
+}
+
+/// What is written down on the way.
+#[derive(Clone, Debug, Default)]
+pub struct RecordSpec {
+    /// How often the queues of `ports` are read; zero is never.
+    pub queue_interval: Time,
+    /// Which.
+    pub ports: Vec<u32>,
+    /// How often the internals of `flows` are read; zero is never.
+    pub probe_interval: Time,
+    /// Which.
+    pub flows: Vec<u32>,
+}
+
+/// A whole experiment in plain numbers.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes below this number are hosts, the others switches.
+    pub hosts: u32,
+    /// All nodes.
+    pub nodes: u32,
+    /// Directed links with their egress ports.
+    pub ports: Vec<PortSpec>,
+    /// Transfers.
+    pub flows: Vec<FlowSpec>,
+    /// Algorithms.
+    pub controls: Vec<Control>,
+    /// Hosts.
+    pub host: HostSpec,
+    /// A full frame on the wire.
+    pub mtu: Bytes,
+    /// The part of a frame that is not payload.
+    pub header: Bytes,
+    /// The run ends here at the latest.
+    pub duration: Time,
+    /// The run ends when every limited flow has finished.
+    pub until_done: bool,
+    /// Statistics begin here.
+    pub warmup: Time,
+    /// Salts the choice among equal paths.
+    pub seed: u64,
+    /// Records.
+    pub record: RecordSpec,
+}
+
+/// The smallest frame: an acknowledgement's length on the wire.
+pub const MIN_FRAME: Bytes = Bytes(64);
+
+impl Network {
+    /// Payload of a full packet.
+    #[must_use]
+    pub fn mss(&self) -> Bytes {
+        self.mtu - self.header
+    }
+
+    /// The length on the wire of a frame with this payload.
+    #[must_use]
+    pub fn frame(&self, payload: Bytes) -> Bytes {
+        (payload + self.header).max(MIN_FRAME)
+    }
+
+    /// Checks what the simulator relies on.
+    ///
+    /// # Errors
+    /// A sentence that says what contradicts what.
+    pub fn check(&self) -> Result<(), String> {
+        let entities = self.ports.len() + self.hosts as usize;
+        if entities > agenda::MAX_ENTITIES {
+            return Err(format!("{entities} ports and hosts: expected at most {}", agenda::MAX_ENTITIES));
+        }
+        if self.header.0 == 0 || self.mtu <= self.header || self.mtu.0 > u64::from(u16::MAX) {
+            return Err(format!("mtu of {} with headers of {}: expected room for payload", self.mtu.0, self.header.0));
+        }
+        if self.host.acks_every == 0 || self.host.acks_every > 255 {
+            return Err(format!("acks_every = {}: expected 1 to 255", self.host.acks_every));
+        }
+        if self.duration == Time::MAX && !self.until_done {
+            return Err("the run has no end: expected a duration, or to end when flows are done".into());
+        }
+        self.check_ports()?;
+        self.check_flows()
+    }
+
+    fn check_ports(&self) -> Result<(), String> {
+        let mut nics = vec![0; self.hosts as usize];
+        for (at, port) in self.ports.iter().enumerate() {
+            if port.from >= self.nodes || port.to >= self.nodes || port.from == port.to {
+                return Err(format!(
+                    "link {at} from node {} to {}: expected two of {}",
+                    port.from, port.to, self.nodes
+                ));
+            }
+            if port.rate.0 < 1_000_000 || port.delay.0 > agenda::HORIZON.0 / 2 {
+                return Err(format!("link {at}: expected at least 1 Mbps and at most 2 s of delay"));
+            }
+            if let Some(count) = nics.get_mut(port.from as usize) {
+                *count += 1;
+            }
+        }
+        match nics.iter().position(|&count| count != 1) {
+            Some(host) => Err(format!("host {host} has {} links: expected one", nics[host])),
+            None => Ok(()),
+        }
+    }
+
+    fn check_flows(&self) -> Result<(), String> {
+        for (at, flow) in self.flows.iter().enumerate() {
+            if flow.src >= self.hosts || flow.dst >= self.hosts || flow.src == flow.dst {
+                return Err(format!(
+                    "flow {at} from host {} to {}: expected two of {}",
+                    flow.src, flow.dst, self.hosts
+                ));
+            }
+            if flow.control as usize >= self.controls.len() {
+                return Err(format!("flow {at} uses algorithm {}: there are {}", flow.control, self.controls.len()));
+            }
+            if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= 1 << 31) {
+                return Err(format!("flow {at} has {} bytes: expected 1 to {} packets", flow.bytes.0, 1_u32 << 31));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The completion time of `bytes` on an empty path, from the first bit to the arrival of the last: packets
+/// follow each other as fast as the slowest link lets them, each is stored and forwarded at every hop.
+///
+/// Exact for equal packets with a last one that may be shorter: a tandem of queues in which the last packet
+/// waits at each hop for the one before it.
+#[must_use]
+pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
+    let mss = network.mss();
+    let full_packets = (bytes.0 - 1) / mss.0;
+    let last = network.frame(Bytes(bytes.0 - full_packets * mss.0));
+    let (mut first_done, mut slowest, mut delays, mut done) = (Time::ZERO, Time::ZERO, Time::ZERO, Time::ZERO);
+    for port in path {
+        let clock = Clock::new(port.rate);
+        // Without propagation: it shifts both packets alike.
+        first_done += clock.time(network.mtu);
+        slowest = slowest.max(clock.time(network.mtu));
+        let one_before = if full_packets == 0 { Time::ZERO } else { first_done + slowest * (full_packets - 1) };
+        done = done.max(one_before) + clock.time(last);
+        delays += port.delay;
+    }
+    done + delays
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallows_cc::port::MarkAt;
+    use shallows_cc::port::step::Step;
+    use shallows_cc::units::Rate;
+
+    fn hop(gbps: u64, micros: u64) -> PortSpec {
+        PortSpec {
+            from: 0,
+            to: 1,
+            rate: Rate::from_gbps(gbps),
+            delay: Time::from_micros(micros),
+            buffer: Bytes::MAX,
+            marking: Step::NEVER,
+            mark_at: MarkAt::Enqueue,
+        }
+    }
+
+    fn network() -> Network {
+        Network {
+            hosts: 0,
+            nodes: 0,
+            ports: Vec::new(),
+            flows: Vec::new(),
+            controls: Vec::new(),
+            host: HostSpec {
+                nic: Nic::Fair,
+                initial_window: Bytes(14600),
+                rto_min: Time::from_millis(1),
+                rto_max: Time::from_millis(100),
+                rto_initial: Time::from_millis(10),
+                acks_every: 1,
+                ack_delay: Time::from_micros(500),
+            },
+            mtu: Bytes(1500),
+            header: Bytes(40),
+            duration: Time::from_millis(1),
+            until_done: false,
+            warmup: Time::ZERO,
+            seed: 1,
+            record: RecordSpec::default(),
+        }
+    }
+
+    #[test]
+    fn one_full_packet_is_serialised_at_every_hop() {
+        let ideal = ideal_completion(Bytes(1460), &[hop(10, 5), hop(10, 5), hop(1, 5)], &network());
+        assert_eq!(ideal, Time::from_nanos(1200 + 1200 + 12_000 + 15_000));
+    }
+
+    #[test]
+    fn a_train_follows_at_the_pace_of_the_slowest_link() {
+        let ideal = ideal_completion(Bytes(14_600), &[hop(10, 0), hop(1, 0), hop(10, 0)], &network());
+        assert_eq!(ideal, Time::from_nanos(1200 + 10 * 12_000 + 1200));
+    }
+
+    #[test]
+    fn a_short_last_packet_waits_for_the_full_one_before_it() {
+        // 1500 B then 140 B: at the second hop the short one waits until 2400 ns, then takes 112 ns.
+        let ideal = ideal_completion(Bytes(1560), &[hop(10, 0), hop(10, 0)], &network());
+        assert_eq!(ideal, Time::from_nanos(2400 + 112));
+    }
+}

@@ -1,0 +1,167 @@
+//! Packets, and the slab they live in.
+
+use shallows_cc::units::{Bytes, Time};
+
+/// The end of a list.
+pub const NIL: u32 = u32::MAX;
+
+/// What a packet carries besides numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// An acknowledgement; without it, data.
+    pub const ACK: Self = Self(1);
+    /// ECN-capable: may be marked.
+    pub const ECT: Self = Self(2);
+    /// Congestion experienced: was marked.
+    pub const CE: Self = Self(4);
+    /// ECN-Echo, on an acknowledgement.
+    pub const ECE: Self = Self(8);
+    /// Congestion window reduced, on data.
+    pub const CWR: Self = Self(16);
+
+    /// Whether `flag` is set.
+    #[inline]
+    #[must_use]
+    pub const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    /// With `flag` set where `condition` holds.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, flag: Self, condition: bool) -> Self {
+        if condition { Self(self.0 | flag.0) } else { self }
+    }
+}
+
+/// A packet on its way: one cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub struct Packet {
+    /// When it reaches the far end of the link it is on.
+    pub arrives: Time,
+    /// When the data packet left its host; an acknowledgement carries that of the newest data packet.
+    pub sent: Time,
+    /// Acknowledgement: mean one-way delay of the data packets it covers.
+    pub delay: Time,
+    /// Acknowledgement: how long the receiver held it after the newest data packet.
+    pub held: Time,
+    /// The packet behind it on its link, or the next free place.
+    pub next: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Where both ends keep that flow's state while it lives.
+    pub slot: u32,
+    /// The host it goes to.
+    pub to: u32,
+    /// Data: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
+    pub seq: u32,
+    /// Acknowledgement: the end of that block.
+    pub block_end: u32,
+    /// Acknowledgement: the number expected next.
+    pub cumulative: u32,
+    /// Length of the frame on the wire.
+    pub length: u16,
+    /// Acknowledgement: data packets in `delay`.
+    pub samples: u8,
+    /// Its flags.
+    pub flags: Flags,
+}
+
+impl Packet {
+    /// Length of the frame on the wire.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        Bytes(u64::from(self.length))
+    }
+}
+
+/// All packets of a run; a freed place is the next one used.
+#[derive(Debug)]
+pub struct Slab {
+    packets: Vec<Packet>,
+    free: u32,
+    live: u64,
+    created: u64,
+}
+
+impl Default for Slab {
+    fn default() -> Self {
+        Self { packets: Vec::new(), free: NIL, live: 0, created: 0 }
+    }
+}
+
+impl Slab {
+    /// Stores a packet.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        self.created += 1;
+        if self.free == NIL {
+            self.packets.push(packet);
+            return self.packets.len() as u32 - 1;
+        }
+        let at = self.free;
+        self.free = self.packets[at as usize].next;
+        self.packets[at as usize] = packet;
+        at
+    }
+
+    /// Frees a packet's place.
+    #[inline]
+    pub fn remove(&mut self, at: u32) {
+        self.live -= 1;
+        self.packets[at as usize].next = self.free;
+        self.free = at;
+    }
+
+    /// Packets that exist now.
+    #[must_use]
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Packets that ever existed.
+    #[must_use]
+    pub fn created(&self) -> u64 {
+        self.created
+    }
+}
+
+impl std::ops::Index<u32> for Slab {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, at: u32) -> &Packet {
+        &self.packets[at as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Slab {
+    #[inline]
+    fn index_mut(&mut self, at: u32) -> &mut Packet {
+        &mut self.packets[at as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
+
+    #[test]
+    fn a_freed_place_is_used_again() {
+        let mut slab = Slab::default();
+        let first = slab.insert(Packet::default());
+        let second = slab.insert(Packet::default());
+        slab.remove(first);
+        assert_eq!(slab.insert(Packet { seq: 7, ..Packet::default() }), first);
+        assert_eq!((slab[first].seq, slab[second].seq, slab.live(), slab.created()), (7, 0, 2, 3));
+    }
+}

@@ -1,0 +1,455 @@
+//! An egress port and the link behind it: finite FIFO, constant rate, marking, delivery in order.
+//!
+//! A packet's departure is known when it arrives, so a port keeps no queue of its own: the packets that wait
+//! in it and those on the wire are one list, and the backlog is a time.
+//!
+//! The queue counts bytes on the wire; the packet being sent counts by what is left of it. A packet that
+//! departs in the same picosecond as another arrives has departed.
+
+use shallows_cc::port::MarkAt;
+use shallows_cc::port::step::Step;
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use crate::histogram::{Distribution, Histogram};
+use crate::packet::{Flags, NIL, Slab};
+
+/// Fraction bits of picoseconds a byte, and of bytes a picosecond.
+const TIME_BITS: u32 = 16;
+const SIZE_BITS: u32 = 40;
+
+/// What a port is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSpec {
+    /// The node it belongs to.
+    pub from: u32,
+    /// The node at the other end of its link.
+    pub to: u32,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Propagation delay of the link.
+    pub delay: Time,
+    /// Queue that it holds, the packet being sent included; [`Bytes::MAX`] is unlimited.
+    pub buffer: Bytes,
+    /// When it marks.
+    pub marking: Step,
+    /// Which queue it compares.
+    pub mark_at: MarkAt,
+}
+
+/// Serialisation in integers: the time to send a frame, the bytes that a backlog is.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    ps_per_byte: u64,
+    bytes_per_ps: u64,
+}
+
+impl Clock {
+    /// For a link of this rate.
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        let second = u128::from(8_000_000_000_000_u64);
+        let rate = u128::from(rate.0);
+        Self {
+            ps_per_byte: (((second << TIME_BITS) + rate / 2) / rate) as u64,
+            // Rounded up, so that whole packets of backlog are whole packets in bytes.
+            bytes_per_ps: (rate << SIZE_BITS).div_ceil(second) as u64,
+        }
+    }
+
+    /// Time to send.
+    #[inline]
+    #[must_use]
+    pub fn time(self, size: Bytes) -> Time {
+        Time((size.0 * self.ps_per_byte + (1 << (TIME_BITS - 1))) >> TIME_BITS)
+    }
+
+    /// What is sent in that time.
+    #[inline]
+    #[must_use]
+    pub fn bytes(self, time: Time) -> Bytes {
+        Bytes(((u128::from(time.0) * u128::from(self.bytes_per_ps)) >> SIZE_BITS) as u64)
+    }
+}
+
+/// Marking as packets leave: which packet leaves next, and the bytes up to its end.
+#[derive(Clone, Copy, Debug)]
+struct Departures {
+    marking: Step,
+    next: u32,
+    departed: Bytes,
+    enqueued: Bytes,
+}
+
+/// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets accepted.
+    pub sent: u64,
+    /// Their length.
+    pub sent_bytes: u64,
+    /// Packets marked here.
+    pub marked: u64,
+    /// Packets that found no room.
+    pub dropped: u64,
+    /// Sum of the times from arrival to departure, in picoseconds.
+    pub sojourn: u128,
+    /// Twice the integral of the backlog over time, in square picoseconds, once every segment has ended.
+    area: u128,
+    /// Time to send everything accepted.
+    work: Time,
+}
+
+/// An egress port with its link.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct Port {
+    busy_until: Time,
+    clock: Clock,
+    delay: Time,
+    buffer: Bytes,
+    marking: Step,
+    head: u32,
+    tail: u32,
+    /// The node at the other end.
+    pub to: u32,
+    departures: Option<Departures>,
+    counters: Counters,
+    largest: Time,
+    histogram: Histogram,
+    fingerprint: u64,
+    delivered: u64,
+    in_warmup: Counters,
+    /// Backlog when the warm-up ended.
+    from_warmup: Time,
+}
+
+impl Port {
+    /// An idle port; `mtu` sets how finely its queue is recorded.
+    #[must_use]
+    pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
+        let clock = Clock::new(spec.rate);
+        let largest = if spec.buffer == Bytes::MAX { Time(1 << 44) } else { clock.time(spec.buffer) };
+        let at_dequeue = spec.mark_at == MarkAt::Dequeue && spec.marking != Step::NEVER;
+        let mut histogram = Histogram::new(clock.time(mtu), largest);
+        histogram.begin(Time::ZERO);
+        Self {
+            busy_until: Time::ZERO,
+            clock,
+            delay: spec.delay,
+            buffer: spec.buffer,
+            marking: if at_dequeue { Step::NEVER } else { spec.marking },
+            head: NIL,
+            tail: NIL,
+            to: spec.to,
+            departures: at_dequeue.then_some(Departures {
+                marking: spec.marking,
+                next: NIL,
+                departed: Bytes::ZERO,
+                enqueued: Bytes::ZERO,
+            }),
+            counters: Counters::default(),
+            largest: Time::ZERO,
+            histogram,
+            fingerprint: 0,
+            delivered: 0,
+            in_warmup: Counters::default(),
+            from_warmup: Time::ZERO,
+        }
+    }
+
+    /// When the last packet that it holds has been sent.
+    #[inline]
+    #[must_use]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// What waits to be sent now.
+    #[inline]
+    #[must_use]
+    pub fn queue(&self, now: Time) -> Bytes {
+        self.clock.bytes(self.busy_until.saturating_sub(now))
+    }
+
+    /// A packet joins the queue. Gives its arrival at the other end if the link was empty, so that the
+    /// caller puts the link on its agenda.
+    ///
+    /// # Errors
+    /// [`Full`] if there is no room; the packet is the caller's to free.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, at: u32, packets: &mut Slab) -> Result<Option<Time>, Full> {
+        if self.departures.is_some() {
+            self.mark_departures(now, packets);
+        }
+        let packet = &mut packets[at];
+        let length = packet.bytes();
+        let backlog = self.busy_until.saturating_sub(now);
+        let queue = self.clock.bytes(backlog) + length;
+        if queue > self.buffer {
+            self.counters.dropped += 1;
+            return Err(Full);
+        }
+        if self.marking.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE) {
+            packet.flags = packet.flags.with(Flags::CE, true);
+            self.counters.marked += 1;
+        }
+        let sending = self.clock.time(length);
+        let after = backlog + sending;
+        self.busy_until = now + after;
+        self.count(length, sending, backlog, after);
+        packet.arrives = self.busy_until + self.delay;
+        packet.next = NIL;
+        let arrives = packet.arrives;
+        Ok(self.append(at, length, packets).then_some(arrives))
+    }
+
+    /// Puts a packet at the end of the list; tells whether it is the only one.
+    #[inline]
+    fn append(&mut self, at: u32, length: Bytes, packets: &mut Slab) -> bool {
+        if let Some(departures) = &mut self.departures {
+            departures.enqueued += length;
+            if departures.next == NIL {
+                departures.next = at;
+            }
+        }
+        let first = self.head == NIL;
+        if first {
+            self.head = at;
+        } else {
+            packets[self.tail].next = at;
+        }
+        self.tail = at;
+        first
+    }
+
+    #[inline]
+    fn count(&mut self, length: Bytes, sending: Time, backlog: Time, after: Time) {
+        self.counters.sent += 1;
+        self.counters.sent_bytes += length.0;
+        self.counters.sojourn += u128::from(after.0);
+        self.counters.area += u128::from(sending.0) * u128::from(backlog.0 + after.0);
+        self.counters.work += sending;
+        self.largest = self.largest.max(after);
+        self.histogram.end(backlog);
+        self.histogram.begin(after);
+    }
+
+    /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
+    #[inline]
+    pub fn deliver(&mut self, now: Time, packets: &mut Slab) -> (u32, Option<Time>) {
+        if self.departures.is_some() {
+            self.mark_departures(now - self.delay, packets);
+        }
+        let at = self.head;
+        let packet = &packets[at];
+        debug_assert_eq!(packet.arrives, now);
+        self.delivered += 1;
+        let identity = (u64::from(packet.flow) << 32) ^ (u64::from(packet.seq) << 1) ^ u64::from(packet.cumulative);
+        self.fingerprint = mix(self.fingerprint ^ now.0, identity);
+        self.head = packet.next;
+        let next = (self.head != NIL).then(|| packets[self.head].arrives);
+        (at, next)
+    }
+
+    /// Marks the packets that left up to `now` by the queue that each left behind. Nothing has joined
+    /// since the last call, so that queue is all that was enqueued, less all that has departed.
+    fn mark_departures(&mut self, now: Time, packets: &mut Slab) {
+        let Some(departures) = &mut self.departures else { return };
+        while departures.next != NIL {
+            let packet = &mut packets[departures.next];
+            let length = packet.bytes();
+            let begins = packet.arrives - self.delay - self.clock.time(length);
+            if begins > now {
+                break;
+            }
+            departures.departed += length;
+            let left_behind = departures.enqueued - departures.departed;
+            if departures.marking.marks(left_behind) && packet.flags.has(Flags::ECT) {
+                packet.flags = packet.flags.with(Flags::CE, true);
+                self.counters.marked += 1;
+            }
+            departures.next = packet.next;
+        }
+    }
+
+    /// Statistics start now.
+    pub fn end_warmup(&mut self, now: Time) {
+        let backlog = self.busy_until.saturating_sub(now);
+        self.in_warmup = std::mem::take(&mut self.counters);
+        self.from_warmup = backlog;
+        self.counters.area = square(backlog);
+        self.largest = backlog;
+        self.histogram.clear();
+        self.histogram.begin(backlog);
+    }
+
+    /// Closes the statistics of the `span` that ends now.
+    #[must_use]
+    pub fn report(&mut self, now: Time, span: Time) -> PortReport {
+        let backlog = self.busy_until.saturating_sub(now);
+        self.histogram.end(backlog);
+        let busy = self.from_warmup + self.counters.work - backlog;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy));
+        PortReport {
+            counters: self.counters,
+            dropped_in_warmup: self.in_warmup.dropped,
+            busy,
+            area: (self.counters.area - square(backlog)) / 2,
+            largest: self.largest,
+            backlogs,
+            clock: self.clock,
+            in_flight: self.in_warmup.sent + self.counters.sent - self.delivered,
+            dropped: self.in_warmup.dropped + self.counters.dropped,
+            delivered: self.delivered,
+            fingerprint: self.fingerprint,
+        }
+    }
+}
+
+/// There was no room for the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// What a port has to tell at the end of a run.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// After the warm-up.
+    pub counters: Counters,
+    /// Packets that found no room before its end.
+    pub dropped_in_warmup: u64,
+    /// Time spent sending after the warm-up.
+    pub busy: Time,
+    /// Integral of the backlog over time after the warm-up, in square picoseconds.
+    pub area: u128,
+    /// The largest backlog after the warm-up.
+    pub largest: Time,
+    /// How long it spent at each backlog after the warm-up.
+    pub backlogs: Distribution,
+    /// Turns backlogs into bytes.
+    pub clock: Clock,
+    /// Packets queued or on the wire when the run ended.
+    pub in_flight: u64,
+    /// Packets dropped in the whole run.
+    pub dropped: u64,
+    /// Packets delivered in the whole run.
+    pub delivered: u64,
+    /// Hash of every delivery: time and packet, in order.
+    pub fingerprint: u64,
+}
+
+fn square(time: Time) -> u128 {
+    u128::from(time.0) * u128::from(time.0)
+}
+
+/// Mixes a value into a hash.
+#[inline]
+#[must_use]
+pub fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+
+    const MTU: Bytes = Bytes(1500);
+    const FRAME: Time = Time::from_nanos(1200);
+
+    fn port(buffer: u64, marking: Step, mark_at: MarkAt) -> Port {
+        let spec = PortSpec {
+            from: 0,
+            to: 1,
+            rate: Rate::from_gbps(10),
+            delay: Time::from_micros(1),
+            buffer: MTU * buffer,
+            marking,
+            mark_at,
+        };
+        Port::new(&spec, MTU)
+    }
+
+    fn frame() -> Packet {
+        Packet { length: 1500, flags: Flags::default().with(Flags::ECT, true), ..Packet::default() }
+    }
+
+    /// Five frames at once into a port: each leaves 1.2 us after the one before.
+    fn five_at_once(port: &mut Port, packets: &mut Slab) -> Vec<Packet> {
+        for _ in 0..5 {
+            let at = packets.insert(frame());
+            if port.enqueue(Time::ZERO, at, packets) == Err(Full) {
+                packets.remove(at);
+            }
+        }
+        let mut out = Vec::new();
+        let mut next = Some(FRAME + Time::from_micros(1));
+        while let Some(now) = next {
+            let (at, then) = port.deliver(now, packets);
+            out.push(packets[at]);
+            packets.remove(at);
+            next = then;
+        }
+        out
+    }
+
+    #[test]
+    fn packets_leave_one_frame_time_apart() {
+        let mut packets = Slab::default();
+        let out = five_at_once(&mut port(10, Step::NEVER, MarkAt::Enqueue), &mut packets);
+        let arrivals: Vec<_> = out.iter().map(|p| p.arrives).collect();
+        assert_eq!(arrivals, (1..=5).map(|n| FRAME * n + Time::from_micros(1)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_buffer_of_three_packets_holds_three() {
+        let mut packets = Slab::default();
+        let mut port = port(3, Step::NEVER, MarkAt::Enqueue);
+        assert_eq!(five_at_once(&mut port, &mut packets).len(), 3);
+        assert_eq!(port.report(FRAME * 10, FRAME * 10).dropped, 2);
+    }
+
+    #[test]
+    fn at_enqueue_the_packets_behind_the_threshold_are_marked() {
+        let mut packets = Slab::default();
+        let step = Step::above(MTU * 3);
+        let out = five_at_once(&mut port(10, step, MarkAt::Enqueue), &mut packets);
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn at_dequeue_the_packets_before_the_threshold_are_marked() {
+        let mut packets = Slab::default();
+        let step = Step::above(MTU * 2);
+        let out = five_at_once(&mut port(10, step, MarkAt::Dequeue), &mut packets);
+        // They leave 4, 3, 2, 1 and 0 packets behind. The first left as it came, before the others joined.
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, true, false, false, false]);
+    }
+
+    #[test]
+    fn the_mean_queue_of_five_at_once_is_a_triangle() {
+        let mut packets = Slab::default();
+        let mut port = port(10, Step::NEVER, MarkAt::Enqueue);
+        five_at_once(&mut port, &mut packets);
+        let report = port.report(FRAME * 10, FRAME * 10);
+        // Five frame times of backlog draining in five frame times: 12.5 square frame times.
+        assert_eq!(report.area, u128::from(FRAME.0) * u128::from(FRAME.0) * 25 / 2);
+        assert_eq!(report.busy, FRAME * 5);
+        assert_eq!(report.counters.sojourn, u128::from(FRAME.0) * 15);
+        let (low, high) = report.backlogs.area_bounds();
+        assert!(low <= report.area && report.area <= high);
+    }
+
+    #[test]
+    fn whole_packets_of_backlog_are_whole_packets_in_bytes() {
+        for gbps in [1, 3, 10, 25, 40, 100, 400, 800] {
+            let clock = Clock::new(Rate::from_gbps(gbps));
+            for packets in [1, 7, 35, 250, 6000] {
+                let bytes = clock.bytes(clock.time(MTU) * packets);
+                assert!(bytes.0.abs_diff(1500 * packets) <= packets / 100 + 1, "{gbps} {packets} {bytes:?}");
+            }
+        }
+        assert_eq!(Clock::new(Rate::from_gbps(10)).bytes(FRAME * 35), MTU * 35);
+    }
+}

@@ -1,0 +1,127 @@
+//! Sets of packet numbers that are mostly empty or a few runs: what arrived out of order, what was
+//! selectively acknowledged.
+
+/// Disjoint half-open runs in rising order.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    runs: Vec<(u32, u32)>,
+}
+
+impl Ranges {
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+
+    /// How many numbers are in the set.
+    pub fn count(&self) -> u32 {
+        self.runs.iter().map(|(from, to)| to - from).sum()
+    }
+
+    /// The run that contains `number`, or the first one.
+    pub fn run_around(&self, number: u32) -> Option<(u32, u32)> {
+        let around = self.runs.iter().find(|(from, to)| (*from..*to).contains(&number));
+        around.or(self.runs.first()).copied()
+    }
+
+    /// Adds `from..to` and tells how many numbers are new.
+    pub fn insert(&mut self, from: u32, to: u32) -> u32 {
+        if from >= to {
+            return 0;
+        }
+        let before = self.count();
+        let first = self.runs.partition_point(|run| run.1 < from);
+        let last = self.runs.partition_point(|run| run.0 <= to);
+        let mut merged = (from, to);
+        for run in &self.runs[first..last] {
+            merged = (merged.0.min(run.0), merged.1.max(run.1));
+        }
+        self.runs.splice(first..last, [merged]);
+        self.count() - before
+    }
+
+    /// Takes out everything below `number` and tells how many numbers that were.
+    pub fn remove_below(&mut self, number: u32) -> u32 {
+        let before = self.count();
+        self.runs.retain_mut(|run| {
+            run.0 = run.0.max(number);
+            run.0 < run.1
+        });
+        before - self.count()
+    }
+
+    /// If the set begins at `number`, takes out its first run and tells where that ends.
+    pub fn take_run_at(&mut self, number: u32) -> Option<u32> {
+        let &(from, to) = self.runs.first()?;
+        (from == number).then(|| {
+            self.runs.remove(0);
+            to
+        })
+    }
+
+    /// The first number at or above `number` that is not in the set.
+    pub fn next_hole(&self, number: u32) -> u32 {
+        let inside = self.runs.iter().find(|(from, to)| (*from..*to).contains(&number));
+        inside.map_or(number, |run| run.1)
+    }
+
+    /// How many numbers of `from..to` are not in the set.
+    pub fn holes_in(&self, from: u32, to: u32) -> u32 {
+        let covered: u32 = self.runs.iter().map(|run| run.1.min(to).saturating_sub(run.0.max(from))).sum();
+        to.saturating_sub(from) - covered
+    }
+
+    /// The `n`th largest number of the set.
+    pub fn nth_from_top(&self, n: u32) -> Option<u32> {
+        let mut left = n;
+        for (from, to) in self.runs.iter().rev() {
+            if to - from >= left {
+                return Some(to - left);
+            }
+            left -= to - from;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(runs: &[(u32, u32)]) -> Ranges {
+        let mut ranges = Ranges::default();
+        for &(from, to) in runs {
+            ranges.insert(from, to);
+        }
+        ranges
+    }
+
+    #[test]
+    fn runs_merge_where_they_touch() {
+        let mut ranges = set(&[(2, 4), (8, 9)]);
+        assert_eq!(ranges.insert(4, 8), 4);
+        assert_eq!(ranges.runs, [(2, 9)]);
+        assert_eq!(ranges.insert(3, 10), 1);
+    }
+
+    #[test]
+    fn holes_and_tops() {
+        let ranges = set(&[(3, 5), (7, 9)]);
+        assert_eq!(ranges.holes_in(0, 10), 6);
+        assert_eq!(ranges.holes_in(4, 8), 2);
+        assert_eq!((ranges.next_hole(3), ranges.next_hole(5), ranges.next_hole(8)), (5, 5, 9));
+        assert_eq!((ranges.nth_from_top(1), ranges.nth_from_top(3), ranges.nth_from_top(5)), (Some(8), Some(4), None));
+    }
+
+    #[test]
+    fn the_bottom_is_taken_off() {
+        let mut ranges = set(&[(3, 6), (8, 9)]);
+        assert_eq!(ranges.remove_below(5), 2);
+        assert_eq!(ranges.take_run_at(5), Some(6));
+        assert_eq!(ranges.take_run_at(6), None);
+        assert_eq!(ranges.count(), 1);
+    }
+}

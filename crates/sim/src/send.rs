@@ -1,0 +1,500 @@
+//! The sending half of a TCP-like transport: what may leave, what is lost, when to give up waiting.
+//!
+//! Numbers count packets. Loss detection and repair follow RFC 6675 (selective acknowledgements, three
+//! packets behind a hole make it lost, one window reduction until everything sent before it is repaired), the
+//! timer follows RFC 6298 with the scenario's floor and ceiling.
+//!
+//! Not modelled: handshake and teardown (connections are open), receive windows, more than one SACK block in
+//! an acknowledgement (the block with the newest packet), retransmissions that are lost again being noticed
+//! before the timer.
+
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::sender::{Decision, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use crate::network::HostSpec;
+use crate::packet::{Flags, Packet};
+use crate::ranges::Ranges;
+
+/// Packets that must arrive behind a hole before it counts as lost.
+const DUPLICATES: u32 = 3;
+
+/// Whether a flow may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Not before it hears something.
+    No,
+    /// Now.
+    Now,
+    /// Its pace lets it at this time.
+    At(Time),
+}
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub struct Sending {
+    pub flow: u32,
+    pub host: u32,
+    pub to: u32,
+    control: Box<dyn Sender>,
+    /// The algorithm's last word.
+    window: Bytes,
+    pace: Option<Rate>,
+    pub wake: Option<Time>,
+    mss: Bytes,
+    /// Payload of the last packet.
+    last_payload: Bytes,
+    unacked: u32,
+    next: u32,
+    end: u32,
+    sacked: Ranges,
+    /// Everything below that is not acknowledged is lost.
+    lost_below: u32,
+    /// Lost packets below have been sent again.
+    repaired_below: u32,
+    /// Losses below belong to a reduction already made.
+    recover: u32,
+    recovering: bool,
+    /// The first repair leaves whatever the window says (RFC 6675 §5 step 4.3).
+    repair_at_once: bool,
+    /// Whether the window has stopped the flow since the last acknowledgement.
+    window_limited: bool,
+    /// Whether it has a place in its NIC's turn.
+    pub queued: bool,
+    pub ecn: bool,
+    report_reduction: bool,
+    next_paced: Time,
+    pub pace_timer: bool,
+    timer: Retransmission,
+    pub retransmits: u32,
+    pub timeouts: u32,
+    last_rtt: Time,
+    acked_bytes: u64,
+}
+
+/// Smoothed round trip and the timeout that follows from it (RFC 6298).
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    srtt: Option<Time>,
+    variation: Time,
+    timeout: Time,
+    backoff: u32,
+    min: Time,
+    max: Time,
+    /// When it runs out.
+    deadline: Time,
+    /// Whether the world's timer is set, possibly for an earlier deadline.
+    armed: bool,
+}
+
+impl Retransmission {
+    fn new(host: &HostSpec) -> Self {
+        Self {
+            srtt: None,
+            variation: Time::ZERO,
+            timeout: host.rto_initial,
+            backoff: 0,
+            min: host.rto_min,
+            max: host.rto_max,
+            deadline: Time::MAX,
+            armed: false,
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, rtt: Time) {
+        let srtt = match self.srtt {
+            None => {
+                self.variation = rtt / 2;
+                rtt
+            }
+            Some(srtt) => {
+                self.variation = Time((self.variation.0 * 3 + srtt.0.abs_diff(rtt.0)) / 4);
+                Time((srtt.0 * 7 + rtt.0) / 8)
+            }
+        };
+        self.srtt = Some(srtt);
+        self.timeout = srtt + self.variation * 4;
+        self.backoff = 0;
+    }
+
+    fn current(&self) -> Time {
+        let doubled = self.timeout.max(self.min).0.saturating_mul(1 << self.backoff.min(30));
+        Time(doubled).min(self.max)
+    }
+}
+
+/// Everything a new flow is made from.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    pub flow: u32,
+    pub src: u32,
+    pub dst: u32,
+    pub bytes: Bytes,
+    pub mss: Bytes,
+    pub ecn: bool,
+    pub host: &'a HostSpec,
+    pub control: Box<dyn Sender>,
+}
+
+impl Sending {
+    pub fn new(opening: Opening<'_>) -> Self {
+        let mss = opening.mss;
+        let (end, last_payload) = packets_in(opening.bytes, mss);
+        let Decision { window, pace, wake } = opening.control.decision();
+        Self {
+            flow: opening.flow,
+            host: opening.src,
+            to: opening.dst,
+            control: opening.control,
+            window,
+            pace,
+            wake,
+            mss,
+            last_payload,
+            unacked: 0,
+            next: 0,
+            end,
+            sacked: Ranges::default(),
+            lost_below: 0,
+            repaired_below: 0,
+            recover: 0,
+            recovering: false,
+            repair_at_once: false,
+            window_limited: false,
+            queued: false,
+            ecn: opening.ecn,
+            report_reduction: false,
+            next_paced: Time::ZERO,
+            pace_timer: false,
+            timer: Retransmission::new(opening.host),
+            retransmits: 0,
+            timeouts: 0,
+            last_rtt: Time::ZERO,
+            acked_bytes: 0,
+        }
+    }
+
+    /// Packets in flight: sent, neither acknowledged nor known to be lost.
+    #[inline]
+    fn in_flight(&self) -> u32 {
+        let outstanding = self.next - self.unacked;
+        if self.lost_below <= self.unacked && self.sacked.is_empty() {
+            return outstanding;
+        }
+        let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
+        outstanding - self.sacked.count() - waiting
+    }
+
+    /// The next lost packet to send again.
+    fn next_repair(&self) -> Option<u32> {
+        if self.lost_below <= self.unacked {
+            return None;
+        }
+        let hole = self.sacked.next_hole(self.repaired_below.max(self.unacked));
+        (hole < self.lost_below).then_some(hole)
+    }
+
+    fn has_something_to_send(&self) -> bool {
+        self.next < self.end || self.next_repair().is_some()
+    }
+
+    /// Whether it may send now. The window counts the last, shorter packet as a full one.
+    #[inline]
+    pub fn turn(&mut self, now: Time) -> Turn {
+        if !self.has_something_to_send() {
+            return Turn::No;
+        }
+        let in_flight = u64::from(self.in_flight());
+        if in_flight > 0 && self.mss * (in_flight + 1) > self.window && !self.repair_at_once {
+            self.window_limited = true;
+            return Turn::No;
+        }
+        if self.pace.is_some() && self.next_paced > now {
+            return Turn::At(self.next_paced);
+        }
+        Turn::Now
+    }
+
+    /// Takes the packet that is to leave now.
+    #[inline]
+    pub fn take(&mut self, now: Time, slot: u32, header: Bytes) -> Packet {
+        let seq = match self.next_repair() {
+            Some(seq) => {
+                self.repaired_below = seq + 1;
+                self.retransmits += 1;
+                seq
+            }
+            None => {
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        let payload = if seq + 1 == self.end { self.last_payload } else { self.mss };
+        let length = (payload + header).max(crate::network::MIN_FRAME);
+        if let Some(pace) = self.pace {
+            self.next_paced = self.next_paced.max(now) + pace.time_to_send(length);
+        }
+        if self.timer.deadline == Time::MAX {
+            self.timer.deadline = now + self.timer.current();
+        }
+        let flags = Flags::default().with(Flags::ECT, self.ecn).with(Flags::CWR, self.report_reduction);
+        self.report_reduction = false;
+        self.repair_at_once = false;
+        Packet {
+            sent: now,
+            flow: self.flow,
+            slot,
+            to: self.to,
+            seq,
+            length: length.0 as u16,
+            flags,
+            ..Packet::default()
+        }
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, now: Time, packet: &Packet) {
+        let newly_acked = self.note_arrivals(packet);
+        let rtt = now - packet.sent - packet.held;
+        self.last_rtt = rtt;
+        self.timer.sample(now - packet.sent);
+        let marked = packet.flags.has(Flags::ECE);
+        self.find_losses(now);
+        let acked = self.payload_of(newly_acked);
+        self.acked_bytes += acked.0;
+        let ack = Ack {
+            sent_at: packet.sent,
+            rtt,
+            one_way_delay: packet.delay,
+            samples: u32::from(packet.samples),
+            acked,
+            marked: if marked { acked } else { Bytes::ZERO },
+            in_flight: self.mss * u64::from(self.in_flight()),
+            window_limited: std::mem::take(&mut self.window_limited),
+            recovering: self.recovering,
+        };
+        self.control.on_ack(now, &ack);
+        let before = self.window;
+        self.decide();
+        self.report_reduction |= marked && self.window < before;
+    }
+
+    /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
+    #[inline]
+    fn note_arrivals(&mut self, packet: &Packet) -> u32 {
+        let mut newly_acked = 0;
+        if packet.cumulative > self.unacked {
+            newly_acked = packet.cumulative - self.unacked;
+            self.unacked = packet.cumulative;
+            if !self.sacked.is_empty() {
+                newly_acked -= self.sacked.remove_below(self.unacked);
+            }
+        }
+        if packet.block_end > self.unacked {
+            newly_acked += self.sacked.insert(packet.seq.max(self.unacked), packet.block_end);
+        }
+        newly_acked
+    }
+
+    fn payload_of(&self, packets: u32) -> Bytes {
+        let full = self.mss * u64::from(packets);
+        if self.unacked == self.end && packets > 0 { full - self.mss + self.last_payload } else { full }
+    }
+
+    /// RFC 6675: leaves recovery, finds new losses, enters it again.
+    #[inline]
+    fn find_losses(&mut self, now: Time) {
+        if self.unacked >= self.recover {
+            self.recovering = false;
+        }
+        self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current() };
+        if self.sacked.is_empty() {
+            return;
+        }
+        if let Some(third) = self.sacked.nth_from_top(DUPLICATES) {
+            self.lost_below = self.lost_below.max(third);
+        }
+        if self.lost_below > self.unacked && self.unacked >= self.recover {
+            self.recovering = true;
+            self.repair_at_once = true;
+            self.recover = self.next;
+            self.repaired_below = self.unacked;
+            let in_flight = self.mss * u64::from(self.next - self.unacked);
+            self.control.on_loss(now, &Loss { kind: LossKind::FastRetransmit, in_flight });
+        }
+    }
+
+    /// The time to look again at the retransmission timer, if it is not already set.
+    pub fn arm_timer(&mut self) -> Option<Time> {
+        let wanted = !self.timer.armed && self.timer.deadline < Time::MAX;
+        self.timer.armed |= wanted;
+        wanted.then_some(self.timer.deadline)
+    }
+
+    /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile. Everything that is
+    /// not acknowledged is sent again, as the window allows (RFC 5681 §3.1).
+    pub fn on_timer(&mut self, now: Time) {
+        self.timer.armed = false;
+        if self.timer.deadline > now {
+            return;
+        }
+        self.timeouts += 1;
+        self.timer.backoff += 1;
+        let loss = Loss { kind: LossKind::Timeout, in_flight: self.mss * u64::from(self.next - self.unacked) };
+        self.sacked.clear();
+        self.lost_below = self.next;
+        self.repaired_below = self.unacked;
+        self.recover = self.next;
+        self.recovering = false;
+        self.timer.deadline = Time::MAX;
+        self.control.on_loss(now, &loss);
+        self.decide();
+    }
+
+    /// The time that the algorithm asked for has come.
+    pub fn on_wake(&mut self, now: Time) {
+        self.wake = None;
+        self.control.on_wake(now);
+        self.decide();
+    }
+
+    #[inline]
+    fn decide(&mut self) {
+        let Decision { window, pace, wake } = self.control.decision();
+        self.window = window;
+        self.pace = pace;
+        self.wake = wake;
+    }
+
+    /// Sends nothing new from now on.
+    pub fn stop(&mut self) {
+        self.end = self.next;
+        self.last_payload = self.mss;
+    }
+
+    /// Whether everything was acknowledged.
+    #[inline]
+    pub fn done(&self) -> bool {
+        self.unacked == self.end
+    }
+
+    /// Internals worth plotting; `since` is the span since they were last read.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        record("window_pkt", self.window / self.mss);
+        if let Some(pace) = self.pace {
+            record("pace_gbps", pace.as_gbps());
+        }
+        if self.last_rtt > Time::ZERO {
+            record("rtt_us", self.last_rtt.as_micros());
+        }
+        let acked = std::mem::take(&mut self.acked_bytes);
+        if since > Time::ZERO {
+            record("rate_gbps", acked as f64 * 8e3 / since.0 as f64);
+        }
+        self.control.probe(record);
+    }
+}
+
+/// How many packets carry `bytes`, and the payload of the last.
+pub fn packets_in(bytes: Bytes, mss: Bytes) -> (u32, Bytes) {
+    if bytes == Bytes::MAX {
+        return (u32::MAX, mss);
+    }
+    let packets = bytes.0.div_ceil(mss.0);
+    (packets as u32, bytes - mss * (packets - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallows_cc::catalog;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::sender::Path;
+
+    const MSS: Bytes = Bytes(1460);
+
+    fn reno(packets: u64) -> Sending {
+        let host = HostSpec {
+            nic: crate::network::Nic::Fair,
+            initial_window: MSS * 10,
+            rto_min: Time::from_millis(1),
+            rto_max: Time::from_millis(100),
+            rto_initial: Time::from_millis(10),
+            acks_every: 1,
+            ack_delay: Time::from_micros(500),
+        };
+        let row = catalog::find("reno").unwrap();
+        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10) };
+        let control = (row.sender)(&Values::defaults(row.parameters), &path);
+        let opening =
+            Opening { flow: 0, src: 0, dst: 1, bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
+        Sending::new(opening)
+    }
+
+    fn send_all(sending: &mut Sending, now: Time) -> Vec<u32> {
+        let mut sent = Vec::new();
+        while sending.turn(now) == Turn::Now {
+            sent.push(sending.take(now, 0, Bytes(40)).seq);
+        }
+        sent
+    }
+
+    fn ack(cumulative: u32, block: (u32, u32)) -> Packet {
+        Packet { cumulative, seq: block.0, block_end: block.1, samples: 1, ..Packet::default() }
+    }
+
+    #[test]
+    fn the_initial_window_leaves_at_once() {
+        assert_eq!(send_all(&mut reno(50), Time::ZERO), (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn three_packets_behind_a_hole_repair_it_once() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        let now = Time::from_micros(100);
+        for end in 2..5 {
+            sending.on_ack(now, &ack(0, (1, end)));
+        }
+        // Ten in flight: the window becomes five. Three arrived, one is lost: six are in flight, yet the
+        // repair leaves at once; then nothing before three more have arrived.
+        assert_eq!(sending.window, MSS * 5);
+        assert_eq!(send_all(&mut sending, now), [0]);
+        sending.on_ack(now, &ack(0, (1, 6)));
+        assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
+        sending.on_ack(now, &ack(0, (1, 7)));
+        assert_eq!(send_all(&mut sending, now), [10]);
+        assert_eq!((sending.window, sending.retransmits), (MSS * 5, 1));
+        sending.on_ack(now, &ack(7, (0, 0)));
+        assert_eq!(send_all(&mut sending, now), [11]);
+    }
+
+    #[test]
+    fn after_a_timeout_everything_goes_again_one_by_one() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        assert_eq!(sending.arm_timer(), Some(Time::from_millis(10)));
+        sending.on_timer(Time::from_millis(10));
+        assert_eq!(send_all(&mut sending, Time::from_millis(10)), [0]);
+        sending.on_ack(Time::from_millis(11), &ack(1, (0, 0)));
+        assert_eq!(send_all(&mut sending, Time::from_millis(11)), [1, 2]);
+        assert_eq!((sending.timeouts, sending.retransmits), (1, 3));
+    }
+
+    #[test]
+    fn the_timeout_is_srtt_and_four_variations_but_not_below_its_floor() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        sending.on_ack(Time::from_millis(2), &ack(1, (0, 0)));
+        // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms.
+        assert_eq!(sending.timer.deadline, Time::from_millis(8));
+    }
+
+    #[test]
+    fn bytes_become_packets() {
+        assert_eq!(packets_in(Bytes(1), MSS), (1, Bytes(1)));
+        assert_eq!(packets_in(Bytes(1460), MSS), (1, MSS));
+        assert_eq!(packets_in(Bytes(1461), MSS), (2, Bytes(1)));
+    }
+}

@@ -1,0 +1,530 @@
+//! The world and its main loop.
+//!
+//! Two kinds of things happen: a packet arrives at the end of a link or a NIC becomes idle (the
+//! [`crate::agenda`]), and a timer runs out ([`crate::timers`]), which goes first at the same picosecond. The
+//! order is total: it depends on the scenario alone.
+
+use shallows_cc::sender::Path;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::agenda::Agenda;
+use crate::answer::{Answer, FlowReport, QueueTable};
+use crate::books;
+use crate::host::Host;
+use crate::network::{Network, Nic, ideal_completion};
+use crate::packet::{Flags, NIL, Packet, Slab};
+use crate::port::{Port, mix};
+use crate::receive::Receiving;
+use crate::record::Record;
+use crate::route::Routes;
+use crate::send::{Opening, Sending, Turn};
+use crate::timers::{Kind, Timer, Timers};
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is more to do.
+    Running,
+    /// It is over.
+    Done,
+}
+
+/// A network in motion.
+#[derive(Debug)]
+pub struct Simulation {
+    network: Network,
+    routes: Routes,
+    ports: Vec<Port>,
+    hosts: Vec<Host>,
+    packets: Slab,
+    agenda: Agenda,
+    timers: Timers,
+    /// Live flows at their senders and receivers; a place is used again once its flow is done.
+    sending: Vec<Option<Sending>>,
+    receiving: Vec<Option<Receiving>>,
+    free_slots: Vec<u32>,
+    /// By flow: its place while it lives.
+    slots: Vec<u32>,
+    flows: Vec<FlowReport>,
+    unfinished: usize,
+    record: Record,
+    now: Time,
+    measured_from: Time,
+    over: bool,
+    events: u64,
+    hops: u64,
+    /// Packets that reached a host.
+    consumed: u64,
+}
+
+impl Simulation {
+    /// Sets a network up at time zero.
+    ///
+    /// # Errors
+    /// A sentence that says what contradicts what: see [`Network::check`]; or a flow without a path.
+    pub fn new(network: Network) -> Result<Self, String> {
+        network.check()?;
+        let routes = Routes::new(&network);
+        let flows = opening_reports(&network, &routes)?;
+        let limited = network.flows.iter().filter(|f| f.bytes != Bytes::MAX).count();
+        let mut simulation = Self {
+            ports: network.ports.iter().map(|spec| Port::new(spec, network.mtu)).collect(),
+            hosts: (0..network.hosts).map(|host| Host::new(routes.nic(host))).collect(),
+            packets: Slab::default(),
+            agenda: Agenda::default(),
+            timers: Timers::default(),
+            sending: Vec::new(),
+            receiving: Vec::new(),
+            free_slots: Vec::new(),
+            slots: vec![NIL; network.flows.len()],
+            flows,
+            unfinished: limited,
+            record: Record::default(),
+            now: Time::ZERO,
+            measured_from: Time::ZERO,
+            over: false,
+            events: 0,
+            hops: 0,
+            consumed: 0,
+            routes,
+            network,
+        };
+        simulation.set_first_timers();
+        Ok(simulation)
+    }
+
+    fn set_first_timers(&mut self) {
+        let network = &self.network;
+        let mut set = |at, kind, number| self.timers.set(Timer { at, kind, number, slot: NIL });
+        set(network.duration, Kind::End, 0);
+        if network.warmup > Time::ZERO {
+            set(network.warmup, Kind::Warmup, 0);
+        }
+        if network.record.queue_interval > Time::ZERO {
+            set(Time::ZERO, Kind::Queues, 0);
+            let series = vec![Vec::new(); network.record.ports.len()];
+            self.record.queues = QueueTable { time: Vec::new(), bytes: series };
+        }
+        if network.record.probe_interval > Time::ZERO {
+            set(network.record.probe_interval, Kind::Probes, 0);
+        }
+        for (number, flow) in network.flows.iter().enumerate() {
+            set(flow.start, Kind::Start, number as u32);
+            if flow.stop < Time::MAX {
+                set(flow.stop, Kind::Stop, number as u32);
+            }
+        }
+    }
+
+    /// The simulated time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Packets received over one link so far.
+    #[must_use]
+    pub fn packet_hops(&self) -> u64 {
+        self.hops
+    }
+
+    /// Limited flows that have finished so far.
+    #[must_use]
+    pub fn finished(&self) -> u64 {
+        self.flows.iter().filter(|flow| flow.finish < Time::MAX).count() as u64
+    }
+
+    /// Goes on for about `events` events.
+    ///
+    /// # Panics
+    /// If an invariant is broken, such as time running backwards.
+    pub fn advance(&mut self, events: u64) -> Progress {
+        let until = self.events + events;
+        while self.events < until {
+            if self.over {
+                return Progress::Done;
+            }
+            self.events += 1;
+            let timer = self.timers.next();
+            match self.agenda.peek() {
+                Some((now, entity)) if now < timer => {
+                    assert!(now >= self.now, "time runs backwards");
+                    self.now = now;
+                    self.happen(entity);
+                }
+                _ => match self.timers.pop() {
+                    Some(timer) => self.run_out(timer),
+                    None => self.over = true,
+                },
+            }
+        }
+        if self.over { Progress::Done } else { Progress::Running }
+    }
+
+    #[inline]
+    fn happen(&mut self, entity: u32) {
+        match (entity as usize).checked_sub(self.ports.len()) {
+            None => self.arrive(entity),
+            Some(host) => {
+                self.agenda.pop();
+                self.hosts[host].awaiting_port = false;
+                self.serve(host as u32);
+            }
+        }
+    }
+
+    /// The head packet of a link is at its other end.
+    #[inline]
+    fn arrive(&mut self, link: u32) {
+        let port = &mut self.ports[link as usize];
+        let (at, next) = port.deliver(self.now, &mut self.packets);
+        let node = port.to;
+        match next {
+            Some(next) => self.agenda.replace_top(next, link),
+            None => self.agenda.pop(),
+        }
+        self.hops += 1;
+        let packet = &self.packets[at];
+        if node >= self.network.hosts {
+            let out = self.routes.next(node, packet.to, packet.flow);
+            self.enqueue(out.expect("a flow is only set up where there is a path"), at);
+        } else {
+            let packet = *packet;
+            self.packets.remove(at);
+            self.consumed += 1;
+            if packet.flags.has(Flags::ACK) {
+                self.take_ack(&packet);
+            } else {
+                self.take_data(&packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, link: u32, at: u32) {
+        match self.ports[link as usize].enqueue(self.now, at, &mut self.packets) {
+            Ok(None) => {}
+            Ok(Some(arrives)) => self.agenda.push(arrives, link),
+            Err(_) => self.packets.remove(at),
+        }
+    }
+
+    #[inline]
+    fn take_data(&mut self, packet: &Packet) {
+        // A repair that was not needed may come after its flow is done.
+        let Some(receiving) = &mut self.receiving[packet.slot as usize] else { return };
+        if receiving.flow != packet.flow {
+            return;
+        }
+        let acks = receiving.on_data(self.now, packet);
+        let host = receiving.host;
+        if acks.now.is_none() && !receiving.timer_armed {
+            receiving.timer_armed = true;
+            let at = self.now + self.network.host.ack_delay;
+            self.timers.set(Timer { at, kind: Kind::Ack, number: packet.flow, slot: packet.slot });
+        }
+        if receiving.complete() {
+            let report = &mut self.flows[packet.flow as usize];
+            if report.finish == Time::MAX && self.network.flows[packet.flow as usize].bytes != Bytes::MAX {
+                report.finish = self.now;
+                self.unfinished -= 1;
+                self.over |= self.unfinished == 0 && self.network.until_done;
+            }
+        }
+        let nic = self.hosts[host as usize].port;
+        for ack in [acks.earlier, acks.now].into_iter().flatten() {
+            let at = self.packets.insert(ack);
+            self.enqueue(nic, at);
+        }
+    }
+
+    #[inline]
+    fn take_ack(&mut self, packet: &Packet) {
+        let Some(sending) = &mut self.sending[packet.slot as usize] else { return };
+        if sending.flow != packet.flow {
+            return;
+        }
+        let wake = sending.wake;
+        sending.on_ack(self.now, packet);
+        if sending.done() {
+            self.close(packet.slot);
+            return;
+        }
+        self.after_decision(packet.slot, wake);
+    }
+
+    /// Sets the timers that a decision asks for, and lets the flow send.
+    #[inline]
+    fn after_decision(&mut self, slot: u32, wake_before: Option<Time>) {
+        let Some(sending) = &mut self.sending[slot as usize] else { return };
+        let (host, number) = (sending.host, sending.flow);
+        if sending.wake != wake_before
+            && let Some(at) = sending.wake
+        {
+            self.timers.set(Timer { at, kind: Kind::Wake, number, slot });
+        }
+        if self.may_send(slot) {
+            self.hosts[host as usize].push(slot);
+            self.serve(host);
+        }
+        if let Some(sending) = &mut self.sending[slot as usize]
+            && let Some(at) = sending.arm_timer()
+        {
+            self.timers.set(Timer { at, kind: Kind::Timeout, number, slot });
+        }
+    }
+
+    /// Whether a flow joins its NIC's turn now; sets its pace timer where that is what it waits for.
+    #[inline]
+    fn may_send(&mut self, slot: u32) -> bool {
+        let Some(sending) = &mut self.sending[slot as usize] else { return false };
+        if sending.queued {
+            return false;
+        }
+        match sending.turn(self.now) {
+            Turn::No => false,
+            Turn::Now => {
+                sending.queued = true;
+                true
+            }
+            Turn::At(at) => {
+                if !sending.pace_timer {
+                    sending.pace_timer = true;
+                    let number = sending.flow;
+                    self.timers.set(Timer { at, kind: Kind::Pace, number, slot });
+                }
+                false
+            }
+        }
+    }
+
+    /// Lets the flows of a host send: all they may into a FIFO, one at a time when it is idle otherwise.
+    #[inline]
+    fn serve(&mut self, host: u32) {
+        let port = self.hosts[host as usize].port;
+        while !self.hosts[host as usize].is_empty() {
+            let busy_until = self.ports[port as usize].busy_until();
+            if self.network.host.nic == Nic::Fair && busy_until > self.now {
+                self.await_port(host, busy_until);
+                return;
+            }
+            let Some(slot) = self.hosts[host as usize].pop() else { return };
+            self.send_one(slot, port);
+            if self.may_send(slot) {
+                self.hosts[host as usize].push(slot);
+            }
+        }
+    }
+
+    fn await_port(&mut self, host: u32, until: Time) {
+        let waiting = &mut self.hosts[host as usize];
+        if !waiting.awaiting_port {
+            waiting.awaiting_port = true;
+            self.agenda.push(until, self.ports.len() as u32 + host);
+        }
+    }
+
+    #[inline]
+    fn send_one(&mut self, slot: u32, port: u32) {
+        let Some(sending) = &mut self.sending[slot as usize] else { return };
+        sending.queued = false;
+        // What it heard since it joined the turn may have closed its window.
+        if sending.turn(self.now) != Turn::Now {
+            return;
+        }
+        let packet = sending.take(self.now, slot, self.network.header);
+        let at = self.packets.insert(packet);
+        self.enqueue(port, at);
+    }
+
+    fn run_out(&mut self, timer: Timer) {
+        assert!(timer.at >= self.now, "time runs backwards");
+        self.now = timer.at;
+        match timer.kind {
+            Kind::End => self.over = true,
+            Kind::Warmup => self.end_warmup(),
+            Kind::Queues => self.read_queues(timer),
+            Kind::Probes => self.read_probes(timer),
+            Kind::Start => self.open(timer.number),
+            Kind::Stop => self.stop(timer.number),
+            Kind::Ack => self.ack_is_due(timer),
+            Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(timer),
+        }
+    }
+
+    fn wake_sender(&mut self, timer: Timer) {
+        let Some(sending) = &mut self.sending[timer.slot as usize] else { return };
+        if sending.flow != timer.number {
+            return;
+        }
+        let wake = sending.wake;
+        match timer.kind {
+            Kind::Timeout => sending.on_timer(self.now),
+            Kind::Pace => sending.pace_timer = false,
+            _ if wake != Some(self.now) => return,
+            _ => sending.on_wake(self.now),
+        }
+        let wake = if timer.kind == Kind::Wake { None } else { wake };
+        self.after_decision(timer.slot, wake);
+    }
+
+    fn ack_is_due(&mut self, timer: Timer) {
+        let Some(receiving) = &mut self.receiving[timer.slot as usize] else { return };
+        if receiving.flow != timer.number {
+            return;
+        }
+        let nic = self.hosts[receiving.host as usize].port;
+        if let Some(ack) = receiving.on_timer(self.now) {
+            let at = self.packets.insert(ack);
+            self.enqueue(nic, at);
+        }
+    }
+
+    /// A flow begins.
+    fn open(&mut self, flow: u32) {
+        let spec = self.network.flows[flow as usize];
+        let control = &self.network.controls[spec.control as usize];
+        let mss = self.network.mss();
+        let nic = self.routes.nic(spec.src) as usize;
+        let path =
+            Path { mss, initial_window: self.network.host.initial_window, line_rate: self.network.ports[nic].rate };
+        let sending = Sending::new(Opening {
+            flow,
+            src: spec.src,
+            dst: spec.dst,
+            bytes: spec.bytes,
+            mss,
+            ecn: control.algorithm.ecn_capable(&control.values),
+            host: &self.network.host,
+            control: (control.algorithm.sender)(&control.values, &path),
+        });
+        let notification = (control.algorithm.receiver.build)(self.network.host.acks_every);
+        let receiving = Receiving::new(flow, (spec.src, spec.dst), spec.bytes, mss, notification);
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.sending.push(None);
+            self.receiving.push(None);
+            self.sending.len() as u32 - 1
+        });
+        self.slots[flow as usize] = slot;
+        self.sending[slot as usize] = Some(sending);
+        self.receiving[slot as usize] = Some(receiving);
+        self.after_decision(slot, None);
+    }
+
+    /// A flow is done: its place is free.
+    fn close(&mut self, slot: u32) {
+        self.settle(slot);
+        if let Some(sending) = self.sending[slot as usize].take() {
+            // A flow in the NIC's turn would be served under another's name.
+            assert!(!sending.queued, "a flow that is done has nothing to send");
+            self.slots[sending.flow as usize] = NIL;
+        }
+        self.receiving[slot as usize] = None;
+        self.free_slots.push(slot);
+    }
+
+    fn stop(&mut self, flow: u32) {
+        let slot = self.slots[flow as usize];
+        if slot != NIL
+            && let Some(sending) = &mut self.sending[slot as usize]
+        {
+            sending.stop();
+        }
+    }
+
+    /// Carries a live flow's counts over into its report.
+    fn settle(&mut self, slot: u32) {
+        if let (Some(sending), Some(receiving)) = (&self.sending[slot as usize], &self.receiving[slot as usize]) {
+            let report = &mut self.flows[sending.flow as usize];
+            report.goodput += receiving.delivered - report.delivered;
+            report.delivered = receiving.delivered;
+            report.retransmits = sending.retransmits;
+            report.timeouts = sending.timeouts;
+        }
+    }
+
+    fn settle_all(&mut self) {
+        for slot in 0..self.sending.len() as u32 {
+            self.settle(slot);
+        }
+    }
+
+    fn end_warmup(&mut self) {
+        self.settle_all();
+        for report in &mut self.flows {
+            report.goodput = 0;
+        }
+        for port in &mut self.ports {
+            port.end_warmup(self.now);
+        }
+        self.measured_from = self.now;
+    }
+
+    fn read_queues(&mut self, timer: Timer) {
+        let spec = &self.network.record;
+        self.record.queues.time.push(self.now.0);
+        for (series, &port) in self.record.queues.bytes.iter_mut().zip(&spec.ports) {
+            series.push(self.ports[port as usize].queue(self.now).0 as u32);
+        }
+        self.timers.set(Timer { at: self.now + spec.queue_interval, ..timer });
+    }
+
+    fn read_probes(&mut self, timer: Timer) {
+        let spec = &self.network.record;
+        for &flow in &spec.flows {
+            let slot = self.slots[flow as usize];
+            if slot == NIL {
+                continue;
+            }
+            if let Some(sending) = &mut self.sending[slot as usize] {
+                let (record, now) = (&mut self.record, self.now);
+                sending.probe(spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
+            }
+        }
+        self.timers.set(Timer { at: self.now + spec.probe_interval, ..timer });
+    }
+
+    /// Ends the run where it stands and closes the books.
+    #[must_use]
+    pub fn finish(mut self) -> Answer {
+        self.settle_all();
+        let measured = self.now - self.measured_from;
+        let (now, ports) = (self.now, &mut self.ports);
+        let ports: Vec<_> = ports.iter_mut().map(|port| port.report(now, measured)).collect();
+        let problems = books::problems(&self.network, &ports, &self.flows, &self.packets, self.consumed, measured);
+        let hash = ports.iter().fold(self.now.0, |hash, port| mix(hash, port.fingerprint));
+        let fingerprint = self.flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));
+        Answer {
+            fingerprint,
+            events: self.events,
+            packet_hops: self.hops,
+            ended: self.now,
+            measured,
+            flows: self.flows,
+            ports,
+            queues: self.record.queues,
+            probes: self.record.probes,
+            problems,
+        }
+    }
+}
+
+/// A report for each flow before it starts, with the completion time of its path when that is empty.
+fn opening_reports(network: &Network, routes: &Routes) -> Result<Vec<FlowReport>, String> {
+    let mut reports = Vec::with_capacity(network.flows.len());
+    for (number, flow) in network.flows.iter().enumerate() {
+        let path = routes.path(network, flow.src, flow.dst, number as u32);
+        let path = path.ok_or_else(|| format!("flow {number}: no path from host {} to {}", flow.src, flow.dst))?;
+        let path: Vec<_> = path.iter().map(|&port| network.ports[port as usize]).collect();
+        let limited = flow.bytes != Bytes::MAX;
+        reports.push(FlowReport {
+            finish: Time::MAX,
+            ideal: if limited { ideal_completion(flow.bytes, &path, network) } else { Time::ZERO },
+            delivered: 0,
+            goodput: 0,
+            retransmits: 0,
+            timeouts: 0,
+        });
+    }
+    Ok(reports)
+}
