@@ -1,0 +1,206 @@
+"""What every fluid model is: a table of parameters, a `System` of equations, and a fixed point.
+
+Parameters are in SI units as a user sees them (seconds, bytes, bits per second). A model's equations
+use its paper's units (packets for DCQCN, bits for TIMELY); `constants` is the one place that converts.
+A parameter may hold a NumPy array: `constants` then broadcasts, which is how maps are made.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.fluid.system import System
+from shallows.units import RATE, SIZE, TIME, did_you_mean
+
+UNLIMITED = math.inf
+
+
+class Status(IntEnum):
+    """What kind of rest point `equilibrium` found."""
+
+    FOUND = 0
+    OFF_RAMP = 1
+    """It exists, but outside the range in which the feedback has its nominal slope."""
+    NONE = 2
+    SLIDING = 3
+    """The feedback switches: the states given are the mean it switches about, not a point of rest."""
+    CONTINUUM = 4
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Where `flows` identical flows come to rest.
+
+    status: see `Status`. explanation: one sentence where there is something to say, else "".
+    p, alpha: None where the model has no such quantity. queue_bytes: None where nothing rests.
+    state: the system's states by symbol, in its own units.
+    """
+
+    status: Status
+    p: float | None
+    queue_bytes: float | None
+    alpha: float | None
+    rate_bps: float
+    state: Mapping[str, float]
+    explanation: str = ""
+
+    @property
+    def exists(self):
+        return self.status in (Status.FOUND, Status.OFF_RAMP)
+
+    @property
+    def on_ramp(self):
+        return self.status == Status.FOUND
+
+
+def parameter(kind, default, meaning, **limits):
+    """A field of a model. kind: "rate", "time", "size", "number", "count", or a tuple of words.
+
+    limits: `above`, `least`, `most`: bounds of the number in SI units; `unlimited=True` allows that word.
+    """
+    return field(default=default, metadata={"kind": kind, "meaning": meaning, **limits})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """N flows through one bottleneck. Subclasses add parameters and say what is theirs."""
+
+    flows: float = parameter("count", 2, "N: flows at the bottleneck", least=1)
+    rate: float = parameter("rate", 10e9, "C: capacity of the bottleneck", above=0)
+    delay: float = parameter("time", 4e-6, "delay of the control loop without queueing", least=0)
+    mtu: float = parameter("size", 1000.0, "a packet on the wire", above=0)
+    buffer: float = parameter("size", UNLIMITED, "the queue never exceeds this", above=0, unlimited=True)
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    system: ClassVar[System]
+    loop_at: ClassVar[str] = "rate"
+    """Where the loop is cut for margins: "rate" or "mark"; see `linear.Linear.loop`."""
+    outputs: ClassVar[Mapping[str, tuple[str, bool]]] = {}
+    """state -> (its name with a unit in a trajectory, whether it counts packets or bits)."""
+
+    @property
+    def measured_per_second(self) -> dict[str, float]:
+        """delayed value -> what a second of extra delay adds to it, where a delay is what is measured."""
+        return {}
+
+    def __post_init__(self):
+        for spec in fields(self):
+            _check(spec, getattr(self, spec.name))
+
+    @property
+    def unit_bits(self):
+        """Bits in one unit of the equations' queue: a packet, unless the model says otherwise."""
+        return 8 * self.mtu
+
+    def constants(self) -> dict[str, Any]:
+        """The equations' constants by symbol, in their own units."""
+        raise NotImplementedError
+
+    def constants_array(self):
+        """`constants` in the system's order: shape [constants], or [..., constants] for array parameters."""
+        constants = self.constants()
+        columns = np.broadcast_arrays(*(np.asarray(constants[name], float) for name in self.system.constants))
+        return np.ascontiguousarray(np.stack(columns, axis=-1))
+
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """state -> (least, most), in the equations' units. A state at its bound does not move beyond it."""
+        return {"q": (0.0, self.buffer * 8 / self.unit_bits)}
+
+    def start(self, rate_bps) -> dict[str, float]:
+        """The states at the beginning, and for ever before it, of a flow that starts at `rate_bps`."""
+        raise NotImplementedError
+
+    def initial_rate(self, total_flows):
+        """The rate in bit/s at which one of `total_flows` flows starts."""
+        return self.rate / total_flows
+
+    def derived(self, time_s, states) -> dict[str, np.ndarray]:
+        """Further columns of a trajectory, from its states ([times] or [flows, times], own units)."""
+        return {}
+
+    def explain(self, status, state) -> str:
+        """One sentence about a fixed point that is not simply there."""
+        return ""
+
+    def fixed_point(self):
+        """The `FixedPoint` of `flows` identical flows."""
+        system, out = self.system, np.empty(1 + len(self.system.states))
+        empty = np.empty(0)
+        system.equilibrium_float(empty, empty, empty, self.constants_array(), out)
+        status, state = Status(int(out[0])), dict(zip(system.states, out[1:].tolist(), strict=True))
+        rests = status in (Status.FOUND, Status.OFF_RAMP, Status.SLIDING)
+        return FixedPoint(
+            status,
+            self.feedback_at(state),
+            state["q"] * self.unit_bits / 8 if rests else None,
+            state.get("alpha"),
+            self.rate / self.flows,
+            state,
+            self.explain(status, state),
+        )
+
+    def feedback_at(self, state):
+        """The marking probability (or what stands in its place) in a rest point, or None."""
+        return state.get("p")
+
+    @classmethod
+    def read(cls, texts: Mapping[str, str]):
+        """A model from parameters as people write them: {"kmax": "1000KB", "ramp": "extended"}.
+
+        Raises ScenarioError naming key, value and what was expected.
+        """
+        specs = {spec.name: spec for spec in fields(cls)}
+        values = {}
+        for key, text in texts.items():
+            if key not in specs:
+                expected = f"a parameter of {cls.name}: {', '.join(specs)}{did_you_mean(key, specs)}"
+                raise ScenarioError(key, text, expected)
+            values[key] = read_parameter(specs[key], text)
+        return cls(**values)
+
+
+def read_parameter(spec, text):
+    """The value of the field `spec` in SI units, from `text`. Raises ScenarioError."""
+    kind = spec.metadata["kind"]
+    try:
+        if spec.metadata.get("unlimited") and text == "unlimited":
+            return UNLIMITED
+        if isinstance(kind, tuple):
+            return text
+        if kind in _DIMENSIONS:
+            dimension, scale = _DIMENSIONS[kind]
+            return dimension.parse(text) / scale
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        if not math.isfinite(value):
+            raise ValueError
+        return value
+    except ValueError as error:
+        raise ScenarioError(spec.name, text, str(error) if kind in _DIMENSIONS else "a number") from None
+
+
+_DIMENSIONS = {"rate": (RATE, 1), "time": (TIME, 10**12), "size": (SIZE, 1)}
+_SI = {"rate": "bit/s", "time": "s", "size": "bytes"}
+
+
+def _check(spec, value):
+    kind, limits = spec.metadata["kind"], spec.metadata
+    if isinstance(kind, tuple):
+        if value not in kind:
+            raise ScenarioError(spec.name, value, " or ".join(kind))
+        return
+    number = np.asarray(value)
+    unit = f" {_SI[kind]}" if kind in _SI else ""
+    above, least, most = limits.get("above", -np.inf), limits.get("least", -np.inf), limits.get("most", np.inf)
+    wanted = [f"above {above:g}{unit}"] * ("above" in limits) + [f"of at least {least:g}{unit}"] * ("least" in limits)
+    wanted += [f"at most {most:g}{unit}"] * ("most" in limits)
+    fits = np.all((number > above) & (number >= least) & (number <= most))
+    whole = kind != "count" or np.all(number == np.round(number))
+    if not fits or not whole:
+        what = "a whole number" if kind == "count" else "a number"
+        raise ScenarioError(spec.name, value, " ".join([what, " and ".join(wanted)]))
