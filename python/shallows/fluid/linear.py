@@ -1,0 +1,414 @@
+"""A model linearised about its fixed point: loop gain, margins, characteristic roots.
+
+N identical flows split into one common mode (all flows together, with the queue) and N-1 equal
+differential modes (flows against each other, the queue at rest). Derivatives are taken by the complex
+step, so they are exact to rounding. A delay that depends on the state is frozen at its value at the
+fixed point, which is exact for the linearisation, as the past is constant there.
+
+Source of the method: ECN or Delay (CoNEXT 2016) §3.2 (margins); Breda, Maset, Vermiglio (SIAM J. Sci.
+Comput. 2005) for roots by collocation.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import boolean, complex128, float64, int64, njit, types, void
+
+from shallows.fluid.model import Status
+from shallows.fluid.system import COMPLEX
+
+_STEP = 1e-30
+_VECTOR, _MATRIX = float64[::1], float64[:, ::1]
+
+
+@njit(
+    types.UniTuple(_MATRIX, 7)(COMPLEX, COMPLEX, COMPLEX, _VECTOR, _VECTOR, int64[::1], float64, _VECTOR),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)
+def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows, constants):
+    """Every partial derivative of a system where all flows are alike, by complex steps.
+
+    Returns (link by shared, link by total, sending by shared, sending by flow, reaction by shared,
+    reaction by flow, reaction by delayed), each as [results, arguments].
+    """
+    S, K, M = shared.size, flow.size, tap_states.size
+    z_shared, z_flow = shared.astype(complex128), flow.astype(complex128)
+    z_delayed, z_total = np.empty(M, complex128), np.empty(1, complex128)
+    for m in range(M):
+        state = tap_states[m]
+        z_delayed[m] = shared[state] if state < S else flow[state - S]
+    none = np.empty(0, complex128)
+    out, out_link, out_rate = np.empty(K, complex128), np.empty(S, complex128), np.empty(1, complex128)
+    sending(z_shared, z_flow, none, constants, out_rate)
+    z_total[0] = flows * out_rate[0]
+
+    link_shared, link_total = np.empty((S, S)), np.empty((S, 1))
+    rate_shared, rate_flow = np.empty((1, S)), np.empty((1, K))
+    reaction_shared, reaction_flow, reaction_delayed = np.empty((K, S)), np.empty((K, K)), np.empty((K, M))
+    step = 1j * _STEP
+    for j in range(S):
+        z_shared[j] += step
+        link(z_shared, z_total, none, constants, out_link)
+        link_shared[:, j] = out_link.imag / _STEP
+        sending(z_shared, z_flow, none, constants, out_rate)
+        rate_shared[0, j] = out_rate[0].imag / _STEP
+        reaction(z_shared, z_flow, z_delayed, constants, out)
+        reaction_shared[:, j] = out.imag / _STEP
+        z_shared[j] = shared[j]
+    for j in range(K):
+        z_flow[j] += step
+        sending(z_shared, z_flow, none, constants, out_rate)
+        rate_flow[0, j] = out_rate[0].imag / _STEP
+        reaction(z_shared, z_flow, z_delayed, constants, out)
+        reaction_flow[:, j] = out.imag / _STEP
+        z_flow[j] = flow[j]
+    for m in range(M):
+        value = z_delayed[m]
+        z_delayed[m] += step
+        reaction(z_shared, z_flow, z_delayed, constants, out)
+        reaction_delayed[:, m] = out.imag / _STEP
+        z_delayed[m] = value
+    z_total[0] += step
+    link(z_shared, z_total, none, constants, out_link)
+    link_total[:, 0] = out_link.imag / _STEP
+    return link_shared, link_total, rate_shared, rate_flow, reaction_shared, reaction_flow, reaction_delayed
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve(A, b):
+    """Solves A x = b in place by elimination with pivoting; the solution is left in b."""
+    n = b.size
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if pivot != k:
+            for j in range(k, n):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+            b[k], b[pivot] = b[pivot], b[k]
+        for i in range(k + 1, n):
+            factor = A[i, k] / A[k, k]
+            for j in range(k + 1, n):
+                A[i, j] -= factor * A[k, j]
+            b[i] -= factor * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+
+
+PARTIALS = types.UniTuple(_MATRIX, 7)
+
+
+@njit(
+    complex128(complex128, PARTIALS, float64, int64[::1], _VECTOR, int64, boolean),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)
+def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark):
+    """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
+
+    Cut at the rate, the link and the delayed own rate see the input, and the output is the sending
+    rate. Cut at the mark, the delayed shared state is the input, and the output is that state.
+    tap_delays must be relative to the delay that is left out of L (see `margin`), or whole.
+    """
+    link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, by_delayed = partials
+    S, K, M = link_shared.shape[0], by_flow.shape[0], tap_states.size
+    A, b = np.zeros((S + K, S + K), complex128), np.zeros(S + K, complex128)
+    for i in range(S + K):
+        A[i, i] = s
+    mark = -1
+    for i in range(S):
+        for j in range(S):
+            A[i, j] -= link_shared[i, j]
+            if at_mark:
+                A[i, j] -= link_total[i, 0] * flows * rate_shared[0, j]
+        if at_mark:
+            for j in range(K):
+                A[i, S + j] -= link_total[i, 0] * flows * rate_flow[0, j]
+        else:
+            b[i] = link_total[i, 0] * flows
+    for i in range(K):
+        for j in range(S):
+            A[S + i, j] -= by_shared[i, j]
+        for j in range(K):
+            A[S + i, S + j] -= by_flow[i, j]
+        for m in range(M):
+            state, gain = tap_states[m], by_delayed[i, m] * np.exp(-s * tap_delays[m])
+            if state < S:
+                mark = state
+            cut = state < S if at_mark else state == S + own_rate
+            if cut:
+                b[S + i] += gain
+            else:
+                A[S + i, state] -= gain
+    _solve(A, b)
+    if at_mark:
+        return -b[mark]
+    output = 0j
+    for j in range(S):
+        output += rate_shared[0, j] * b[j]
+    for j in range(K):
+        output += rate_flow[0, j] * b[S + j]
+    return -output
+
+
+LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e8, 16
+"""Where a crossover is looked for, in rad/s. Two crossovers closer than a step of the grid are missed."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, rest, own_rate, at_mark):
+    """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
+    a, b = np.log(left), np.log(right)
+    fa, fb = np.log(gain_left), np.log(gain_right)
+    w = b
+    for _ in range(60):
+        w = b - fb * (b - a) / (fb - fa)
+        fw = np.log(abs(loop_gain(1j * np.exp(w), partials, flows, tap_states, rest, own_rate, at_mark)))
+        if abs(fw) < 1e-13 or abs(b - a) < 1e-14:
+            break
+        if (fw > 0.0) == (fb > 0.0):
+            fa /= 2
+        else:
+            a, fa = b, fb
+        b, fb = w, fw
+    return np.exp(w)
+
+
+@njit(
+    types.UniTuple(float64, 2)(PARTIALS, float64, int64[::1], _VECTOR, int64, boolean),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)
+def margin(partials, flows, tap_states, tap_delays, own_rate, at_mark):
+    """(phase margin in rad, gain crossover in rad/s) of the crossover with the least margin, or NaNs.
+
+    The shortest delay turns the phase by exactly -w tau and is taken out first, so that the margin is
+    not folded back into half a turn however long that delay is.
+    """
+    shortest = tap_delays.min() if tap_delays.size else 0.0
+    rest = tap_delays - shortest
+    count = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
+    ratio = 10.0 ** (1.0 / PER_DECADE)
+    worst, crossover = np.nan, np.nan
+    left = LOWEST_FREQUENCY
+    gain_left = abs(loop_gain(1j * left, partials, flows, tap_states, rest, own_rate, at_mark))
+    for _ in range(count):
+        right = left * ratio
+        gain_right = abs(loop_gain(1j * right, partials, flows, tap_states, rest, own_rate, at_mark))
+        if (gain_left > 1.0) != (gain_right > 1.0):
+            w = _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, rest, own_rate, at_mark)
+            gain = loop_gain(1j * w, partials, flows, tap_states, rest, own_rate, at_mark)
+            phase = np.angle(-gain) - w * shortest
+            if not phase > worst:
+                worst, crossover = phase, w
+        left, gain_left = right, gain_right
+    return worst, crossover
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far a loop is from instability.
+
+    phase_margin_deg, crossover_rad_s: NaN where the gain never crosses 1.
+    delay_margin_s: the longest feedback delay (the model's `delay`, not what is added to it) at which
+    the loop is stable; below `delay` when it is not, below 0 when no delay would do.
+    """
+
+    phase_margin_deg: float
+    crossover_rad_s: float
+    delay_margin_s: float
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The open loop of a linearised model, cut `at` the "rate" or the "mark"."""
+
+    linear: "Linear"
+    at: str
+
+    def gain(self, s):
+        """L(s) for an array of complex s; 1 + L(s) = 0 is the characteristic equation."""
+        linear = self.linear
+        arguments = (linear.partials, linear.flows, linear.tap_states, linear.tap_delays, linear.own_rate)
+        values = [loop_gain(complex(one), *arguments, self.at == "mark") for one in np.ravel(s)]
+        return np.array(values).reshape(np.shape(s))
+
+    def response(self, omega_rad_s):
+        """L(i omega) for an array of real frequencies."""
+        return self.gain(1j * np.asarray(omega_rad_s))
+
+    def margins(self):
+        """The `Margins` of this loop."""
+        linear = self.linear
+        phase, crossover = margin(
+            linear.partials, linear.flows, linear.tap_states, linear.tap_delays, linear.own_rate, self.at == "mark"
+        )
+        return Margins(float(np.degrees(phase)), crossover, linear.delay + phase / crossover)
+
+    def to_control(self, omega_rad_s=None):
+        """The loop as python-control's FRD, for its `margin`, `bode_plot`, `nyquist_plot`.
+
+        A frequency response holds the delay exactly; a Padé approximation would not.
+        """
+        import control
+
+        omega = np.geomspace(10, 1e6, 2000) if omega_rad_s is None else np.asarray(omega_rad_s)
+        return control.frd(self.response(omega), omega, smooth=True)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Partial derivatives of a system at its fixed point.
+
+    partials: as `partial_derivatives` returns them. tap_delays: [delayed], seconds.
+    states: names in the order of the matrices. delay: the model's feedback delay without queueing.
+    """
+
+    partials: tuple
+    flows: float
+    tap_states: np.ndarray
+    tap_delays: np.ndarray
+    own_rate: int
+    states: tuple[str, ...]
+    delay: float
+    loop_at: str = "rate"
+
+    def loop(self, at=None):
+        """The open loop cut "at" the "rate" (where a flow's rate meets the link) or the "mark"."""
+        at = at or self.loop_at
+        if at not in ("rate", "mark"):
+            raise ValueError(f'cut at "rate" or "mark", not {at!r}')
+        return Loop(self, at)
+
+    @cached_property
+    def common(self):
+        """(A0, [(delay in s, A), …]) of x' = A0 x + sum A x(t - delay), x being `states`."""
+        link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, _ = self.partials
+        gain = self.flows * link_total
+        now = np.block([[link_shared + gain @ rate_shared, gain @ rate_flow], [by_shared, by_flow]])
+        return now, self._delayed(len(link_shared))
+
+    @cached_property
+    def differential(self):
+        """The same for the difference of two flows, x being the flow's states."""
+        _, _, _, _, _, by_flow, _ = self.partials
+        S = len(self.states) - len(by_flow)
+        return by_flow, [(delay, A[S:, S:]) for delay, A in self._delayed(S)]
+
+    def _delayed(self, S):
+        size, by_delayed = len(self.states), self.partials[6]
+        matrices = {}
+        for m, (state, delay) in enumerate(zip(self.tap_states, self.tap_delays, strict=True)):
+            matrices.setdefault(delay, np.zeros((size, size)))[S:, state] += by_delayed[:, m]
+        return sorted(matrices.items())
+
+    def roots(self, mode="common", nodes=32):
+        """The characteristic roots nearest the right, as an array of complex numbers in 1/s."""
+        return characteristic_roots(*(self.common if mode == "common" else self.differential), nodes=nodes)
+
+    def rightmost_root(self, mode="common"):
+        """The root that decides: Re > 0 grows. Of a pair, the one with Im >= 0."""
+        root = self.roots(mode)[0]
+        return complex(root.real, abs(root.imag))
+
+
+def linearise(model):
+    """The `Linear` of `model` at its fixed point. Raises ValueError where there is none to linearise at."""
+    fixed_point = model.fixed_point()
+    if not fixed_point.exists:
+        raise ValueError(fixed_point.explanation or "no fixed point")
+    system, constants = model.system, model.constants_array()
+    shared = np.array([fixed_point.state[name] for name in system.shared])
+    flow = np.array([fixed_point.state[name] for name in system.flow])
+    lags = np.empty(system.lags)
+    system.feedback_float(shared, flow, np.empty(0), constants, lags)
+    partials = partial_derivatives(
+        system.reaction_complex, system.link_complex, system.sending_complex,
+        shared, flow, system.tap_states, float(model.flows), constants,
+    )  # fmt: skip
+    own_rate = system.flow.index(system.own_rate) if system.own_rate else -1
+    delays = lags[system.tap_lags]
+    return Linear(
+        partials, float(model.flows), system.tap_states, delays, own_rate, system.states, model.delay, model.loop_at
+    )
+
+
+def characteristic_roots(now, delayed, nodes=32):
+    """Roots of det(s I - A0 - sum A_k e^(-s tau_k)), rightmost first, those that are accurate.
+
+    Collocates the system's history at Chebyshev points: the eigenvalues of the discretised generator
+    approximate the roots near the origin, and Newton's method finishes them.
+    """
+    size = len(now)
+    instant = now + sum((A for delay, A in delayed if delay == 0), np.zeros_like(now))
+    lagging = [(delay, A) for delay, A in delayed if delay > 0 and A.any()]
+    if not lagging:
+        found = np.linalg.eigvals(instant)
+        return found[np.argsort(-found.real)]
+    longest = max(delay for delay, _ in lagging)
+    points, derivative = _chebyshev(nodes)
+    times = (points - 1) * longest / 2
+    generator = np.kron(derivative * 2 / longest, np.eye(size))
+    generator[:size] = 0
+    generator[:size, :size] = instant
+    for delay, A in lagging:
+        generator[:size] += np.kron(_interpolation(times, -delay), A)
+    candidates = np.linalg.eigvals(generator)
+    candidates = candidates[np.argsort(-candidates.real)][: 4 * size]
+    polished = [_newton(root, instant, lagging) for root in candidates]
+    found = np.array([root for root in polished if root is not None])
+    return found[np.argsort(-found.real)]
+
+
+def _chebyshev(nodes):
+    """Chebyshev points cos(k pi / n) from 1 to -1, and the matrix that differentiates through them."""
+    k = np.arange(nodes + 1)
+    x = np.cos(np.pi * k / nodes)
+    c = np.where((k == 0) | (k == nodes), 2.0, 1.0) * (-1.0) ** k
+    difference = x[:, None] - x[None, :] + np.eye(nodes + 1)
+    D = np.outer(c, 1 / c) / difference
+    return x, D - np.diag(D.sum(axis=1))
+
+
+def _interpolation(times, at):
+    """The row of weights that evaluates the polynomial through `times` (Chebyshev points) at `at`."""
+    k = np.arange(len(times))
+    weights = (-1.0) ** k * np.where((k == 0) | (k == len(times) - 1), 0.5, 1.0)
+    gap = at - times
+    if (hit := np.isclose(gap, 0, atol=1e-12 * np.ptp(times))).any():
+        return hit.astype(float)[None, :]
+    return (weights / gap / np.sum(weights / gap))[None, :]
+
+
+def _newton(s, now, lagging):
+    """Newton's method on the determinant; None where it does not settle near its start."""
+    start = s
+    for _ in range(30):
+        matrix, slope = s * np.eye(len(now)) - now, np.eye(len(now), dtype=complex)
+        for delay, A in lagging:
+            term = A * np.exp(-s * delay)
+            matrix, slope = matrix - term, slope + delay * term
+        try:
+            trace = np.trace(np.linalg.solve(matrix, slope))
+        except np.linalg.LinAlgError:
+            return s
+        step = 1 / trace
+        s = s - step
+        if not np.isfinite(s) or abs(s - start) > 0.1 * abs(start) + 1.0:
+            return None
+        if abs(step) < 1e-10 * (abs(s) + 1e-3):
+            return s
+    return None
+
+
+def has_margin(fixed_point):
+    """Whether `linearise` will accept a model with this fixed point."""
+    return fixed_point.status in (Status.FOUND, Status.OFF_RAMP)
