@@ -1,0 +1,151 @@
+"""Integrates delay equations with a fixed step by the method of steps.
+
+A fixed step, because clamps and corners of the marking ramp take an adaptive method's order away, and
+because the history then lies on a grid. RK4 looks the past up by cubic Hermite interpolation, Heun by
+linear interpolation. The past before time 0 is the initial state. A lag shorter than a step would need
+the future: that is refused. A lag of exactly 0 reads the present.
+"""
+
+import numpy as np
+from numba import float64, int64, njit, types
+
+from shallows.fluid.system import FLOAT
+
+DONE, STEP_TOO_LONG, HISTORY_TOO_SHORT, NOT_FINITE = range(4)
+
+_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _past(states, slopes, newest, step, time, component, cubic):
+    """State `component` at `time`, from the ring of the last states; NaN where the ring has forgotten."""
+    size = states.shape[0]
+    if time <= 0.0:
+        return states[size - 1, component]
+    left = min(int(time / step), newest - 1)
+    ring = size - 1
+    if newest - left >= ring:
+        return np.nan
+    a, b = left % ring, (left + 1) % ring
+    x = time / step - left
+    if x < 0.0:
+        x = 0.0
+    if not cubic:
+        return states[a, component] + x * (states[b, component] - states[a, component])
+    rise = states[b, component] - states[a, component]
+    bend = x * (1.0 - x)
+    return (
+        states[a, component]
+        + x * rise
+        + bend * (1.0 - x) * (step * slopes[a, component] - rise)
+        - bend * x * (step * slopes[b, component] - rise)
+    )
+
+
+@njit(
+    types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(
+        FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, _INDICES, _INDICES, int64, _VECTOR, _VECTOR, _VECTOR,
+        _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64, int64, int64, int64, int64,
+    ),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)  # fmt: skip
+def integrate(
+    reaction, link, sending, feedback, constants, K, tap_states, tap_lags, lags, counts, starts, stops,
+    shared, flows, low, high, tap_noise, jitter, jitter_step, step, steps, every, order, ring,
+):  # fmt: skip
+    """The states at every `every`-th step.
+
+    shared: [S], flows: [F, K] initial states. counts, starts, stops: [F] flows alike in each class, and
+    when (s) they are there. low, high: [S + K] bounds. jitter: [F, draws] seconds added to every lag of
+    a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
+    order: 4 is RK4, 2 is Heun. ring: steps remembered.
+
+    Returns (status, time of the end or of the failure, recorded times [T], states [T, S + F K], rates [T, F]).
+    """
+    S, F, M = shared.size, counts.size, tap_states.size
+    size = S + F * K
+    # The last row of the ring is the state before time 0.
+    states, slopes = np.zeros((ring + 1, size)), np.zeros((ring + 1, size))
+    y = np.empty(size)
+    y[:S] = shared
+    for i in range(F):
+        y[S + i * K : S + (i + 1) * K] = flows[i]
+    states[ring] = y
+    recorded = steps // every + 1
+    out_time, out_states, out_rates = np.empty(recorded), np.empty((recorded, size)), np.empty((recorded, F))
+    stages = 4 if order == 4 else 2
+    k, stage = np.empty((stages, size)), np.empty(size)
+    delayed, lag_values, one_flow, d_flow = np.empty(M), np.empty(lags), np.empty(K), np.empty(K)
+    total, d_shared, rate, none = np.empty(1), np.empty(S), np.empty(1), np.empty(0)
+    cubic = order == 4
+    for n in range(steps + 1):
+        now = n * step
+        states[n % ring] = y
+        for s in range(stages):
+            if s == 0:
+                time, stage[:] = now, y
+            elif s == stages - 1:
+                time, stage[:] = now + step, y + step * k[s - 1]
+            else:
+                time, stage[:] = now + step / 2, y + step / 2 * k[s - 1]
+            head = stage[:S].copy()
+            total[0] = 0.0
+            for i in range(F):
+                one_flow[:] = stage[S + i * K : S + (i + 1) * K]
+                sending(head, one_flow, none, constants, rate)
+                active = starts[i] <= now < stops[i]
+                if active:
+                    total[0] += counts[i] * rate[0]
+                if s == 0 and n % every == 0:
+                    out_rates[n // every, i] = rate[0] if active else 0.0
+            link(head, total, none, constants, d_shared)
+            k[s, :S] = d_shared
+            for i in range(F):
+                base = S + i * K
+                if not (starts[i] <= now < stops[i]):
+                    k[s, base : base + K] = 0.0
+                    continue
+                one_flow[:] = stage[base : base + K]
+                feedback(head, one_flow, none, constants, lag_values)
+                for m in range(M):
+                    component = tap_states[m] if tap_states[m] < S else base + tap_states[m] - S
+                    lag = lag_values[tap_lags[m]]
+                    noise = 0.0
+                    if jitter.shape[1] > 0:
+                        drawn = min(int(time / jitter_step), jitter.shape[1] - 1)
+                        seen = max(0, int((time - (lag - lag_values[0])) / jitter_step))
+                        noise = tap_noise[m] * jitter[i, min(seen, jitter.shape[1] - 1)]
+                        lag += jitter[i, drawn]
+                    if lag == 0.0:
+                        delayed[m] = stage[component] + noise
+                        continue
+                    if lag < step * (1.0 - 1e-9):
+                        return STEP_TOO_LONG, lag, out_time, out_states, out_rates
+                    # Rounding must not ask for more than the last state computed.
+                    when = min(time - lag, now)
+                    value = _past(states, slopes, n, step, when, component, cubic)
+                    if np.isnan(value):
+                        status = NOT_FINITE if np.isnan(y).any() else HISTORY_TOO_SHORT
+                        return status, now, out_time, out_states, out_rates
+                    delayed[m] = value + noise
+                reaction(head, one_flow, delayed, constants, d_flow)
+                k[s, base : base + K] = d_flow
+            for j in range(size):
+                limit = j if j < S else S + (j - S) % K
+                if (stage[j] <= low[limit] and k[s, j] < 0.0) or (stage[j] >= high[limit] and k[s, j] > 0.0):
+                    k[s, j] = 0.0
+            if s == 0:
+                slopes[n % ring] = k[0]
+        if n % every == 0:
+            out_time[n // every] = now
+            out_states[n // every] = y
+        if order == 4:
+            y = y + step / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+        else:
+            y = y + step / 2 * (k[0] + k[1])
+        for j in range(size):
+            limit = j if j < S else S + (j - S) % K
+            y[j] = min(max(y[j], low[limit]), high[limit])
+    return DONE, steps * step, out_time, out_states, out_rates

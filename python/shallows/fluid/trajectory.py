@@ -1,0 +1,178 @@
+"""Runs a model in time: flows in classes, start and stop times, jitter on the feedback."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.fluid.integrate import HISTORY_TOO_SHORT, NOT_FINITE, STEP_TOO_LONG, integrate
+from shallows.fluid.model import Model
+
+ORDERS = {"rk4": 4, "heun": 2}
+
+
+@dataclass(frozen=True)
+class Flows:
+    """A class of `count` flows that are alike in everything; it costs as much as one flow.
+
+    rate_bps: the rate each starts at; None is the model's own. start_s, stop_s: when they are there.
+    state: initial states by symbol in the equations' units, over those the model would give.
+    """
+
+    count: float = 1
+    rate_bps: float | None = None
+    start_s: float = 0.0
+    stop_s: float = np.inf
+    state: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """Uniform random time from 0 to `width_s` on every feedback delay, drawn anew each `every_s`.
+
+    measured: whether a delay-based sender also takes the extra time for queueing. A mark does not say
+    how long it was under way, so it makes no difference to ECN.
+    """
+
+    width_s: float
+    every_s: float = 20e-6
+    seed: int = 1
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A run. T times, F classes of flows.
+
+    time_s, queue_bytes: [T]. rates_bps: [F, T], of one flow of each class (0 while it is not there).
+    counts: [F]. internals: name with unit -> [T] (the link's) or [F, T] (the flows'). step_s: the
+    integrator's step, of which the columns hold every so many.
+    """
+
+    model: Model
+    time_s: np.ndarray
+    queue_bytes: np.ndarray
+    rates_bps: np.ndarray
+    counts: np.ndarray
+    internals: Mapping[str, np.ndarray]
+    step_s: float
+
+    @property
+    def total_bps(self):
+        """[T]: what all flows send together."""
+        return self.counts @ self.rates_bps
+
+    def between(self, start_s, stop_s=np.inf):
+        """[T] booleans: start_s <= time < stop_s."""
+        return (self.time_s >= start_s) & (self.time_s < stop_s)
+
+
+def default_step(model, shortest_lag):
+    """Half the shortest lag, at most 2.5 us: RK4's error is then far below a packet."""
+    return 2.5e-6 if shortest_lag == 0 else min(2.5e-6, shortest_lag / 2)
+
+
+def trajectory(
+    model, duration_s, *, flows: Sequence[Flows] | None = None, shared: Mapping[str, float] | None = None,
+    step_s=None, method="rk4", jitter: Jitter | None = None, sample_s=None,
+):  # fmt: skip
+    """Integrates `model` for `duration_s` and returns a `Trajectory`.
+
+    flows: the classes; None is one class of `model.flows`. shared: initial shared states by symbol in
+    the equations' units (an empty queue otherwise). step_s: None is `default_step`. method: "rk4" or
+    "heun". sample_s: time between recorded states, None is about 10,000 samples in all.
+    Raises ScenarioError where the step is longer than a feedback delay, or where a value is impossible.
+    """
+    if method not in ORDERS:
+        raise ScenarioError("method", method, " or ".join(ORDERS))
+    if not duration_s > 0:
+        raise ScenarioError("duration", duration_s, "a time above 0 s")
+    classes = [Flows(count=model.flows)] if flows is None else list(flows)
+    total = sum(one.count for one in classes)
+    system, constants = model.system, model.constants_array()
+    start_shared = _in_order(system.shared, {name: 0.0 for name in system.shared} | dict(shared or {}))
+    start_flows = np.array([_in_order(system.flow, _initial(model, one, total)) for one in classes])
+
+    lags = np.array([_lags(system, start_shared, one, constants) for one in start_flows])
+    step = default_step(model, lags.min()) if step_s is None else step_s
+    if not step > 0:
+        raise ScenarioError("step", step, "a time above 0 s")
+    steps = max(1, round(duration_s / step))
+    every = max(1, round((duration_s / 10_000 if sample_s is None else sample_s) / step))
+    low, high = _bounds(model)
+    draws, noise, jitter_step = _draws(model, jitter, len(classes), duration_s)
+
+    ring = 16 + int(2 * (lags.max() + draws.max(initial=0.0)) / step)
+    while True:
+        status, where, time, states, rates = integrate(
+            system.reaction_float, system.link_float, system.sending_float, system.feedback_float,
+            constants, len(system.flow), system.tap_states, system.tap_lags, system.lags,
+            np.array([float(one.count) for one in classes]),
+            np.array([float(one.start_s) for one in classes]), np.array([float(one.stop_s) for one in classes]),
+            start_shared, start_flows, low, high, noise, draws, jitter_step,
+            step, steps, every, ORDERS[method], ring,
+        )  # fmt: skip
+        if status != HISTORY_TOO_SHORT:
+            break
+        ring *= 4
+    if status == STEP_TOO_LONG:
+        raise ScenarioError("step", f"{step * 1e6:g}us", f"a step no longer than the feedback delay of {where * 1e6:g}us")
+    if status == NOT_FINITE:
+        raise ArithmeticError(f"{model.name}: the state is not finite after {where:g} s with a step of {step:g} s")
+    return _tables(model, time, states, rates, classes, step)
+
+
+def _initial(model, one, total):
+    rate = model.initial_rate(total) if one.rate_bps is None else one.rate_bps
+    state = model.start(rate)
+    if unknown := set(one.state) - set(state):
+        raise ScenarioError("state", ", ".join(sorted(unknown)), f"states of {model.name}: {', '.join(state)}")
+    return state | dict(one.state)
+
+
+def _in_order(names, values):
+    return np.array([float(values[name]) for name in names])
+
+
+def _lags(system, shared, flow, constants):
+    out = np.empty(system.lags)
+    system.feedback_float(shared, flow, np.empty(0), constants, out)
+    return out
+
+
+def _bounds(model):
+    bounds = model.bounds()
+    pairs = np.array([bounds.get(name, (-np.inf, np.inf)) for name in model.system.states], float)
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+def _draws(model, jitter, classes, duration_s):
+    """(extra delay [classes, draws], what a second of it adds to each delayed value [M], time between draws)."""
+    system = model.system
+    noise = np.zeros(len(system.delayed))
+    if jitter is None:
+        return np.empty((classes, 0)), noise, 1.0
+    if jitter.measured:
+        noise[:] = [model.measured_per_second.get(symbol, 0.0) for symbol in system.delayed]
+    draws = 2 + int(duration_s / jitter.every_s)
+    return np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, (classes, draws)), noise, jitter.every_s
+
+
+def _tables(model, time, states, rates, classes, step):
+    system = model.system
+    S, K = len(system.shared), len(system.flow)
+    columns = {name: states[:, i] for i, name in enumerate(system.shared)}
+    columns |= {name: states[:, S + i :: K].T for i, name in enumerate(system.flow)}
+    internals = {}
+    for symbol, (name, in_units) in model.outputs.items():
+        internals[name] = columns[symbol] * (model.unit_bits if in_units else 1.0)
+    return Trajectory(
+        model,
+        time,
+        columns["q"] * model.unit_bits / 8,
+        rates.T * model.unit_bits,
+        np.array([float(one.count) for one in classes]),
+        internals | model.derived(time, columns),
+        step,
+    )
