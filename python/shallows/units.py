@@ -125,7 +125,7 @@ def did_you_mean(word, known):
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
-def _quantity(dimension, least=0, part=None, words=None):
+def _quantity(dimension, least=0, part=None, words=None, optional=False):
     """A field type: text in, integer inside, text out. `words` are texts that stand for integers.
 
     `part` says what one "pkt" counts: the `wire` or the `payload` bytes of a full packet.
@@ -136,6 +136,8 @@ def _quantity(dimension, least=0, part=None, words=None):
         return getattr(info.context["frame"], part) if part and info.context else None
 
     def read(value, info):
+        if value is None and optional:
+            return None
         if isinstance(value, str) and value in words:
             return words[value]
         try:
@@ -148,20 +150,23 @@ def _quantity(dimension, least=0, part=None, words=None):
         named = [word for word, amount in words.items() if amount == value]
         return named[0] if named else dimension.text(value, frame(info))
 
-    return Annotated[int, BeforeValidator(read), PlainSerializer(write)]
+    return Annotated[int | None if optional else int, BeforeValidator(read), PlainSerializer(write)]
 
 
-def _whole(least, most):
+def _whole(least, most, optional=False):
     def read(value):
+        if value is None and optional:
+            return None
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise ValueError(f"a whole number from {least} to {most}")
         return value
 
-    return Annotated[int, BeforeValidator(read)]
+    return Annotated[int | None if optional else int, BeforeValidator(read)]
 
 
 Time = _quantity(TIME)
 Interval = _quantity(TIME, least=1)
+OptionalInterval = _quantity(TIME, least=1, optional=True)
 Stop = _quantity(TIME, least=1, words={"never": NEVER})
 Sampling = _quantity(TIME, least=1, words={"off": 0})
 Duration = _quantity(TIME, least=1, words={"until-done": NEVER})
@@ -174,5 +179,6 @@ Payload = _quantity(SIZE, least=1, part="payload")
 PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
 Share = Annotated[float, BeforeValidator(share)]
 Count = _whole(1, 10_000_000)
+OptionalCount = _whole(1, 10_000_000, optional=True)
 Several = _whole(2, 10_000_000)
 Seed = _whole(0, NEVER)

@@ -1,0 +1,490 @@
+"""Traffic: one model a kind, whose `draw()` gives the flows of one `[[traffic]]` table.
+
+A kind draws its randomness from streams that are keyed by the scenario's seed, the number of its table
+and the purpose. So two algorithms meet the same arrivals, and another table changes nothing in this
+one. To add a kind, write a model with a literal `kind` and `draw()`, and enter it in `KINDS`.
+"""
+
+import csv
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from shallows import workloads
+from shallows.errors import ScenarioError
+from shallows.units import (
+    NEVER,
+    SIZE,
+    Count,
+    Interval,
+    OptionalCount,
+    Payload,
+    PayloadLimit,
+    Share,
+    Stop,
+    Time,
+)
+
+_PURPOSES = ("pairs", "sources", "targets", "sizes", "arrivals", "jitter")
+
+
+class Draws:
+    """The random streams of one traffic table, the same with every version of numpy."""
+
+    def __init__(self, seed, table):
+        self.seed, self.table = seed, table
+
+    def uniform(self, purpose, count):
+        """`count` numbers in [0, 1)."""
+        key = np.array([self.seed, self.table * len(_PURPOSES) + _PURPOSES.index(purpose)], np.uint64)
+        return (np.random.Philox(key=key).random_raw(count) >> np.uint64(11)) * 2.0**-53
+
+    def order(self, purpose, count):
+        """The numbers below `count` in random order."""
+        return np.argsort(self.uniform(purpose, count), kind="stable")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a Poisson table offers: bytes on the wire, headers counted, over `capacity_bps`.
+
+    `stated` and `realised` are shares; acks are not counted. `realised` is what the flows drawn carry from
+    the start of the run to the last arrival.
+    """
+
+    stated: float
+    realised: float
+    of: str
+    capacity_bps: int
+    mean_bytes: float
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds."""
+
+    src: np.ndarray
+    dst: np.ndarray
+    bytes: np.ndarray
+    start_ps: np.ndarray
+    stop_ps: np.ndarray
+    load: Load | None = None
+
+
+@dataclass(frozen=True)
+class Flows:
+    """All flows of a scenario, table after table.
+
+    Columns, one entry a flow: `src`, `dst`, `cc`, `group` (u32), `bytes`, `start_ps`, `stop_ps` (u64).
+    `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
+    `group` is the number of the traffic table; `loads` has a `Load` or None for each table.
+    """
+
+    src: np.ndarray
+    dst: np.ndarray
+    bytes: np.ndarray
+    start_ps: np.ndarray
+    stop_ps: np.ndarray
+    cc: np.ndarray
+    group: np.ndarray
+    ccs: list
+    cc_names: list
+    loads: list
+
+    def __len__(self):
+        return len(self.src)
+
+
+def _ends(value):
+    hosts = value if isinstance(value, list) else [value]
+    if not hosts or not all(isinstance(host, int | str) and not isinstance(host, bool) for host in hosts):
+        raise ValueError('a host (number or name), a list of hosts, or "topology"')
+    return value
+
+
+def _file(value, info):
+    folder = (info.context or {}).get("folder") or Path()
+    if not isinstance(value, str):
+        raise ValueError("the path of a file")
+    for path in (folder / value, Path(value)):
+        if path.is_file():
+            return str(path.resolve())
+    raise ValueError(f"an existing file; there is none in {folder.resolve()}")
+
+
+def _sizes(value, info):
+    if isinstance(value, str) and _is_path(value):
+        value = _file(value, info)
+    distribution(value, info.context["frame"])
+    return value
+
+
+def distribution(sizes, frame):
+    """The `Sizes` that a name, a CSV file or a size with its unit stands for.
+
+    Raises `ValueError` with what was expected.
+    """
+    if isinstance(sizes, str) and _is_path(sizes):
+        return workloads.read(sizes)
+    if isinstance(sizes, str) and not sizes[:1].isdigit():
+        return workloads.bundled(sizes)
+    return workloads.fixed(SIZE.parse(sizes, frame.payload, least=1))
+
+
+def _is_path(sizes):
+    return sizes.endswith(".csv") or "/" in sizes
+
+
+Ends = Annotated[Any, BeforeValidator(_ends)]
+File = Annotated[str, BeforeValidator(_file)]
+SizesName = Annotated[str, BeforeValidator(_sizes)]
+AlgorithmChoice = Annotated[
+    Any,
+    BeforeValidator(lambda value, info: None if value is None else info.context["algorithm"](value)),
+    PlainSerializer(lambda value, info: value and value.table(info.context["frame"].wire)),
+]
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    cc: AlgorithmChoice = Field(None, description="the algorithm; absent: the scenario's")
+
+    def settled(self, network):
+        """This table with the defaults that depend on the network filled in."""
+        return self
+
+
+class _Between(_Kind):
+    """A kind whose flows run between hosts that may be chosen."""
+
+    sources: Ends = Field("topology", alias="from", description="sending hosts")
+    to: Ends = Field("topology", description="receiving hosts")
+
+    def ends(self, network, draws):
+        """(sources, targets) as host numbers, taken in turn; the topology's own pairs where not told."""
+        told_from, told_to = (_hosts(network, *end) for end in (("from", self.sources), ("to", self.to)))
+        if told_from is None and told_to is None:
+            return _own_pairs(network, draws)
+        if told_from is None:
+            told_from = _others(network, network.senders, told_to, draws)
+        if told_to is None:
+            told_to = _others(network, network.receivers, told_from, draws)
+        return told_from, told_to
+
+    def pairs(self, network, draws, count):
+        """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, around."""
+        sources, targets = (np.resize(hosts, count) for hosts in self.ends(network, draws))
+        same = np.flatnonzero(sources == targets)
+        if len(same):
+            name = network.host_names[sources[same[0]]]
+            raise ScenarioError("to", name, f"another host; flow {same[0]} has both ends there")
+        return sources, targets
+
+
+def _hosts(network, key, value):
+    if value == "topology":
+        return None
+    numbers = []
+    for reference in value if isinstance(value, list) else [value]:
+        try:
+            numbers.append(network.host(reference))
+        except ValueError as error:
+            raise ScenarioError(key, reference, str(error)) from None
+    return np.array(numbers, np.uint32)
+
+
+def _own_pairs(network, draws):
+    """The topology's senders and receivers; without any, everyone sends to the next in a random ring."""
+    if network.senders is not None:
+        return network.senders, network.receivers
+    ring = draws.order("pairs", network.hosts).astype(np.uint32)
+    return ring, np.roll(ring, -1)
+
+
+def _others(network, preferred, taken, draws):
+    """Hosts to stand against `taken`: the topology's, else all that are left, in random order."""
+    if preferred is not None and not np.isin(preferred, taken).any():
+        return preferred
+    left = np.setdiff1d(np.arange(network.hosts, dtype=np.uint32), taken)
+    if not len(left):
+        raise ScenarioError("to", "all hosts", "some host left for the other end")
+    return left if preferred is not None else left[draws.order("pairs", len(left))]
+
+
+def _full(count, value):
+    return np.full(count, value, np.uint64)
+
+
+class LongLived(_Between):
+    """Flows without an end: flow i starts at `start + i * stagger`."""
+
+    kind: Literal["long-lived"]
+    flows: OptionalCount = Field(None, description="how many; absent: one for each of the topology's pairs")
+    start: Time = Field("0s", description="start of the first flow")
+    stagger: Time = Field("0s", description="time between two starts")
+    stop: Stop = Field("never", description="when all of them end")
+
+    def settled(self, network):
+        """`flows` filled in: as many as hosts named in `from` or `to`, else as the topology has pairs."""
+        if self.flows is not None:
+            return self
+        told = [len(end) for end in (self.sources, self.to) if isinstance(end, list)]
+        own = network.hosts if network.senders is None else len(network.senders)
+        return self.model_copy(update={"flows": max(told, default=own)})
+
+    def draw(self, network, draws, frame):
+        """Nothing is random but the pairs of a topology without its own."""
+        start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.stagger)
+        if start_ps[-1] >= self.stop:
+            raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
+        pair = self.pairs(network, draws, self.flows)
+        return Drawn(*pair, _full(self.flows, 0), start_ps, _full(self.flows, self.stop))
+
+
+class Staircase(_Between):
+    """One flow joins every interval; when all are there, one leaves every interval, first come first."""
+
+    kind: Literal["staircase"]
+    flows: Count = Field(5, description="how many join")
+    interval: Interval = Field("1s", description="time between two changes")
+    start: Time = Field("0s", description="start of the first flow")
+
+    def draw(self, network, draws, frame):
+        """Flow i is there from `start + i * interval`, for `flows * interval`."""
+        start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
+        pair = self.pairs(network, draws, self.flows)
+        stop_ps = start_ps + np.uint64(self.flows * self.interval)
+        return Drawn(*pair, _full(self.flows, 0), start_ps, stop_ps)
+
+
+class Incast(_Kind):
+    """Many hosts send one flow each to the same host, at once or within `jitter`."""
+
+    kind: Literal["incast"]
+    senders: OptionalCount = Field(None, description="how many hosts send; absent: all that can")
+    size: Payload = Field("20KB", description="payload of every flow")
+    start: Time = Field("0s", description="when the first may start")
+    jitter: Time = Field("0s", description="starts are uniform within this time")
+    to: Ends = Field("topology", description="the receiver; the topology's first, else the last host")
+
+    def _candidates(self, network, draws):
+        receiver = _hosts(network, "to", self.to)
+        if receiver is None:
+            receiver = [network.hosts - 1 if network.receivers is None else network.receivers[0]]
+        if len(receiver) != 1:
+            raise ScenarioError("to", self.to, "one host")
+        return _others(network, network.senders, receiver, draws), receiver[0]
+
+    def settled(self, network):
+        """`senders` filled in, and not more than there are hosts to send."""
+        most = len(self._candidates(network, Draws(0, 0))[0])
+        if (self.senders or 0) > most:
+            raise ScenarioError("senders", self.senders, f"at most {most}, the hosts that can send to it")
+        return self.model_copy(update={"senders": self.senders or most})
+
+    def draw(self, network, draws, frame):
+        """In a topology without senders of its own they are drawn among all hosts."""
+        candidates, receiver = self._candidates(network, draws)
+        jitter_ps = (draws.uniform("jitter", self.senders) * self.jitter).astype(np.uint64)
+        return Drawn(
+            candidates[: self.senders],
+            np.full(self.senders, receiver, np.uint32),
+            _full(self.senders, self.size),
+            np.uint64(self.start) + jitter_ps,
+            _full(self.senders, NEVER),
+        )
+
+
+class Poisson(_Between):
+    """Flows that arrive at random, with sizes from a distribution, at a stated load.
+
+    Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of
+    the sending hosts' own links, `bottleneck` the share of the one port that all flows cross.
+    """
+
+    kind: Literal["poisson"]
+    sizes: SizesName = Field(description="a bundled distribution, a CSV file, or one size such as \"20KB\"")
+    load: Share = Field(description='a share above 0 and at most 1, such as 0.4 or "40%"')
+    load_of: Literal["host", "bottleneck"] = Field("host", description="whose capacity it shares")
+    flows: Count = Field(1000, description="how many arrive")
+    below: PayloadLimit = Field("unlimited", description="only sizes below this are drawn")
+
+    def draw(self, network, draws, frame):
+        """Source and target are uniform over the hosts, or over the topology's pairs."""
+        sizes = self._distribution(frame)
+        src, dst, capacity_bps = self._ends(network, draws)
+        drawn = sizes.sample(draws.uniform("sizes", self.flows))
+        mean_bytes = sizes.mean + frame.header * sizes.frames(frame.payload)
+        gap_ps = 8e12 * mean_bytes / (self.load * capacity_bps)
+        gaps_ps = np.rint(-np.log1p(-draws.uniform("arrivals", self.flows)) * gap_ps).astype(np.uint64)
+        start_ps = np.cumsum(gaps_ps, dtype=np.uint64)
+        wire_bytes = float(np.sum(drawn)) + frame.header * float(np.sum(np.ceil(drawn / frame.payload)))
+        realised = 8e12 * wire_bytes / (capacity_bps * max(float(start_ps[-1]), 1))
+        load = Load(self.load, realised, self.load_of, capacity_bps, mean_bytes)
+        return Drawn(src, dst, drawn, start_ps, _full(self.flows, NEVER), load)
+
+    def _distribution(self, frame):
+        sizes = distribution(self.sizes, frame)
+        if self.below == NEVER:
+            return sizes
+        try:
+            return sizes.below(self.below)
+        except ValueError as error:
+            raise ScenarioError("below", f"{self.below}B", str(error)) from None
+
+    def _ends(self, network, draws):
+        """(src, dst, capacity in bit/s) of every flow."""
+        if network.senders is not None and self.sources == self.to == "topology":
+            sources, targets = network.senders, network.receivers
+            pair = (draws.uniform("pairs", self.flows) * len(sources)).astype(np.int64)
+            return sources[pair], targets[pair], self._capacity_bps(network, sources, targets)
+        sources, targets = self._sets(network, draws)
+        src = sources[(draws.uniform("sources", self.flows) * len(sources)).astype(np.int64)]
+        place = np.full(network.hosts, -1)
+        place[targets] = np.arange(len(targets))
+        own = place[src]
+        choices = len(targets) - (own >= 0)
+        if (choices == 0).any():
+            raise ScenarioError("to", self.to, "some other host for every source")
+        chosen = (draws.uniform("targets", self.flows) * choices).astype(np.int64)
+        dst = targets[chosen + ((own >= 0) & (chosen >= own))]
+        return src, dst, self._capacity_bps(network, sources, targets)
+
+    def _sets(self, network, draws):
+        everyone = np.arange(network.hosts, dtype=np.uint32)
+        if self.sources == self.to == "topology":
+            return everyone, everyone
+        return tuple(np.unique(hosts) for hosts in self.ends(network, draws))
+
+    def _capacity_bps(self, network, sources, targets):
+        """What the load is a share of, after a look at the port that all flows cross, if there is one."""
+        shared_bps = self._shared_bps(network, sources, targets)
+        if self.load_of == "bottleneck":
+            if shared_bps is None:
+                expected = '"host": these flows have no port that all of them cross'
+                raise ScenarioError("load_of", self.load_of, expected)
+            return shared_bps
+        hosts_bps = int(network.host_rate_bps[np.unique(sources)].sum())
+        if shared_bps is not None and self.load * hosts_bps > shared_bps:
+            most = f"{shared_bps / hosts_bps:.3g}, what the port that all flows cross can carry"
+            raise ScenarioError("load", self.load, f'at most {most}, or load_of = "bottleneck"')
+        return hosts_bps
+
+    def _shared_bps(self, network, sources, targets):
+        """The rate of the slowest port that all flows cross; None where there is none."""
+        shared = []
+        if len(np.unique(targets)) == 1:
+            shared.append(int(network.rate_bps[network.link_to == targets[0]][0]))
+        if len(network.bottlenecks) == 1 and network.senders is not None:
+            crossing = np.isin(sources, network.senders).all() and np.isin(targets, network.receivers).all()
+            shared += [int(network.rate_bps[network.bottlenecks[0]])] if crossing else []
+        return min(shared, default=None)
+
+
+class Trace(_Kind):
+    """The flows of a CSV file with the columns start_s, src, dst, bytes."""
+
+    kind: Literal["trace"]
+    file: File = Field(description="the path of a CSV file with the columns start_s,src,dst,bytes")
+
+    def draw(self, network, draws, frame):
+        """Hosts by number or name; times to the picosecond."""
+        hosts = {name: i for i, name in enumerate(network.host_names)}
+        hosts |= {str(i): i for i in range(network.hosts)}
+        with open(self.file, newline="") as file:
+            lines = csv.reader(line for line in file if not line.startswith("#"))
+            if [word.strip() for word in next(lines, [])] != ["start_s", "src", "dst", "bytes"]:
+                raise ScenarioError("file", self.file, "the columns start_s,src,dst,bytes in its first line")
+            rows = [self._row(line, words, hosts) for line, words in enumerate(lines, start=1) if words]
+        if not rows:
+            raise ScenarioError("file", self.file, "one flow or more; it has none")
+        start_ps, src, dst, size = (list(column) for column in zip(*rows, strict=True))
+        return Drawn(
+            np.array(src, np.uint32),
+            np.array(dst, np.uint32),
+            np.array(size, np.uint64),
+            np.array(start_ps, np.uint64),
+            _full(len(rows), NEVER),
+        )
+
+    def _row(self, line, words, hosts):
+        try:
+            start, src, dst, size = (word.strip() for word in words)
+            start_ps, size = round(Decimal(start) * 10**12), int(size)
+            ends = hosts[src], hosts[dst]
+        except (ValueError, InvalidOperation, OverflowError):
+            raise self._wrong(line, f'start_s,src,dst,bytes as numbers, not "{",".join(words)}"') from None
+        except KeyError as error:
+            raise self._wrong(line, f"a host from 0 to {len(hosts) // 2 - 1}, not {error.args[0]}") from None
+        if not 0 <= start_ps < NEVER or not 0 < size < 2**63:
+            raise self._wrong(line, "a start of 0 or more and a size above 0")
+        if ends[0] == ends[1]:
+            raise self._wrong(line, "two different hosts")
+        return start_ps, *ends, size
+
+    def _wrong(self, line, expected):
+        return ScenarioError("file", self.file, f"in flow {line}: {expected}")
+
+
+KINDS = {
+    "long-lived": LongLived,
+    "staircase": Staircase,
+    "incast": Incast,
+    "poisson": Poisson,
+    "trace": Trace,
+}
+
+Traffic = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
+
+
+def draw(tables, network, seed, frame, default):
+    """The flows of all traffic tables; `default` is the algorithm of those that name none.
+
+    Raises `ScenarioError` whose key starts at the table, such as traffic[0].to.
+    """
+    drawn, ccs, cc = [], [], []
+    islands = network.islands()
+    for i, table in enumerate(tables):
+        try:
+            drawn.append(table.draw(network, Draws(seed, i), frame))
+            _check_reachable(network, islands, drawn[-1])
+        except ScenarioError as error:
+            raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+        algorithm = table.cc or default
+        if algorithm not in ccs:
+            ccs.append(algorithm)
+        cc.append(ccs.index(algorithm))
+    counts = [len(of.src) for of in drawn]
+    columns = {key: np.concatenate([getattr(of, key) for of in drawn]) for key in
+               ("src", "dst", "bytes", "start_ps", "stop_ps")}
+    return Flows(
+        **columns,
+        cc=np.repeat(np.array(cc, np.uint32), counts),
+        group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
+        ccs=ccs,
+        cc_names=_labels(ccs),
+        loads=[of.load for of in drawn],
+    )
+
+
+def _check_reachable(network, islands, drawn):
+    apart = np.flatnonzero(islands[drawn.src] != islands[drawn.dst])
+    if len(apart):
+        a, b = (network.host_names[end[apart[0]]] for end in (drawn.src, drawn.dst))
+        raise ScenarioError("to", b, f"a host that {a} has a path to")
+
+
+def _labels(ccs):
+    """Names for results: the algorithm's own, numbered where one comes with several settings."""
+    labels = []
+    for algorithm in ccs:
+        again = sum(other.label == algorithm.label for other in ccs[: len(labels)])
+        labels.append(algorithm.label if not again else f"{algorithm.label}-{again + 1}")
+    return labels
