@@ -1,0 +1,684 @@
+"""The scenario: what one run is made of, typed and validated, from TOML and back to it.
+
+Tables are pydantic models whose fields are exact integers (picoseconds, bytes, bits per second); their
+texts carry units. `Scenario` adds what no single table can know: parameters against the catalog, marking
+against algorithms, hosts against the network. Every mistake is a `ScenarioError` with file, key, value and
+what was expected.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from shallows.errors import ScenarioError
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.topology import Topology, graph_table, read_graph
+from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import AlgorithmChoice, Traffic, draw
+from shallows.units import (
+    NEVER,
+    RATE,
+    SIZE,
+    TIME,
+    Buffer,
+    Count,
+    Duration,
+    Frame,
+    HeaderSize,
+    OptionalInterval,
+    Payload,
+    Sampling,
+    Seed,
+    Threshold,
+    Time,
+    did_you_mean,
+)
+
+RECOMMENDED = NEVER
+"""The step threshold that is worked out for each port by its rate."""
+
+MOST_ROWS = 20_000_000
+_PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
+
+
+@cache
+def catalog():
+    """The table of algorithms, as docs/crossing.md describes it."""
+    from shallows import _core
+
+    return _core.catalog()
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm of the catalog with a value for each of its parameters, in SI base units."""
+
+    name: str
+    preset: str | None
+    parameters: dict
+
+    @property
+    def label(self):
+        """The name as a scenario writes it: "dctcp" or "vegas@ns-2"."""
+        return f"{self.name}@{self.preset}" if self.preset else self.name
+
+    @property
+    def needs_marking(self):
+        """Whether it is lost at ports that do not mark."""
+        marking = _row(self.name)["marking"]
+        return marking == "required" or bool(self.parameters.get(marking))
+
+    def table(self, mtu):
+        """The `[cc]` table that gives this algorithm, every parameter written out."""
+        units = {p["name"]: p["unit"] for p in _row(self.name)["parameters"]}
+        texts = {key: _parameter_text(value, units[key], mtu) for key, value in self.parameters.items()}
+        return {"name": self.label, **texts}
+
+
+def algorithm(table, frame):
+    """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table."""
+    table = {"name": table} if isinstance(table, str) else table
+    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+        raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
+    name, _, preset = table["name"].partition("@")
+    row = _row(name)
+    values = {p["name"]: float(p["default"]) for p in row["parameters"]}
+    values |= _preset(row, preset, table["name"])
+    for key, value in table.items():
+        if key != "name":
+            values[key] = _parameter(row, key, value, frame)
+    return Algorithm(name, preset or None, values)
+
+
+def _row(name):
+    rows = {row["name"]: row for row in catalog()}
+    if name not in rows:
+        raise ScenarioError("name", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
+    return rows[name]
+
+
+def _preset(row, preset, told):
+    presets = {p["name"]: dict(p["values"]) for p in row["presets"]}
+    if preset and preset not in presets:
+        known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"
+        raise ScenarioError("name", told, f"{known}{did_you_mean(preset, presets)}")
+    return presets.get(preset, {})
+
+
+def _parameter(row, key, value, frame):
+    """The value of one parameter in SI base units."""
+    known = {p["name"]: p for p in row["parameters"]}
+    if key not in known:
+        has = ", ".join(known) or "no parameters"
+        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){did_you_mean(key, known)}")
+    row = known[key]
+    low, high = row["min"], row["max"]
+    try:
+        number = _in_unit(value, row["unit"], frame)
+    except ValueError as error:
+        raise ScenarioError(key, value, str(error)) from None
+    if not low <= number <= high:
+        low, high = (_parameter_text(bound, row["unit"], frame.wire) for bound in (low, high))
+        raise ScenarioError(key, value, f"{low} to {high}")
+    return number
+
+
+def _in_unit(value, unit, frame):
+    if unit == "s":
+        return float(TIME.amount(value).scaleb(-12))
+    if unit == "B":
+        return float(SIZE.amount(value, frame.wire))
+    if unit == "bit/s":
+        return float(RATE.amount(value))
+    if unit == "flag":
+        if not isinstance(value, bool):
+            raise ValueError("true or false")
+        return float(value)
+    if unit == "pkt" and isinstance(value, str) and value.endswith("pkt"):
+        value = _number(value[:-3])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        packets = 'a number of packets, such as 2 or "2pkt"'
+        raise ValueError(packets if unit == "pkt" else "a number without a unit")
+    return float(value)
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _parameter_text(value, unit, mtu):
+    """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
+    if unit == "flag":
+        return bool(value)
+    dimension, scale = {"s": (TIME, 12), "B": (SIZE, 0), "bit/s": (RATE, 0)}.get(unit, (None, 0))
+    amount = Decimal(repr(float(value)))
+    if dimension and amount.is_finite():
+        amount = amount.scaleb(scale)
+        if amount == int(amount):
+            return dimension.text(int(amount), mtu if dimension is SIZE else None)
+    if dimension:
+        return f"{value!r}{dimension.zero}"
+    return int(value) if unit == "pkt" and float(value).is_integer() else float(value)
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class Step(_Table):
+    """Marks every packet that finds more than `threshold` in the queue."""
+
+    kind: Literal["step"] = "step"
+    threshold: Threshold = Field("recommended", description="the queue above which packets are marked")
+    at: Literal["enqueue", "dequeue"] = Field("enqueue", description="where the queue is looked at")
+
+    def bytes_at(self, rate_bps, mtu):
+        """The threshold of ports with these rates; recommended are 20 packets at 1 Gbps, 65 at 10 Gbps."""
+        if self.threshold != RECOMMENDED:
+            return np.full(len(rate_bps), self.threshold, np.uint64)
+        packets = np.maximum(20, np.ceil(np.asarray(rate_bps, np.float64) * 6.5e-9))
+        return packets.astype(np.uint64) * np.uint64(mtu)
+
+
+def _marking(value, info):
+    if value is None or value == "none":
+        return value
+    if isinstance(value, dict):
+        return Step.model_validate(value, context=info.context)
+    raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
+
+
+def _marking_text(value, info):
+    return value.model_dump(context=info.context) if isinstance(value, Step) else value
+
+
+class NetworkTable(_Table):
+    """`[network]`: what is true of every link and port."""
+
+    mtu: HeaderSize = Field("1500B", description="a full frame on the wire: one pkt")
+    header: HeaderSize = Field("40B", description="what of a frame is not payload; the size of an ack")
+    buffer: Buffer = Field("250pkt", description="each switch port's; hosts' own ports are unlimited")
+    marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
+        None, description='"none" or a step; absent: what the algorithms need'
+    )
+
+
+_RTO = {
+    "datacenter": {"rto_min": 10**9, "rto_initial": 10**10, "rto_max": 10**12, "ack_delay": 5 * 10**8},
+    "internet": {"rto_min": 10**12, "rto_initial": 10**12, "rto_max": 60 * 10**12, "ack_delay": 4 * 10**10},
+}
+
+
+class HostTable(_Table):
+    """`[hosts]`: NIC and transport of every host."""
+
+    nic: Literal["fair", "fifo"] = Field("fair", description="its flows in turn, or one marked queue")
+    initial_window: Payload = Field("10pkt", description="before the algorithm has heard anything")
+    rto: Literal["datacenter", "internet"] = Field("datacenter", description="a preset for the times below")
+    rto_min: OptionalInterval = Field(None, description="the shortest retransmission timeout")
+    rto_initial: OptionalInterval = Field(None, description="the timeout before the first RTT sample")
+    rto_max: OptionalInterval = Field(None, description="where its doubling ends")
+    acks_every: Count = Field(1, description="data packets an ack covers")
+    ack_delay: OptionalInterval = Field(None, description="how long an ack may wait for the next packet")
+
+    @model_validator(mode="after")
+    def _timeouts(self):
+        """Fills in what the preset says, moved where a time that was told leaves no room for it."""
+        preset = _RTO[self.rto]
+        low = self.rto_min or preset["rto_min"]
+        first = self.rto_initial or max(preset["rto_initial"], low)
+        high = self.rto_max or max(preset["rto_max"], first)
+        delay = self.ack_delay or min(preset["ack_delay"], low // 2)
+        for key, value, least in (("rto_initial", first, low), ("rto_max", high, first)):
+            if value < least:
+                raise ScenarioError(f"{key}", TIME.text(value), f"{TIME.text(least)} or more")
+        if delay >= low:
+            expected = f"less than rto_min ({TIME.text(low)}), or waiting acks look like losses"
+            raise ScenarioError("ack_delay", TIME.text(delay), expected)
+        self.__dict__.update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
+        return self
+
+
+class RecordTable(_Table):
+    """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
+
+    queues: Sampling = Field("off", description="interval between samples of the queues")
+    probes: Sampling = Field("off", description="interval between samples of the senders")
+    ports: Any = Field("bottleneck", description='"bottleneck", "all", or a list of ports such as ["s0->s1"]')
+    flows: Any = Field(64, description='how many flows are probed, the first ones, or "all"')
+
+    @field_validator("ports")
+    @classmethod
+    def _ports(cls, ports):
+        if ports in ("bottleneck", "all"):
+            return ports
+        if isinstance(ports, list) and all(isinstance(port, str) for port in ports):
+            return ports
+        raise ValueError('"bottleneck", "all", or a list of ports such as ["s0->s1"]')
+
+    @field_validator("flows")
+    @classmethod
+    def _flows(cls, flows):
+        if flows == "all" or (isinstance(flows, int) and not isinstance(flows, bool) and flows > 0):
+            return flows
+        raise ValueError('a number of flows, or "all"')
+
+
+class Scenario(_Table):
+    """One run: network, hosts, algorithms and traffic. Immutable; `set` gives a changed one.
+
+    `Scenario(**tables)` takes the tables of a scenario file as dicts; `topology` may also be a networkx
+    graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
+    """
+
+    name: str = Field("scenario", description="what results are called")
+    seed: Seed = Field(1, description="of everything random")
+    duration: Duration = Field(description='how long it runs, or "until-done"')
+    warmup: Time = Field("0s", description="left out of the summary")
+    topology: Topology
+    network: NetworkTable = Field(default_factory=dict)
+    hosts: HostTable = Field(default_factory=dict)
+    cc: AlgorithmChoice = Field(None, description="an algorithm, or a table with its parameters")
+    traffic: list[Traffic] = Field(min_length=1)
+    record: RecordTable = Field(default_factory=dict)
+
+    def __init__(self, *, file=None, **tables):
+        try:
+            tables = _without_graphs(tables, Path(file).parent if file else Path())
+            frame = _frame(tables)
+            context = {
+                "frame": frame,
+                "folder": Path(file).parent if file else Path(),
+                "algorithm": lambda table: algorithm(table, frame),
+            }
+            try:
+                self.__pydantic_validator__.validate_python(tables, self_instance=self, context=context)
+            except ValidationError as error:
+                raise _first(error, tables) from None
+            # Set past the model's freeze: none of this is for users to assign.
+            self.__dict__.update(_tables=tables, _file=file, frame=frame)
+            self._settle()
+            self._check()
+        except ScenarioError as error:
+            raise error.in_file(file) from None
+
+    @classmethod
+    def load(cls, path, overrides=None):
+        """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks."""
+        try:
+            text = Path(path).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not text"
+            raise ScenarioError(None, None, f"a readable scenario file ({reason})", file=str(path)) from None
+        return cls.from_toml(text, file=str(path), overrides=overrides)
+
+    @classmethod
+    def from_toml(cls, text, file=None, overrides=None):
+        """The scenario that TOML text describes; errors and relative paths refer to `file`."""
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
+        if file:
+            tables.setdefault("name", Path(file).stem)
+        return cls(file=file, **_overridden(tables, overrides or {}, file))
+
+    def to_toml(self):
+        """This scenario as TOML, with every default resolved."""
+        context = {"frame": self.frame}
+        return _toml(self.model_dump(by_alias=True, exclude_none=True, context=context))
+
+    def set(self, key, value):
+        """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
+
+        A text is read as TOML where it is TOML. Naming another algorithm in cc.name drops the parameters
+        of the former one.
+        """
+        return self.replace({key: value})
+
+    def replace(self, overrides):
+        """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
+        return Scenario(file=self._file, **_overridden(self._tables, overrides, self._file))
+
+    def __reduce__(self):
+        return _rebuild, (self._tables, self._file)
+
+    @property
+    def mtu(self):
+        """Bytes of a full frame on the wire."""
+        return self.network.mtu
+
+    @property
+    def warmup_ps(self):
+        """Picoseconds left out of the summary."""
+        return self.warmup
+
+    @property
+    def duration_ps(self):
+        """When the run ends, in picoseconds; None if it ends with its flows."""
+        return None if self.duration == NEVER else self.duration
+
+    @property
+    def flow_count(self):
+        """How many flows there are."""
+        return len(self.flows)
+
+    @cached_property
+    def wiring(self):
+        """The `Network` of nodes and links, recording what `[record]` says."""
+        network = self.topology.build()
+        return network.recording(self._recorded(network))
+
+    @cached_property
+    def flows(self):
+        """The `Flows` of all traffic tables."""
+        return draw(self.traffic, self.wiring, self.seed, self.frame, self.cc)
+
+    @property
+    def probed_flows(self):
+        """The numbers of the flows whose senders are probed (u32)."""
+        count = len(self.flows) if self.record.flows == "all" else min(self.record.flows, len(self.flows))
+        return np.arange(count, dtype=np.uint32)
+
+    def _recorded(self, network):
+        if self.record.ports == "bottleneck":
+            return network.bottlenecks
+        if self.record.ports == "all":
+            return np.arange(len(network.port_names))
+        links = []
+        for name in self.record.ports:
+            try:
+                links.append(network.port(name))
+            except ValueError as error:
+                raise ScenarioError("record.ports", name, str(error)) from None
+        return links
+
+    def _settle(self):
+        """Fills in the defaults that one table takes from another."""
+        for i, table in enumerate(self.traffic):
+            if table.cc is None and self.cc is None:
+                raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
+            try:
+                self.traffic[i] = table.settled(self.wiring)
+            except ScenarioError as error:
+                raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+        if self.network.marking is None:
+            needed = any(used.needs_marking for used in self._algorithms())
+            self.network.__dict__["marking"] = Step(threshold="recommended") if needed else "none"
+
+    def _algorithms(self):
+        return [table.cc or self.cc for table in self.traffic]
+
+    def _check(self):
+        self._check_times()
+        self._check_marking()
+        self._check_rows()
+
+    def _check_times(self):
+        if self.warmup >= self.duration:
+            expected = f"less than the duration, {TIME.text(self.duration)}"
+            raise ScenarioError("warmup", TIME.text(self.warmup), expected)
+        flows = self.flows
+        if self.duration == NEVER and not flows.bytes.any():
+            raise ScenarioError("duration", "until-done", "some flow that can end, or a time such as \"1s\"")
+        for i in range(len(self.traffic)):
+            first = int(flows.start_ps[flows.group == i].min())
+            if first >= self.duration:
+                expected = f"a start before the end of the run at {TIME.text(self.duration)}"
+                raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
+
+    def _check_marking(self):
+        marking = self.network.marking
+        if marking == "none":
+            for used in self._algorithms():
+                if used.needs_marking:
+                    step = '{ kind = "step", threshold = "recommended" }'
+                    expected = f"marking, which {used.label} cannot do without, such as {step}"
+                    raise ScenarioError("network.marking", "none", expected)
+            return
+        rates = self.wiring.rate_bps[~self.wiring.is_nic]
+        largest = int(marking.bytes_at(rates, self.mtu).max(initial=0))
+        if largest >= self.network.buffer:
+            told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
+            expected = f"more than the marking threshold, {threshold}, or packets drop unmarked"
+            raise ScenarioError("network.buffer", told, expected)
+
+    def _check_rows(self):
+        ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1
+        wanted = {
+            "queues": (self.record.queues, len(self.wiring.recorded_ports), "name fewer record.ports"),
+            "probes": (self.record.probes, len(self.probed_flows) * _PROBE_NAMES, "probe fewer record.flows"),
+        }
+        for key, (interval, series, fewer) in wanted.items():
+            rows = ends // interval * series if interval else 0
+            if rows > MOST_ROWS:
+                enough = TIME.text(-(-ends * series // MOST_ROWS))
+                expected = f"at most {MOST_ROWS} rows, not {rows}: raise it to {enough}, or {fewer}"
+                raise ScenarioError(f"record.{key}", TIME.text(interval), expected)
+
+
+def _rebuild(tables, file):
+    return Scenario(file=file, **tables)
+
+
+def _frame(tables):
+    """What one "pkt" is in this scenario; everything else is read with it."""
+    table = tables.get("network", {})
+    table = table if isinstance(table, dict) else {}
+    wire, header = (_frame_size(table, key) for key in ("mtu", "header"))
+    if header >= wire:
+        raise ScenarioError("network.header", table.get("header"), f"less than the mtu, {SIZE.text(wire)}")
+    return Frame(wire, wire - header)
+
+
+def _frame_size(table, key):
+    value = table.get(key, NetworkTable.model_fields[key].default)
+    try:
+        return SIZE.parse(value, least=1)
+    except ValueError as error:
+        raise ScenarioError(f"network.{key}", value, str(error)) from None
+
+
+def _without_graphs(tables, folder):
+    """`tables` with a topology that is a networkx graph, or the file of one, written out as edges."""
+    told = tables.get("topology")
+    try:
+        if hasattr(told, "edges"):
+            return {**tables, "topology": graph_table(told)}
+        if not isinstance(told, dict) or told.get("kind") != "graph" or "file" not in told:
+            return tables
+        extra = [key for key in told if key not in ("kind", "file")]
+        if extra:
+            raise ScenarioError(f"topology.{extra[0]}", told[extra[0]], "either a file or edges and hosts")
+        path = folder / str(told["file"])
+        return {**tables, "topology": read_graph(path if path.exists() else Path(str(told["file"])))}
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        key, value = ("topology.file", told["file"]) if isinstance(told, dict) else ("topology", str(told))
+        raise ScenarioError(key, value, str(error)) from None
+
+
+def _overridden(tables, overrides, file):
+    tables = _copied(tables)
+    for key, value in overrides.items():
+        try:
+            _put(tables, key, _from_text(value))
+        except ScenarioError as error:
+            raise error.in_file(file) from None
+    return tables
+
+
+def _copied(tables):
+    """A deep copy of plain tables; anything else (a graph) is shared."""
+    if isinstance(tables, dict):
+        return {key: _copied(value) for key, value in tables.items()}
+    return [_copied(value) for value in tables] if isinstance(tables, list) else tables
+
+
+def _from_text(value):
+    if not isinstance(value, str):
+        return value
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _put(tables, key, value):
+    """Sets a dotted key, making the tables on its way where they are missing."""
+    *way, last = key.replace("[", ".").replace("]", "").split(".")
+    at = tables
+    for depth, step in enumerate(way):
+        if isinstance(at, list):
+            at = at[_place(at, step, key, value)]
+        elif not isinstance(at.get(step), dict | list):
+            # A name alone, as in cc = "dctcp", becomes the table it stands for.
+            named = at.get(step) if way[depth:] == ["cc"] else None
+            at[step] = {"name": named} if named else {}
+            at = at[step]
+        else:
+            at = at[step]
+    if isinstance(at, list):
+        at[_place(at, last, key, value)] = value
+    elif last == "name" and way[-1:] == ["cc"] and str(at.get("name")).split("@")[0] != value:
+        at.clear()
+        at["name"] = value
+    else:
+        at[last] = value
+
+
+def _place(at, step, key, value):
+    if not step.isdigit() or int(step) >= len(at):
+        raise ScenarioError(key, value, f"a number from 0 to {len(at) - 1} in place of {step}")
+    return int(step)
+
+
+def _first(error, tables):
+    """The first complaint of pydantic as a `ScenarioError`."""
+    wrong = error.errors()[0]
+    key, table = _dotted(wrong["loc"], tables)
+    value = wrong["input"]
+    inner = wrong.get("ctx", {}).get("error")
+    if isinstance(inner, ScenarioError):
+        return ScenarioError(f"{key}.{inner.key}" if inner.key else key, inner.value, inner.expected)
+    if isinstance(inner, ValidationError):
+        deeper = _first(inner, value)
+        return ScenarioError(f"{key}.{deeper.key}", deeper.value, deeper.expected)
+    if inner is not None:
+        return ScenarioError(key, _shown(value), str(inner))
+    return ScenarioError(*_complaint(wrong, key, value, table))
+
+
+def _complaint(wrong, key, value, table):
+    """(key, value, expected) of what pydantic itself found."""
+    last = key.rpartition(".")[2]
+    if wrong["type"] == "extra_forbidden":
+        known = _keys(key, table)
+        return key, _shown(value), f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
+    if wrong["type"] == "missing":
+        return key, None, f"a value ({_description(key, table)}); it is missing"
+    if wrong["type"] == "union_tag_not_found":
+        return f"{key}.kind", None, f"one of {', '.join(_kinds(key))}; it is missing"
+    if wrong["type"] == "union_tag_invalid":
+        kinds = _kinds(key)
+        return f"{key}.kind", value["kind"], f"one of {', '.join(kinds)}{did_you_mean(value['kind'], kinds)}"
+    if wrong["type"] in ("model_attributes_type", "model_type"):
+        return key, _shown(value), "a table"
+    message = wrong["msg"].removeprefix("Input should be ")
+    return key, _shown(value), message[:1].lower() + message[1:]
+
+
+def _shown(value):
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def _dotted(loc, tables):
+    """A pydantic location as a scenario writes it, and the table that its last part is looked up in."""
+    key, at, table = "", tables, tables
+    for step in loc:
+        if isinstance(step, int):
+            key, at = f"{key}[{step}]", at[step] if isinstance(at, list | tuple) and step < len(at) else None
+        elif isinstance(at, dict) and step == at.get("kind") and step not in at:
+            continue  # pydantic names the member of a union, which no key of the file does
+        else:
+            key, table = f"{key}.{step}" if key else step, at
+            at = at.get(step) if isinstance(at, dict) else None
+    return key, table
+
+
+def _model(key, table):
+    """The model whose field `key` is."""
+    top = key.partition(".")[0].partition("[")[0]
+    kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
+    if "." not in key:
+        return Scenario
+    if kinds:
+        return kinds[table["kind"]]
+    return {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}.get(top, Step)
+
+
+def _keys(key, table):
+    model = Step if "." not in key and "name" not in Scenario.model_fields else _model(key, table)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _description(key, table):
+    fields = _model(key, table).model_fields
+    field = fields.get(key.rpartition(".")[2])
+    return (field and field.description) or "a table"
+
+
+def _kinds(key):
+    return list(TOPOLOGIES if key == "topology" else TRAFFICS)
+
+
+def _toml(tables):
+    """TOML text of a scenario: scalars, then tables; what is nested deeper is written inline."""
+    scalars = {key: value for key, value in tables.items() if not _is_table(value)}
+    lines = [f"{key} = {_inline(value)}" for key, value in scalars.items()]
+    for key, value in tables.items():
+        if _is_table(value):
+            bracket = "[[{}]]" if isinstance(value, list) else "[{}]"
+            for table in value if isinstance(value, list) else [value]:
+                lines += ["", bracket.format(key)]
+                kind_first = sorted(table.items(), key=lambda item: item[0] != "kind")
+                lines += [f"{name} = {_inline(cell)}" for name, cell in kind_first]
+    return "\n".join(lines) + "\n"
+
+
+def _is_table(value):
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _inline(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_inline(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_inline(v) for v in value) + "]"
+    return repr(value)
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\"} | {chr(c): f"\\u{c:04x}" for c in [*range(32), 127]}
