@@ -1,0 +1,92 @@
+"""The packet world: the scenario as the arrays that docs/crossing.md describes, and the run they give."""
+
+import time
+
+import numpy as np
+
+from shallows.units import NEVER
+
+
+def run(scenario, on_progress=None):
+    """Simulate every packet of `scenario` and return its `Run`.
+
+    `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
+    it raises ends the run early with what there is.
+    """
+    from shallows import _core
+    from shallows.run import Run
+
+    started = time.perf_counter()
+    answer = _core.simulate(request(scenario), on_progress)
+    wall_s = time.perf_counter() - started
+    return Run.from_packet(scenario, scenario.wiring, scenario.flows, answer, wall_s)
+
+
+def request(scenario):
+    """The dict that crosses into Rust: integers in picoseconds, bytes and bits per second."""
+    network, flows = scenario.wiring, scenario.flows
+    return {
+        "hosts": network.hosts,
+        "nodes": network.nodes,
+        **_links(scenario, network),
+        "flows.src": flows.src,
+        "flows.dst": flows.dst,
+        "flows.bytes": flows.bytes,
+        "flows.start_ps": flows.start_ps,
+        "flows.stop_ps": flows.stop_ps,
+        "flows.cc": flows.cc,
+        "ccs": [{"name": cc.name, "parameters": cc.parameters} for cc in flows.ccs],
+        "host": _host(scenario.hosts),
+        "mtu_bytes": scenario.frame.wire,
+        "header_bytes": scenario.frame.header,
+        "duration_ps": scenario.duration,
+        "until_done": scenario.duration == NEVER,
+        "warmup_ps": scenario.warmup,
+        "seed": scenario.seed,
+        "record": {
+            "queue_interval_ps": scenario.record.queues,
+            "queue_links": network.recorded_ports,
+            "probe_interval_ps": scenario.record.probes,
+            "probe_flows": scenario.probed_flows,
+        },
+    }
+
+
+def _host(hosts):
+    return {
+        "nic": hosts.nic,
+        "initial_window_bytes": hosts.initial_window,
+        "rto_min_ps": hosts.rto_min,
+        "rto_initial_ps": hosts.rto_initial,
+        "rto_max_ps": hosts.rto_max,
+        "acks_every": hosts.acks_every,
+        "ack_delay_ps": hosts.ack_delay,
+    }
+
+
+def _links(scenario, network):
+    """Columns of the links with their ports: hosts' own are unlimited, and marked only as one queue."""
+    buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network.buffer))
+    marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
+    index, markings = _markings(scenario, network, marks)
+    return {
+        "links.from": network.link_from,
+        "links.to": network.link_to,
+        "links.rate_bps": network.rate_bps,
+        "links.delay_ps": network.delay_ps,
+        "links.buffer_bytes": buffer_bytes,
+        "links.marking": index,
+        "markings": markings,
+    }
+
+
+def _markings(scenario, network, marks):
+    """(index of every link, the markings indexed): one for each threshold that occurs, after none."""
+    marking = scenario.network.marking
+    index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
+    if marking == "none":
+        return index, [none]
+    thresholds, place = np.unique(marking.bytes_at(network.rate_bps[marks], scenario.mtu), return_inverse=True)
+    index[marks] = 1 + place
+    steps = [{"kind": marking.kind, "at": marking.at, "threshold_bytes": int(bytes_)} for bytes_ in thresholds]
+    return index, [none, *steps]
