@@ -293,11 +293,11 @@ class Scenario(_Table):
     seed: Seed = Field(1, description="of everything random")
     duration: Duration = Field(description='how long it runs, or "until-done"')
     warmup: Time = Field("0s", description="left out of the summary")
-    topology: Topology
+    topology: Topology = Field(description="a table of a kind and its keys")
     network: NetworkTable = Field(default_factory=dict)
     hosts: HostTable = Field(default_factory=dict)
     cc: AlgorithmChoice = Field(None, description="an algorithm, or a table with its parameters")
-    traffic: list[Traffic] = Field(min_length=1)
+    traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
     record: RecordTable = Field(default_factory=dict)
 
     def __init__(self, *, file=None, **tables):
@@ -413,11 +413,12 @@ class Scenario(_Table):
 
     def _settle(self):
         """Fills in the defaults that one table takes from another."""
+        network = self.wiring
         for i, table in enumerate(self.traffic):
             if table.cc is None and self.cc is None:
                 raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
             try:
-                self.traffic[i] = table.settled(self.wiring)
+                self.traffic[i] = table.settled(network)
             except ScenarioError as error:
                 raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
         if self.network.marking is None:
@@ -573,42 +574,38 @@ def _place(at, step, key, value):
 
 
 def _first(error, tables):
-    """The first complaint of pydantic as a `ScenarioError`."""
+    """The first complaint of pydantic about `tables` as a `ScenarioError`."""
     wrong = error.errors()[0]
     key, table = _dotted(wrong["loc"], tables)
     value = wrong["input"]
     inner = wrong.get("ctx", {}).get("error")
     if isinstance(inner, ScenarioError):
         return ScenarioError(f"{key}.{inner.key}" if inner.key else key, inner.value, inner.expected)
-    if isinstance(inner, ValidationError):
-        deeper = _first(inner, value)
-        return ScenarioError(f"{key}.{deeper.key}", deeper.value, deeper.expected)
     if inner is not None:
-        return ScenarioError(key, _shown(value), str(inner))
-    return ScenarioError(*_complaint(wrong, key, value, table))
+        return ScenarioError(key, value, str(inner))
+    return ScenarioError(*_complaint(wrong, key, value, _model(key, table)))
 
 
-def _complaint(wrong, key, value, table):
-    """(key, value, expected) of what pydantic itself found."""
+def _complaint(wrong, key, value, model):
+    """(key, value, expected) of what pydantic itself found; `model` is the one that should have `key`."""
     last = key.rpartition(".")[2]
     if wrong["type"] == "extra_forbidden":
-        known = _keys(key, table)
-        return key, _shown(value), f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        return key, value, f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
     if wrong["type"] == "missing":
-        return key, None, f"a value ({_description(key, table)}); it is missing"
+        field = next(f for name, f in model.model_fields.items() if last in (name, f.alias))
+        return key, None, f"a value ({field.description}); it is missing"
     if wrong["type"] == "union_tag_not_found":
         return f"{key}.kind", None, f"one of {', '.join(_kinds(key))}; it is missing"
     if wrong["type"] == "union_tag_invalid":
         kinds = _kinds(key)
         return f"{key}.kind", value["kind"], f"one of {', '.join(kinds)}{did_you_mean(value['kind'], kinds)}"
     if wrong["type"] in ("model_attributes_type", "model_type"):
-        return key, _shown(value), "a table"
+        return key, value, "a table"
+    if wrong["type"] == "too_short":
+        return key, value, "one table or more"
     message = wrong["msg"].removeprefix("Input should be ")
-    return key, _shown(value), message[:1].lower() + message[1:]
-
-
-def _shown(value):
-    return value if isinstance(value, str | int | float) else str(value)
+    return key, value, message[:1].lower() + message[1:]
 
 
 def _dotted(loc, tables):
@@ -626,25 +623,17 @@ def _dotted(loc, tables):
 
 
 def _model(key, table):
-    """The model whose field `key` is."""
+    """The model that should have `key`, which stands in `table`."""
     top = key.partition(".")[0].partition("[")[0]
-    kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
     if "." not in key:
         return Scenario
-    if kinds:
-        return kinds[table["kind"]]
-    return {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}.get(top, Step)
+    if key.startswith("network.marking."):
+        return Step
+    kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
+    return kinds[table["kind"]] if kinds else _MODELS[top]
 
 
-def _keys(key, table):
-    model = Step if "." not in key and "name" not in Scenario.model_fields else _model(key, table)
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _description(key, table):
-    fields = _model(key, table).model_fields
-    field = fields.get(key.rpartition(".")[2])
-    return (field and field.description) or "a table"
+_MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
 
 
 def _kinds(key):

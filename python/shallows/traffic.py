@@ -226,18 +226,19 @@ class LongLived(_Between):
     """Flows without an end: flow i starts at `start + i * stagger`."""
 
     kind: Literal["long-lived"]
-    flows: OptionalCount = Field(None, description="how many; absent: one for each of the topology's pairs")
+    flows: OptionalCount = Field(None, description="how many; absent: one a source")
     start: Time = Field("0s", description="start of the first flow")
     stagger: Time = Field("0s", description="time between two starts")
     stop: Stop = Field("never", description="when all of them end")
 
     def settled(self, network):
-        """`flows` filled in: as many as hosts named in `from` or `to`, else as the topology has pairs."""
+        """`flows` filled in: one a source, or one a host of the longer list where both ends are told."""
         if self.flows is not None:
             return self
-        told = [len(end) for end in (self.sources, self.to) if isinstance(end, list)]
-        own = network.hosts if network.senders is None else len(network.senders)
-        return self.model_copy(update={"flows": max(told, default=own)})
+        sources, targets = self.ends(network, Draws(0, 0))
+        both_told = "topology" not in (self.sources, self.to)
+        flows = max(len(sources), len(targets)) if both_told else len(sources)
+        return self.model_copy(update={"flows": flows})
 
     def draw(self, network, draws, frame):
         """Nothing is random but the pairs of a topology without its own."""

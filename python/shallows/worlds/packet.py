@@ -86,7 +86,8 @@ def _markings(scenario, network, marks):
     index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
     if marking == "none":
         return index, [none]
-    thresholds, place = np.unique(marking.bytes_at(network.rate_bps[marks], scenario.mtu), return_inverse=True)
+    thresholds = marking.bytes_at(network.rate_bps[marks], scenario.mtu)
+    thresholds, place = np.unique(thresholds, return_inverse=True)
     index[marks] = 1 + place
-    steps = [{"kind": marking.kind, "at": marking.at, "threshold_bytes": int(bytes_)} for bytes_ in thresholds]
-    return index, [none, *steps]
+    step = {"kind": marking.kind, "at": marking.at}
+    return index, [none, *({**step, "threshold_bytes": threshold} for threshold in thresholds.tolist())]

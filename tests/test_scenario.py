@@ -1,0 +1,387 @@
+"""Scenarios: read, resolved, written back; and one sentence for everything that can be wrong in them."""
+
+import pickle
+import tomllib
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+from shallows import scenario as scenarios
+from shallows.errors import ScenarioError
+from shallows.scenario import Scenario
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
+
+DUMBBELL = """
+duration = "1s"
+warmup = "100ms"
+
+[topology]
+kind = "dumbbell"
+hosts = 4
+rate = "10Gbps"
+rtt = "200us"
+
+[network]
+marking = { kind = "step", threshold = "35pkt", at = "enqueue" }
+
+[cc]
+name = "dctcp"
+g = 0.05
+
+[[traffic]]
+kind = "long-lived"
+flows = 4
+
+[[traffic]]
+kind = "poisson"
+sizes = "websearch"
+load = 0.2
+load_of = "bottleneck"
+flows = 50
+cc = "dx"
+"""
+
+
+def parameter(name, unit, default, low, high):
+    return {
+        "name": name,
+        "symbol": name,
+        "unit": unit,
+        "default": default,
+        "min": low,
+        "max": high,
+        "meaning": "",
+        "source": "",
+    }
+
+
+def row(name, marking, parameters=(), presets=()):
+    return {"name": name, "marking": marking, "parameters": list(parameters), "presets": list(presets)}
+
+
+CATALOG = [
+    row("fixed", "none", [parameter("window", "pkt", 1.0, 1.0, 1e6)]),
+    row("reno", "ecn", [parameter("ecn", "flag", 0.0, 0.0, 1.0)]),
+    row(
+        "dctcp",
+        "required",
+        [parameter("g", "1", 0.0625, 1e-6, 1.0), parameter("alpha", "1", 1.0, 0.0, 1.0)],
+        [{"name": "ns-2", "values": [("alpha", 0.0)], "source": ""}],
+    ),
+    row("dx", "none", [parameter("headroom", "s", 0.0, 0.0, 1.0)]),
+    row(
+        "vegas",
+        "none",
+        [parameter("alpha", "pkt", 2.0, 0.0, 1e3)],
+        [{"name": "ns-2", "values": [("alpha", 1.0)]}],
+    ),
+    row(
+        "paced",
+        "none",
+        [parameter("floor", "bit/s", 1e7, 1.0, 1e12), parameter("burst", "B", 3100.0, 1.0, 1e9)],
+    ),
+]
+"""The shape of the catalog with a row for every unit, so that these tests do not wait for the algorithms."""
+
+
+@pytest.fixture(autouse=True)
+def _small_catalog(monkeypatch):
+    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+
+
+def read(text=DUMBBELL, **overrides):
+    overrides = {key.replace("__", "."): value for key, value in overrides.items()}
+    return Scenario.from_toml(text, file="x.toml", overrides=overrides)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_resolve_to_themselves(path):
+    loaded = Scenario.load(path)
+    resolved = loaded.to_toml()
+    again = Scenario.from_toml(resolved)
+    assert again.to_toml() == resolved
+    assert loaded.name == again.name == path.stem
+    for column in ("src", "dst", "bytes", "start_ps"):
+        assert np.array_equal(getattr(loaded.flows, column), getattr(again.flows, column))
+
+
+def test_every_default_is_written_back():
+    tables = tomllib.loads(
+        read("""
+        duration = "1s"
+        cc = "dctcp"
+        [topology]
+        kind = "dumbbell"
+        [[traffic]]
+        kind = "long-lived"
+        """).to_toml()
+    )
+    assert tables == {
+        "name": "x",
+        "seed": 1,
+        "duration": "1s",
+        "warmup": "0s",
+        "topology": {
+            "kind": "dumbbell",
+            "hosts": 10,
+            "rate": "10Gbps",
+            "edge_rate": "10Gbps",
+            "rtt": "200us",
+        },
+        "network": {
+            "mtu": "1500B",
+            "header": "40B",
+            "buffer": "250pkt",
+            "marking": {"kind": "step", "threshold": "recommended", "at": "enqueue"},
+        },
+        "hosts": {
+            "nic": "fair",
+            "initial_window": "10pkt",
+            "rto": "datacenter",
+            "rto_min": "1ms",
+            "rto_initial": "10ms",
+            "rto_max": "1s",
+            "acks_every": 1,
+            "ack_delay": "500us",
+        },
+        "cc": {"name": "dctcp", "g": 0.0625, "alpha": 1.0},
+        "traffic": [
+            {
+                "kind": "long-lived",
+                "flows": 10,
+                "start": "0s",
+                "stagger": "0s",
+                "stop": "never",
+                "from": "topology",
+                "to": "topology",
+            }
+        ],
+        "record": {"queues": "off", "probes": "off", "ports": "bottleneck", "flows": 64},
+    }
+
+
+def test_a_packet_on_the_wire_is_the_mtu_and_in_a_flow_its_payload():
+    scenario = read(network__mtu="9000B", hosts__initial_window="2pkt")
+    assert scenario.network.marking.threshold == 35 * 9000
+    assert scenario.network.buffer == 250 * 9000
+    assert scenario.hosts.initial_window == 2 * 8960
+
+
+def test_set_reads_toml_and_leaves_the_original_alone():
+    scenario = read()
+    assert scenario.set("traffic.0.flows", "3").traffic[0].flows == 3
+    assert scenario.set("traffic[0].flows", 2).traffic[0].flows == 2
+    assert scenario.set("topology.rtt", "100us").topology.rtt == 10**8
+    assert scenario.set("network.marking.threshold", "20pkt").network.marking.threshold == 30_000
+    assert scenario.set("record.queues", "10us").record.queues == 10**7
+    assert scenario.set("traffic.1.cc.headroom", "2us").traffic[1].cc.parameters == {"headroom": 2e-6}
+    assert scenario.traffic[0].flows == 4
+
+
+def test_naming_another_algorithm_drops_the_parameters_of_the_former():
+    scenario = read()
+    assert scenario.set("cc.name", "vegas@ns-2").cc.parameters == {"alpha": 1.0}
+    assert scenario.set("cc.name", "dctcp").cc.parameters["g"] == 0.05
+    assert scenario.replace({"cc.name": "dctcp@ns-2", "cc.g": 0.1}).cc.parameters == {"g": 0.1, "alpha": 0.0}
+
+
+def test_parameters_take_the_unit_of_the_catalog():
+    assert read(cc="paced", network__marking="none").cc.parameters == {"floor": 1e7, "burst": 3100.0}
+    told = {"name": "paced", "floor": "40Mbps", "burst": "2pkt"}
+    scenario = read(cc=told, network__marking="none")
+    assert scenario.cc.parameters == {"floor": 4e7, "burst": 3000.0}
+    assert tomllib.loads(scenario.to_toml())["cc"] == told
+    assert read(cc={"name": "fixed", "window": "3pkt"}).cc.parameters == {"window": 3.0}
+    assert read(cc={"name": "reno", "ecn": True}).cc.parameters == {"ecn": 1.0}
+
+
+def test_marking_unspecified_is_what_the_algorithms_need():
+    bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
+    assert read(bare).network.marking.threshold == scenarios.RECOMMENDED
+    assert read(bare, cc="dx").network.marking == "none"
+    assert read(bare, cc="reno").network.marking == "none"
+    assert read(bare, cc={"name": "reno", "ecn": True}).network.marking.threshold == scenarios.RECOMMENDED
+
+
+@pytest.mark.parametrize(("rate_gbps", "packets"), [(0.1, 20), (1, 20), (10, 65), (40, 260)])
+def test_recommended_thresholds_are_those_of_the_dctcp_paper(rate_gbps, packets):
+    assert scenarios.Step().bytes_at([rate_gbps * 1e9], 1500).tolist() == [packets * 1500]
+
+
+def test_timeouts_come_from_a_preset():
+    assert read(hosts__rto="internet").hosts.rto_min == 10**12
+    slow = read(hosts__rto_min="200ms").hosts
+    assert (slow.rto_min, slow.rto_initial, slow.rto_max) == (2 * 10**11, 2 * 10**11, 10**12)
+
+
+def test_a_networkx_graph_is_a_topology_and_is_written_out():
+    graph = networkx.Graph()
+    graph.add_edges_from((("switch", end) for end in "abc"), rate="10Gbps", delay="1us")
+    traffic = [{"kind": "long-lived", "from": ["a", "b"], "to": "c"}]
+    scenario = Scenario(topology=graph, duration="1s", cc="dx", traffic=traffic)
+    assert scenario.wiring.host_names == ["a", "b", "c"]
+    assert scenario.flows.dst.tolist() == [2, 2]
+    assert Scenario.from_toml(scenario.to_toml()).to_toml() == scenario.to_toml()
+
+
+def test_a_scenario_survives_pickling():
+    scenario = read(traffic__1__load=0.3)
+    assert pickle.loads(pickle.dumps(scenario)).to_toml() == scenario.to_toml()
+
+
+def test_what_is_recorded():
+    network = read(record__ports=["s0->s1", "s1->s0"]).wiring
+    assert [network.port_names[i] for i in network.recorded_ports] == ["s0->s1", "s1->s0"]
+    assert len(read(record__ports="all").wiring.recorded_ports) == 18
+    assert read(record__flows=3).probed_flows.tolist() == [0, 1, 2]
+    assert len(read(record__flows="all").probed_flows) == 54
+
+
+WRONG = [
+    # overrides, then what the message must say: key and value, and what was expected
+    ({"topology.host": 4}, "topology.host = 4", 'did you mean "hosts"?'),
+    ({"nework": {"mtu": "1500B"}}, "nework", 'did you mean "network"?'),
+    ({"network.marking.treshold": "3pkt"}, 'network.marking.treshold = "3pkt"', 'did you mean "threshold"?'),
+    ({"topology.kind": "dumbell"}, 'topology.kind = "dumbell"', 'did you mean "dumbbell"?'),
+    ({"topology.rate": "200us"}, 'topology.rate = "200us"', "a rate with its unit (bps, Kbps"),
+    ({"topology.rate": 10}, "topology.rate = 10", 'such as "10Gbps"'),
+    ({"topology.rtt": "200"}, "topology.rtt = 200", "a time with its unit"),
+    ({"topology.hosts": 0}, "topology.hosts = 0", "a whole number from 1"),
+    ({"topology.hosts": -4}, "topology.hosts = -4", "a whole number from 1"),
+    ({"topology.hosts": 2.5}, "topology.hosts = 2.5", "a whole number from 1"),
+    ({"network.buffer": "-250KB"}, 'network.buffer = "-250KB"', "a size above 0"),
+    ({"network.buffer": "30pkt"}, 'network.buffer = "30pkt"', "more than the marking threshold, 35pkt"),
+    ({"network.mtu": "30B"}, "network.header", "less than the mtu, 30B"),
+    ({"network.marking": "none"}, 'network.marking = "none"', "marking, which dctcp cannot do without"),
+    ({"network.marking": "red"}, 'network.marking = "red"', '"none", or a table such as'),
+    ({"network.marking.at": "exit"}, 'network.marking.at = "exit"', "'enqueue' or 'dequeue'"),
+    ({"duration": "0s"}, 'duration = "0s"', "a time above 0"),
+    ({"duration": "forever"}, 'duration = "forever"', 'or "until-done"'),
+    ({"warmup": "1s"}, 'warmup = "1s"', "less than the duration, 1s"),
+    ({"seed": -1}, "seed = -1", "a whole number from 0"),
+    ({"hosts.nic": "fast"}, 'hosts.nic = "fast"', "'fair' or 'fifo'"),
+    ({"hosts.rto_initial": "1us"}, 'hosts.rto_initial = "1us"', "1ms or more"),
+    ({"hosts.ack_delay": "40ms"}, 'hosts.ack_delay = "40ms"', "less than rto_min (1ms)"),
+    ({"cc.name": "dctpc"}, 'cc.name = "dctpc"', 'did you mean "dctcp"?'),
+    ({"cc.name": "dctcp@ns-3"}, 'cc.name = "dctcp@ns-3"', 'dctcp@ns-2; did you mean "ns-2"?'),
+    ({"cc.name": "dx@ns-2"}, 'cc.name = "dx@ns-2"', "it has no presets"),
+    ({"cc.gee": 0.1}, "cc.gee = 0.1", "a parameter of dctcp (g, alpha)"),
+    ({"cc.g": 2}, "cc.g = 2", "1e-06 to 1.0"),
+    ({"cc.g": "10us"}, 'cc.g = "10us"', "a number without a unit"),
+    ({"traffic.1.cc": {"name": "dx", "headroom": 2}}, "traffic[1].cc.headroom = 2", "a time with its unit"),
+    ({"cc": {"g": 1}}, "cc.name", "it is missing"),
+    ({"traffic.0.kind": "shuffle"}, 'traffic[0].kind = "shuffle"', "one of long-lived, staircase"),
+    ({"traffic": []}, "traffic = []", "one table or more"),
+    ({"traffic.7.flows": 1}, "traffic.7.flows = 1", "from 0 to 1 in place of 7"),
+    ({"traffic.1.load": 0}, "traffic[1].load = 0", "a share above 0 and at most 1"),
+    ({"traffic.1.load": 1.2}, "traffic[1].load = 1.2", "a share above 0 and at most 1"),
+    ({"traffic.1.load_of": "host", "traffic.1.load": 0.9}, "traffic[1].load = 0.9", "at most 0.25"),
+    ({"traffic.1.sizes": "websaerch"}, 'traffic[1].sizes = "websaerch"', 'did you mean "websearch"?'),
+    ({"traffic.1.sizes": "mine.csv"}, 'traffic[1].sizes = "mine.csv"', "an existing file"),
+    ({"traffic.1.sizes": "20kb"}, 'traffic[1].sizes = "20kb"', 'did you mean "20KB"?'),
+    ({"traffic.1.below": "0B"}, 'traffic[1].below = "0B"', "a size above 0"),
+    ({"traffic.0.to": 8}, "traffic[0].to = 8", 'a host from 0 to 7, or a name such as "h7"'),
+    ({"traffic.0.from": "h12"}, 'traffic[0].from = "h12"', "a host from 0 to 7"),
+    ({"traffic.0.from": 1, "traffic.0.to": 1}, 'traffic[0].to = "h1"', "another host; flow 0 has both ends"),
+    ({"traffic.0.start": "2s"}, "traffic[0]", "a start before the end of the run at 1s"),
+    ({"traffic.0": {"kind": "incast", "senders": 5}}, "traffic[0].senders = 5", "at most 4, the hosts"),
+    ({"traffic.0": {"kind": "trace", "file": "no.csv"}}, 'traffic[0].file = "no.csv"', "an existing file"),
+    ({"traffic.0": {"kind": "poisson", "load": 0.1}}, "traffic[0].sizes", "it is missing"),
+    ({"record.ports": ["s0->s2"]}, 'record.ports = "s0->s2"', 'did you mean "s0->s1"?'),
+    ({"record.ports": "core"}, 'record.ports = "core"', '"bottleneck", "all", or a list'),
+    ({"record.queues": "1ns"}, 'record.queues = "1ns"', "not 1000000000: raise it to 50ns"),
+    ({"record.queues": 10}, "record.queues = 10", 'or "off"'),
+]
+
+
+@pytest.mark.parametrize(("overrides", "told", "expected"), WRONG, ids=lambda cell: str(cell)[:60])
+def test_a_mistake_names_file_key_value_and_what_was_expected(overrides, told, expected):
+    with pytest.raises(ScenarioError) as error:
+        read().replace(overrides)
+    message = str(error.value)
+    assert message.startswith(f"x.toml: {told}")
+    assert f"expected {error.value.expected}" in message
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a =", "x.toml: expected TOML"),
+        ('duration = "1s"', "x.toml: topology: expected a value"),
+        (DUMBBELL.replace('kind = "dumbbell"', ""), "x.toml: topology.kind: expected one of dumbbell, star"),
+        (DUMBBELL.replace('duration = "1s"', ""), "x.toml: duration: expected a value (how long it runs"),
+        (DUMBBELL.replace('[cc]\nname = "dctcp"\ng = 0.05', ""), "x.toml: cc: expected an algorithm"),
+    ],
+)
+def test_what_is_missing_is_named(text, expected):
+    with pytest.raises(ScenarioError) as error:
+        read(text)
+    assert str(error.value).startswith(expected)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(ScenarioError, match=r"nowhere\.toml: expected a readable scenario file \(No"):
+        Scenario.load("nowhere.toml")
+
+
+def test_until_done_needs_a_flow_that_ends():
+    with pytest.raises(ScenarioError, match="some flow that can end"):
+        Scenario.from_toml(DUMBBELL[: DUMBBELL.rindex("[[traffic]]")], overrides={"duration": "until-done"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("size_bytes,cum_prob\n", "it has 0"), ("1,0\n5,0.5\n4,1\n", "never fall; line 3 does")],
+    ids=["empty", "not monotone"],
+)
+def test_a_broken_distribution_is_named(tmp_path, text, expected):
+    (tmp_path / "sizes.csv").write_text(text)
+    scenario = tmp_path / "x.toml"
+    scenario.write_text(DUMBBELL.replace('"websearch"', '"sizes.csv"'))
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(scenario)
+    assert str(error.value).startswith(f'{scenario}: traffic[1].sizes = "sizes.csv": expected')
+    assert expected in str(error.value)
+
+
+def two_islands():
+    graph = networkx.Graph()
+    for i, end in enumerate("abcd"):
+        graph.add_edge(end, f"switch {i // 2}", rate="10Gbps", delay="1us")
+    return graph
+
+
+GRAPH = """
+duration = "1s"
+cc = "dx"
+topology = { kind = "graph", file = "net.graphml" }
+[[traffic]]
+kind = "long-lived"
+from = "a"
+to = "c"
+"""
+
+
+def test_unreachable_hosts_are_named(tmp_path):
+    networkx.write_graphml(two_islands(), tmp_path / "net.graphml")
+    (tmp_path / "x.toml").write_text(GRAPH)
+    with pytest.raises(ScenarioError, match=r'traffic\[0\]\.to = "c": expected a host that a has a path to'):
+        Scenario.load(tmp_path / "x.toml")
+    assert len(Scenario.load(tmp_path / "x.toml", {"traffic.0.to": "b"}).flows) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(None, "a readable file (No such file"), ("<html>", "GraphML, or node-link JSON")],
+)
+def test_a_broken_graph_file_is_named(tmp_path, content, expected):
+    if content:
+        (tmp_path / "net.graphml").write_text(content)
+    (tmp_path / "x.toml").write_text(GRAPH)
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(tmp_path / "x.toml")
+    assert 'x.toml: topology.file = "net.graphml": expected ' + expected in str(error.value)
