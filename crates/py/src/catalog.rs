@@ -1,0 +1,60 @@
+//! The catalog as plain Python data.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking};
+use shallows_cc::parameter::{Parameter, Preset};
+
+/// One dict an algorithm.
+#[pyfunction]
+pub fn catalog(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let rows: PyResult<Vec<_>> = ALGORITHMS.iter().map(|algorithm| row(py, algorithm)).collect();
+    PyList::new(py, rows?)
+}
+
+fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    let (port, marking) = match algorithm.marking {
+        Marking::Unused => ("", "none"),
+        Marking::Required => ("marking", "required"),
+        Marking::WhenFlag(flag) => ("marking", flag),
+    };
+    row.set_item("name", algorithm.name)?;
+    row.set_item("summary", algorithm.summary)?;
+    row.set_item("sender", algorithm.name)?;
+    row.set_item("receiver", algorithm.receiver.name)?;
+    row.set_item("port", port)?;
+    row.set_item("marking", marking)?;
+    row.set_item("source", algorithm.source)?;
+    row.set_item("not_modelled", algorithm.not_modelled)?;
+    let parameters: PyResult<Vec<_>> = algorithm.parameters.iter().map(|p| parameter(py, p)).collect();
+    row.set_item("parameters", parameters?)?;
+    let presets: PyResult<Vec<_>> = algorithm.presets.iter().map(|p| preset(py, p)).collect();
+    row.set_item("presets", presets?)?;
+    Ok(row)
+}
+
+fn parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", parameter.name)?;
+    row.set_item("symbol", parameter.symbol)?;
+    row.set_item("unit", parameter.unit.symbol())?;
+    row.set_item("default", parameter.default)?;
+    row.set_item("min", parameter.min)?;
+    row.set_item("max", parameter.max)?;
+    row.set_item("meaning", parameter.meaning)?;
+    row.set_item("source", parameter.source)?;
+    Ok(row)
+}
+
+fn preset<'py>(py: Python<'py>, preset: &Preset) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, value) in preset.values {
+        values.set_item(name, value)?;
+    }
+    let row = PyDict::new(py);
+    row.set_item("name", preset.name)?;
+    row.set_item("values", values)?;
+    row.set_item("source", preset.source)?;
+    Ok(row)
+}

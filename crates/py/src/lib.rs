@@ -1,0 +1,81 @@
+//! Python bindings of Shallows: conversions and errors, no logic.
+//!
+//! The shapes are those of docs/crossing.md.
+
+mod answer;
+mod catalog;
+mod request;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_sim::answer::Answer;
+use shallows_sim::simulation::{Progress, Simulation};
+
+create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
+
+/// Events between two looks at Ctrl-C.
+const EVENTS_A_TURN: u64 = 500_000;
+
+/// Runs a request to its end, or until Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (request, on_progress=None))]
+fn simulate<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    on_progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let network = request::network(request)?;
+    let queue_ports = network.record.ports.clone();
+    let mtu = network.mtu;
+    let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
+    let (answer, interrupted) = run(py, simulation, on_progress)?;
+    answer::to_python(py, answer, &queue_ports, mtu, interrupted)
+}
+
+fn run(py: Python<'_>, mut simulation: Simulation, on_progress: Option<Bound<'_, PyAny>>) -> PyResult<(Answer, bool)> {
+    loop {
+        let (progress, stepped) = guarded(py, || (simulation.advance(EVENTS_A_TURN), simulation))?;
+        simulation = stepped;
+        let told = py.check_signals().and_then(|()| match &on_progress {
+            Some(tell) => tell.call1((simulation.now().0, simulation.packet_hops(), simulation.finished())).map(|_| ()),
+            None => Ok(()),
+        });
+        let interrupted = match told {
+            Ok(()) => false,
+            Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
+            Err(error) => return Err(error),
+        };
+        if interrupted || progress == Progress::Done {
+            let interrupted = interrupted && progress == Progress::Running;
+            return Ok((guarded(py, || simulation.finish())?, interrupted));
+        }
+    }
+}
+
+/// Runs without the GIL; a panic becomes a [`Bug`].
+fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Bug::new_err(format!("{text} (version {})", version()))
+    })
+}
+
+/// The version of Shallows.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The compiled half of Shallows.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Bug", module.py().get_type::<Bug>())?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)
+}
