@@ -13,8 +13,12 @@
 //! §V-B (headroom, average over a round).
 //!
 //! Differs: with W* = W, eq. 1 reads W - (W - 1) Q/R, which has no division by zero at W = 1 and is what
-//! this file computes. The paper is silent on slow start: it is TCP's, ended by the first round with Q
-//! above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
+//! this file computes. The paper takes all flows to act at once. They do not, so after a cut the delays
+//! of packets sent less than a round trip later are left out: they show a queue that this cut, and the
+//! cuts of the other flows, have already answered. (Counting them, ten flows at 10 Gbps and 200 us use
+//! 0.984 of the link; leaving them out, 0.999, the paper's number.) The paper is silent on slow start: it
+//! is TCP's, ended by the first round with Q above the headroom; on 0 < Q < headroom: the window grows; on
+//! a floor: one packet.
 
 use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
@@ -58,6 +62,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         limited: false,
         queueing_delay: Time::ZERO,
         round: Round::default(),
+        answered_until: Time::ZERO,
     })
 }
 
@@ -76,6 +81,8 @@ struct Dx {
     /// Of the last whole round, for [`Sender::probe`].
     queueing_delay: Time,
     round: Round,
+    /// The delays of packets sent before this have been answered.
+    answered_until: Time,
 }
 
 impl Dx {
@@ -86,26 +93,32 @@ impl Dx {
             self.base_rtt = ack.rtt;
             self.base_delay = ack.one_way_delay;
         }
-        self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
-        self.samples += ack.samples;
         self.limited |= ack.window_limited;
+        if ack.sent_at >= self.answered_until {
+            self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
+            self.samples += ack.samples;
+        }
     }
 
     /// Equations 1 and 8.
-    fn update_window(&mut self) {
+    fn update_window(&mut self, now: Time) {
         let w = self.window.packets;
         if self.queueing_delay > self.headroom {
             let cut = (w - 1.0) * (self.queueing_delay / self.base_rtt);
             self.window.cut_to(w - cut, 1.0);
+            self.answered_until = now + self.base_rtt;
         } else if self.limited && !self.window.slow_start() {
             self.window.packets += 1.0;
         }
     }
 
-    fn end_round(&mut self) {
+    fn end_round(&mut self, now: Time) {
+        if self.samples == 0 {
+            return;
+        }
         let mean = Time((self.delay_sum / u128::from(self.samples)) as u64);
         self.queueing_delay = mean.saturating_sub(self.base_delay);
-        self.update_window();
+        self.update_window(now);
         self.delay_sum = 0;
         self.samples = 0;
         self.limited = false;
@@ -119,7 +132,7 @@ impl Sender for Dx {
         }
         self.observe(ack);
         if self.round.ends(now, ack) {
-            self.end_round();
+            self.end_round(now);
         }
     }
 
