@@ -1,0 +1,141 @@
+"""The numbers of a run that fit on a page: `summary.json`.
+
+Everything here works on plain columns (dicts of numpy arrays, one entry a flow or a port, NaN where a
+value does not exist), so that every world is summed up by the same code. Quantiles of flows
+interpolate linearly between the two nearest flows, as numpy does; those of queues come from the
+world, weighted by time.
+"""
+
+import math
+
+import numpy as np
+
+SIZE_BINS = (10_000, 100_000, 1_000_000, 10_000_000, None)
+"""Upper ends (bytes, exclusive) of the bins of `flows_by_size`; None has no end."""
+
+BOTTLENECK_KEYS = (
+    "utilization",
+    "queue_mean_pkt",
+    "queue_p50_pkt",
+    "queue_p99_pkt",
+    "queue_max_pkt",
+    "delay_mean_us",
+    "delay_p99_us",
+    "marked",
+    "dropped",
+)
+
+
+def jain(goodput):
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
+
+    None when no value is finite or all are zero.
+    """
+    x = np.asarray(goodput, float)
+    x = x[np.isfinite(x)]
+    squares = float(np.sum(x * x))
+    return float(np.sum(x)) ** 2 / (len(x) * squares) if squares > 0 else None
+
+
+def bottleneck(ports, named=None):
+    """The port that matters: `named` (a position), else the one with the highest mean queue.
+
+    Where no port ever queued, the busiest. `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`.
+    """
+    if named is None:
+        # lexsort: last key first; both negated so that a tie keeps the network's own order
+        named = int(np.lexsort((-ports["utilization"], -ports["queue_mean_pkt"]))[0])
+    return {"port": ports["port"].names[named]} | {key: plain(ports[key][named]) for key in BOTTLENECK_KEYS}
+
+
+def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
+    """`summary["flows"]`: counts over all flows, completion times over those begun after the warm-up.
+
+    `flows` holds the columns of the flow table (NaN for what does not exist; `bytes` NaN is
+    unlimited); `goodput_bytes` the payload each flow delivered in the `measured_s` after the warm-up.
+    """
+    finished = np.isfinite(flows["fct_us"])
+    done = completed_after(flows, warmup_us)
+    return {
+        "offered": len(finished),
+        "finished": int(np.sum(finished)),
+        "cut_off": int(np.sum(~finished)),
+        "lost": 0,  # a flow cannot be given up yet: the transport retries for ever
+        "goodput_gbps": float(np.sum(goodput_bytes)) * 8e-9 / measured_s if measured_s > 0 else None,
+        "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
+        **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
+        "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
+        "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
+        "retransmits": int(np.sum(flows["retransmits"])),
+        "timeouts": int(np.sum(flows["timeouts"])),
+    }
+
+
+def flows_by_size(flows, *, warmup_us):
+    """`summary["flows_by_size"]`: a row for each of `SIZE_BINS`, empty ones included."""
+    done = completed_after(flows, warmup_us)
+    rows, lower = [], 0
+    for below in SIZE_BINS:
+        inside = done & (flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf))
+        fct, slowdown = flows["fct_us"][inside], flows["slowdown"][inside]
+        rows.append(
+            {
+                "below_bytes": below,
+                "count": int(np.sum(inside)),
+                "fct_mean_us": mean(fct),
+                "fct_p99_us": quantile(fct, 0.99),
+                "slowdown_p50": quantile(slowdown, 0.50),
+                "slowdown_p99": quantile(slowdown, 0.99),
+            }
+        )
+        lower = below
+    return rows
+
+
+def flow_problems(flows, delivered_bytes):
+    """What is wrong with the books of the flows: a list of sentences, empty when they close.
+
+    A flow is finished (it has a size, and all of it arrived) or cut off (some of it did not); any
+    other state is unaccounted for. No flow can beat its empty path.
+    """
+    limited, ended = np.isfinite(flows["bytes"]), np.isfinite(flows["fct_us"])
+    complete = limited & (delivered_bytes == np.nan_to_num(flows["bytes"]))
+    cut_off = ~limited | (delivered_bytes < np.nan_to_num(flows["bytes"]))
+    checks = [
+        (ended & ~complete, "finished without having delivered exactly its bytes"),
+        (~ended & ~cut_off, "delivered all its bytes, or more, and yet did not finish"),
+        (ended & ~(flows["fct_us"] > 0), "finished before it started"),
+        (flows["slowdown"] < 1, "beat its empty path (slowdown below 1)"),
+    ]
+    return [_sentence(np.flatnonzero(wrong), what) for wrong, what in checks if wrong.any()]
+
+
+def _sentence(flows, what):
+    others = f" (and {len(flows) - 1} more)" if len(flows) > 1 else ""
+    return f"flow {flows[0]}{others} {what}"
+
+
+def completed_after(flows, warmup_us):
+    """Which flows count for completion times: limited, finished, started after the warm-up."""
+    return np.isfinite(flows["fct_us"]) & (flows["start_us"] >= warmup_us)
+
+
+def mean_p50_p99(values):
+    """Mean, median and 99th percentile of `values`; None each when there are none."""
+    return {"mean": mean(values), "p50": quantile(values, 0.50), "p99": quantile(values, 0.99)}
+
+
+def mean(values):
+    """The mean, or None of nothing."""
+    return float(np.mean(values)) if len(values) else None
+
+
+def quantile(values, share):
+    """The value below which `share` of `values` lie, interpolated linearly; None of nothing."""
+    return float(np.quantile(values, share)) if len(values) else None
+
+
+def plain(value):
+    """A numpy scalar as JSON knows it: int, float, or None for NaN."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
