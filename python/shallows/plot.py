@@ -1,0 +1,291 @@
+"""Figures of runs: one function a kind, each drawing on the Axes it is given.
+
+Every function takes `(ax, runs, labels=None)`, where `runs` is one `Run` or several to be drawn over each
+other, and returns whether there was anything to draw. `figure(runs)` puts four of them together. Runs
+differ by colour (Okabe and Ito's, told apart by all kinds of eyes) and by marker or dash, so that
+nothing is lost in grey. To add a kind, write such a function and list it in `PANELS`.
+"""
+
+import matplotlib
+import matplotlib.ticker
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.5,
+    "pdf.fonttype": 42,  # text stays text: journals refuse the default
+}
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1)), (0, (8, 2)), "-")
+MARKERS = ("o", "s", "^", "D", "v", "P", "x")
+TIME_BINS = 240
+MOST_FLOWS = 6  # drawn one by one; more become their mean and range
+FLOWS_PER_SIZE_BIN = 100
+
+
+def queue_over_time(ax, runs, labels=None):
+    """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
+    drawn = {}
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        columns, port = _of_port(run, "queues")
+        if port is not None:
+            drawn[i] = port
+            _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i)
+    _axes(ax, f"Queue at {_ports(drawn)}", "time (ms)", "queue (packets)")
+    ax.set_ylim(bottom=0)
+    return bool(drawn)
+
+
+def queue_cdf(ax, runs, labels=None):
+    """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
+    drawn = {}
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        columns, port = _of_port(run, "queue_histograms")
+        if port is not None:
+            drawn[i] = port
+            share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
+            edges = np.concatenate([columns["from_pkt"][:1], columns["below_pkt"]])
+            ax.plot(edges, np.concatenate([[0], share]), color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+    _axes(ax, f"Distribution of the queue at {_ports(drawn)}", "queue (packets)", "share of time")
+    ax.set_ylim(0, 1.01)
+    ax.set_xlim(left=0)
+    return bool(drawn)
+
+
+def windows_over_time(ax, runs, labels=None):
+    """Windows (or rates, where the algorithm has none) of the probed flows over time.
+
+    One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
+    """
+    runs = _labelled(runs, labels)
+    what, drawn = "window_pkt", False
+    for i, (run, _) in enumerate(runs):
+        what, time_ms, flow, value = _decisions(run)
+        flows = np.unique(flow)
+        if len(runs) == 1 and len(flows) <= MOST_FLOWS:
+            for j, one in enumerate(flows):
+                _series(ax, time_ms[flow == one], value[flow == one], j, label=f"flow {one}")
+        elif len(flows):
+            _series(ax, time_ms, value, i)
+        drawn |= len(flows) > 0
+    title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
+    _axes(ax, f"{title} of the flows", "time (ms)", f"{title.lower()[:-1]} ({unit})")
+    ax.set_ylim(bottom=0)
+    if ax.get_legend_handles_labels()[0]:
+        _legend_beside(ax)
+    return drawn
+
+
+def slowdown_by_size(ax, runs, labels=None):
+    """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
+    drawn = False
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        size, slowdown = _finished(run, "slowdown")
+        if len(np.unique(size)) < 2:
+            continue
+        drawn = True
+        edges = np.quantile(size, np.linspace(0, 1, int(np.clip(len(size) // FLOWS_PER_SIZE_BIN, 2, 20)) + 1))
+        which = np.searchsorted(np.unique(edges)[1:-1], size, side="right")
+        bins = [(size[which == b], slowdown[which == b]) for b in np.unique(which)]
+        middle = [np.median(sizes) / 1e3 for sizes, _ in bins]
+        for share, line, face in ((0.50, "-", COLOURS[i % 7]), (0.99, "--", "white")):
+            ax.plot(
+                middle,
+                [np.quantile(values, share) for _, values in bins],
+                color=COLOURS[i % 7],
+                linestyle=line,
+                marker=MARKERS[i % 7],
+                markerfacecolor=face,
+                linewidth=1.0,
+            )
+    _axes(ax, "Slowdown by flow size", "flow size (KB)", "fct / ideal fct")
+    if drawn:
+        _logarithmic(ax.xaxis)
+        _logarithmic(ax.yaxis)
+        ax.set_ylim(bottom=1)
+        keys = [
+            Line2D([], [], color="#444444", linestyle="--", marker="o", markerfacecolor="white", label="p99"),
+            Line2D([], [], color="#444444", linestyle="-", marker="o", label="p50"),
+        ]
+        _legend_beside(ax, handles=keys)
+    return drawn
+
+
+def fct_cdf(ax, runs, labels=None):
+    """Share of the finished flows that completed within so much time."""
+    drawn = False
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        _, fct_us = _finished(run, "fct_us")
+        if len(fct_us):
+            drawn = True
+            ax.ecdf(fct_us / 1e3, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+    _axes(ax, "Completion times", "fct (ms)", "share of flows")
+    if drawn:
+        _logarithmic(ax.xaxis)
+    return drawn
+
+
+def goodput_by_flow(ax, runs, labels=None):
+    """Goodput of each flow without an end after the warm-up, smallest first."""
+    drawn = False
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        columns = _columns(run, "flows")
+        goodput = np.sort(columns["goodput_gbps"][np.isnan(columns["bytes"])])
+        goodput = goodput[np.isfinite(goodput)]
+        if len(goodput):
+            drawn = True
+            ax.plot(np.arange(1, len(goodput) + 1), goodput, MARKERS[i % 7], color=COLOURS[i % 7])
+    _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
+    ax.set_ylim(bottom=0)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return drawn
+
+
+PANELS = (queue_over_time, queue_cdf, windows_over_time, slowdown_by_size, fct_cdf, goodput_by_flow)
+
+
+def figure(runs, labels=None):
+    """A matplotlib Figure of the first four `PANELS` these runs have data for.
+
+    `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The small print
+    says what it takes to get the same figure again.
+    """
+    runs = _labelled(runs, labels)
+    with matplotlib.rc_context(STYLE):
+        panels = [panel for panel in PANELS if _has_data(panel, runs)][:4]
+        rows = 1 if len(panels) <= 2 else 2
+        columns = max(1, -(-len(panels) // rows))
+        drawing = Figure(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
+        for letter, panel, at in zip("abcd", panels, range(1, 5), strict=False):
+            ax = drawing.add_subplot(rows, columns, at)
+            panel(ax, *_unlabelled(runs))
+            ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
+        if len(runs) > 1:
+            drawing.legend(handles=_keys(runs), loc="outside upper center", ncols=min(len(runs), 7))
+        drawing.supxlabel(_small_print(runs), fontsize=5.5, color="#555555", x=0.995, ha="right")
+    return drawing
+
+
+def _labelled(runs, labels):
+    """`[(run, label)]`, from one run or several."""
+    runs = list(runs) if isinstance(runs, (list, tuple)) else [runs]
+    labels = labels or [", ".join(run.summary["cc"]) for run in runs]
+    return list(zip(runs, labels, strict=True))
+
+
+def _unlabelled(labelled):
+    return [run for run, _ in labelled], [label for _, label in labelled]
+
+
+def _has_data(panel, runs):
+    return panel(Figure().add_subplot(), *_unlabelled(runs))
+
+
+def _keys(runs):
+    """Legend entries: the colour, dash and marker of each run."""
+    return [
+        Line2D([], [], color=COLOURS[i % 7], linestyle=DASHES[i % 7], marker=MARKERS[i % 7], label=label)
+        for i, (_, label) in enumerate(runs)
+    ]
+
+
+def _small_print(runs):
+    first = runs[0][0].summary
+    prints = ", ".join(f"{label} {run.summary['fingerprint']}" for run, label in runs)
+    early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
+    return f"{first['name']}  ·  seed {first['seed']}  ·  shallows {first['version']}  ·  {prints}{early}"
+
+
+def _columns(run, table):
+    """The columns of a table as numpy arrays, text as objects."""
+    arrow = run.table(table)
+    return {name: arrow.column(name).to_numpy() for name in arrow.column_names}
+
+
+def _of_port(run, table):
+    """The rows of `table` for the bottleneck if it is there, else for the recorded port that queues most."""
+    columns = _columns(run, table)
+    recorded = set(columns["port"])
+    if not recorded:
+        return columns, None
+    ports = _columns(run, "ports")
+    mean = dict(zip(ports["port"], ports["queue_mean_pkt"], strict=True))
+    bottleneck = run.summary["bottleneck"]["port"]
+    port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=mean.get)
+    rows = columns["port"] == port
+    return {name: values[rows] for name, values in columns.items()}, port
+
+
+def _ports(drawn):
+    names = sorted(set(drawn.values()))
+    return names[0] if len(names) == 1 else "the bottleneck"
+
+
+def _decisions(run):
+    """Name, times (ms), flows and values of the windows of a run; of its rates where it has no windows."""
+    probes = _columns(run, "probes")
+    what = "window_pkt" if "window_pkt" in probes["name"] else "rate_gbps"
+    rows = probes["name"] == what
+    return what, probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
+
+
+def _finished(run, column):
+    """Size and `column` of the flows that count for completion times."""
+    flows = _columns(run, "flows")
+    rows = np.isfinite(flows["fct_us"]) & (flows["start_us"] >= run.summary["warmup_s"] * 1e6)
+    return flows["bytes"][rows], flows[column][rows]
+
+
+def _series(ax, x, y, i, label=None):
+    """A line with sparse markers; dense samples become their mean with the range as a band."""
+    colour = COLOURS[i % 7]
+    edges = np.linspace(x.min(), x.max(), TIME_BINS + 1)
+    if len(x) > 2 * TIME_BINS:
+        order = np.argsort(x, kind="stable")
+        x, y = x[order], y[order]
+        starts = np.unique(np.searchsorted(x, edges[:-1]))
+        low, high = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+        counts = np.diff(np.append(starts, len(x)))
+        x, y = np.add.reduceat(x, starts) / counts, np.add.reduceat(y, starts) / counts
+        ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    # markers of different lines do not sit on each other
+    every = max(1, len(x) // 8)
+    marks = {"marker": MARKERS[i % 7], "markevery": (i * every // 3, every)}
+    ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marks)
+
+
+def _axes(ax, title, x, y):
+    ax.set_title(title, loc="left")
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+
+
+def _legend_beside(ax, **of):
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2, borderaxespad=0.2, **of)
+
+
+def _logarithmic(axis):
+    """A log axis labelled with plain numbers, 1 and 10 rather than powers."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
