@@ -65,8 +65,10 @@ def test_the_round_trip_of_a_star_is_exact():
 
 def test_long_flows_cross_every_hop_of_a_parking_lot():
     network = build("parking-lot", hops=3, hosts=2, rtt="100us")
-    paths = [networkx.shortest_path(directed(network), a, b)
-             for a, b in zip(network.senders, network.receivers, strict=True)]
+    paths = [
+        networkx.shortest_path(directed(network), a, b)
+        for a, b in zip(network.senders, network.receivers, strict=True)
+    ]
     assert [len(path) - 3 for path in paths] == [3, 1, 1, 1] * 2
     assert delay(network, network.senders[0], network.receivers[0]) == 50_000_000
     assert [network.port_names[i] for i in network.bottlenecks] == ["s0->s1", "s1->s2", "s2->s3"]

@@ -459,7 +459,7 @@ class Scenario(_Table):
         largest = int(marking.bytes_at(rates, self.mtu).max(initial=0))
         if largest >= self.network.buffer:
             told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
-            expected = f"more than the marking threshold, {threshold}, or packets drop unmarked"
+            expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
             raise ScenarioError("network.buffer", told, expected)
 
     def _check_rows(self):
@@ -486,7 +486,7 @@ def _frame(tables):
     table = table if isinstance(table, dict) else {}
     wire, header = (_frame_size(table, key) for key in ("mtu", "header"))
     if header >= wire:
-        raise ScenarioError("network.header", table.get("header"), f"less than the mtu, {SIZE.text(wire)}")
+        raise ScenarioError("network.header", SIZE.text(header), f"less than the mtu, {SIZE.text(wire)}")
     return Frame(wire, wire - header)
 
 

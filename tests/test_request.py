@@ -1,0 +1,127 @@
+"""The request to the packet world: keys, types and values that docs/crossing.md promises."""
+
+import numpy as np
+import pytest
+
+from shallows import scenario as scenarios
+from shallows.scenario import Scenario
+from shallows.units import NEVER
+from shallows.worlds import packet
+from test_scenario import CATALOG, EXAMPLES
+
+COLUMNS = {
+    "links.from": np.uint32,
+    "links.to": np.uint32,
+    "links.rate_bps": np.uint64,
+    "links.delay_ps": np.uint64,
+    "links.buffer_bytes": np.uint64,
+    "links.marking": np.uint32,
+    "flows.src": np.uint32,
+    "flows.dst": np.uint32,
+    "flows.bytes": np.uint64,
+    "flows.start_ps": np.uint64,
+    "flows.stop_ps": np.uint64,
+    "flows.cc": np.uint32,
+}
+
+
+@pytest.fixture(autouse=True)
+def _small_catalog(monkeypatch):
+    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+
+
+def request_of(**tables):
+    topology = {"kind": "dumbbell", "hosts": 2, "edge_rate": "40Gbps"}
+    traffic = [{"kind": "long-lived"}]
+    network = {"buffer": "300pkt"}
+    tables = {
+        "duration": "1s",
+        "cc": "dctcp",
+        "topology": topology,
+        "network": network,
+        "traffic": traffic,
+        **tables,
+    }
+    scenario = Scenario(**tables)
+    return packet.request(scenario), scenario.wiring
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_becomes_arrays_that_agree(path):
+    request = packet.request(Scenario.load(path))
+    for key, kind in COLUMNS.items():
+        assert request[key].dtype == kind, key
+        assert len(request[key]) == len(
+            request[f"{key.partition('.')[0]}.{'to' if 'links' in key else 'dst'}"]
+        )
+    assert request["links.from"].max() < request["nodes"]
+    assert request["flows.src"].max() < request["hosts"]
+    assert request["links.marking"].max() < len(request["markings"])
+    assert request["flows.cc"].max() < len(request["ccs"])
+    assert request["record"]["queue_links"].dtype == request["record"]["probe_flows"].dtype == np.uint32
+    assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
+
+
+def test_scalars_are_integers_of_base_units():
+    request, _ = request_of(seed=7, warmup="100ms", record={"queues": "10us", "probes": "1ms", "flows": 1})
+    assert request["mtu_bytes"] == 1500
+    assert request["header_bytes"] == 40
+    assert request["duration_ps"] == 10**12
+    assert request["warmup_ps"] == 10**11
+    assert request["until_done"] is False
+    assert request["seed"] == 7
+    assert request["ccs"] == [{"name": "dctcp", "parameters": {"g": 0.0625, "alpha": 1.0}}]
+    assert request["host"] == {
+        "nic": "fair",
+        "initial_window_bytes": 14_600,
+        "rto_min_ps": 10**9,
+        "rto_initial_ps": 10**10,
+        "rto_max_ps": 10**12,
+        "acks_every": 1,
+        "ack_delay_ps": 5 * 10**8,
+    }
+    record = request["record"]
+    assert (record["queue_interval_ps"], record["probe_interval_ps"]) == (10**7, 10**9)
+    assert record["probe_flows"].tolist() == [0]
+
+
+def test_until_done_has_no_end_in_time():
+    traffic = [{"kind": "incast", "size": "20KB"}]
+    request, _ = request_of(duration="until-done", traffic=traffic)
+    assert (request["duration_ps"], request["until_done"]) == (NEVER, True)
+
+
+def test_host_ports_are_unlimited_and_unmarked_unless_the_nic_is_one_queue():
+    request, network = request_of()
+    names = np.array(network.port_names)
+    assert (request["links.buffer_bytes"] == NEVER).tolist() == [name.startswith("h") for name in names]
+    assert set(request["links.buffer_bytes"][~network.is_nic].tolist()) == {300 * 1500}
+    assert set(names[request["links.marking"] == 0]) == set(names[network.is_nic])
+    request, _ = request_of(hosts={"nic": "fifo"})
+    assert (request["links.marking"] > 0).all()
+
+
+def test_recommended_thresholds_follow_the_rate_of_the_port():
+    request, network = request_of()
+
+    def threshold(port):
+        return request["markings"][request["links.marking"][network.port(port)]]
+
+    assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "threshold_bytes": 65 * 1500}
+    assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "threshold_bytes": 260 * 1500}
+    assert threshold("h0->s0") == {"kind": "none"}
+
+
+def test_a_told_threshold_holds_at_every_port():
+    marking = {"kind": "step", "threshold": "35pkt", "at": "dequeue"}
+    request, _ = request_of(network={"marking": marking})
+    assert request["markings"] == [
+        {"kind": "none"},
+        {"kind": "step", "at": "dequeue", "threshold_bytes": 52_500},
+    ]
+
+
+def test_without_marking_nothing_is_marked():
+    request, _ = request_of(cc="dx")
+    assert request["markings"] == [{"kind": "none"}]
+    assert not request["links.marking"].any()

@@ -1,0 +1,207 @@
+"""Traffic: who sends what to whom and when, worked out by hand; and draws that nothing else disturbs."""
+
+import numpy as np
+import pytest
+
+from shallows import scenario as scenarios
+from shallows.errors import ScenarioError
+from shallows.scenario import Scenario
+from shallows.traffic import Draws
+from shallows.units import NEVER
+from test_scenario import CATALOG
+
+DUMBBELL = {"kind": "dumbbell", "hosts": 4}
+STAR = {"kind": "star", "hosts": 5}
+TREE = {"kind": "fat-tree", "k": 4}
+MS = 10**9
+
+
+@pytest.fixture(autouse=True)
+def _small_catalog(monkeypatch):
+    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+
+
+def flows(topology, *traffic, seed=1, **tables):
+    tables = {"duration": "10s", "cc": "dx", **tables}
+    return Scenario(topology=topology, traffic=list(traffic), seed=seed, **tables).flows
+
+
+def ends(flows):
+    return list(zip(flows.src.tolist(), flows.dst.tolist(), strict=True))
+
+
+def test_long_lived_flows_take_the_topologys_pairs_in_turn():
+    drawn = flows(
+        DUMBBELL, {"kind": "long-lived", "flows": 6, "start": "1ms", "stagger": "2ms", "stop": "5s"}
+    )
+    assert ends(drawn) == [(0, 4), (1, 5), (2, 6), (3, 7), (0, 4), (1, 5)]
+    assert drawn.start_ps.tolist() == [MS + 2 * MS * i for i in range(6)]
+    assert set(drawn.stop_ps.tolist()) == {5000 * MS}
+    assert not drawn.bytes.any()
+
+
+def test_as_many_flows_as_the_topology_has_pairs():
+    assert ends(flows(STAR, {"kind": "long-lived"})) == [(i, 4) for i in range(4)]
+    assert ends(flows(STAR, {"kind": "long-lived", "to": 0})) == [(i, 0) for i in range(1, 5)]
+    assert ends(flows(STAR, {"kind": "long-lived", "from": "h0", "to": [1, 2, 3]})) == [
+        (0, 1),
+        (0, 2),
+        (0, 3),
+    ]
+    assert len(flows({"kind": "parking-lot", "hops": 3, "hosts": 2}, {"kind": "long-lived"})) == 8
+    assert len(flows({"kind": "multi-bottleneck"}, {"kind": "long-lived"})) == 40
+
+
+def test_a_tree_gets_a_permutation_without_fixed_points():
+    drawn = flows(TREE, {"kind": "long-lived"})
+    assert sorted(drawn.src.tolist()) == sorted(drawn.dst.tolist()) == list(range(16))
+    assert (drawn.src != drawn.dst).all()
+    assert ends(drawn) != ends(flows(TREE, {"kind": "long-lived"}, seed=2))
+
+
+def test_a_staircase_goes_up_and_down_again():
+    drawn = flows(DUMBBELL, {"kind": "staircase", "flows": 3, "interval": "100ms", "start": "10ms"})
+    assert drawn.start_ps.tolist() == [10 * MS, 110 * MS, 210 * MS]
+    assert drawn.stop_ps.tolist() == [310 * MS, 410 * MS, 510 * MS]
+    changes = np.sort(np.concatenate([drawn.start_ps, drawn.stop_ps]))
+    assert (np.diff(changes) == 100 * MS).all()
+
+
+def test_an_incast_comes_from_everyone_at_once():
+    drawn = flows(STAR, {"kind": "incast", "size": "3pkt", "start": "1ms"})
+    assert ends(drawn) == [(i, 4) for i in range(4)]
+    assert set(drawn.bytes.tolist()) == {3 * 1460}
+    assert set(drawn.start_ps.tolist()) == {MS}
+    assert set(drawn.stop_ps.tolist()) == {NEVER}
+
+
+def test_jitter_spreads_an_incast_within_its_time():
+    drawn = flows(
+        {"kind": "star", "hosts": 500},
+        {"kind": "incast", "start": "1ms", "jitter": "100us", "to": 7, "senders": 400},
+    )
+    after = drawn.start_ps.astype(np.int64) - MS
+    assert after.min() >= 0
+    assert after.max() < 10**8
+    assert after.mean() == pytest.approx(5e7, rel=0.1)
+    assert 7 not in drawn.src
+
+
+POISSON = {"kind": "poisson", "sizes": "websearch", "load": 0.4, "flows": 20_000}
+
+
+def test_poisson_arrivals_carry_the_stated_load():
+    drawn = flows(TREE, POISSON)
+    (load,) = drawn.loads
+    assert load.capacity_bps == 16 * 10**10
+    # 1 711 250 B of payload in 1172.59 packets, each with 40 B of header
+    assert load.mean_bytes == pytest.approx(1_711_250 + 40 * 1172.59, rel=1e-6)
+    assert load.realised == pytest.approx(0.4, rel=0.04)
+    wire = drawn.bytes.sum() + 40 * np.ceil(drawn.bytes / 1460).sum()
+    assert load.realised == pytest.approx(8e12 * wire / (16e10 * drawn.start_ps[-1]))
+
+
+def test_gaps_between_poisson_arrivals_are_exponential():
+    gaps = np.diff(flows(TREE, POISSON).start_ps.astype(float))
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.03)
+    assert np.median(gaps) == pytest.approx(np.log(2) * gaps.mean(), rel=0.03)
+
+
+def test_poisson_pairs_are_uniform_over_all_hosts_but_oneself():
+    drawn = flows(TREE, POISSON)
+    assert (drawn.src != drawn.dst).all()
+    counts = np.zeros((16, 16))
+    np.add.at(counts, (drawn.src, drawn.dst), 1)
+    assert counts[~np.eye(16, dtype=bool)] == pytest.approx(20_000 / 240, rel=0.5)
+
+
+def test_the_load_of_a_bottleneck_is_a_share_of_its_rate():
+    packets = {"kind": "poisson", "sizes": "1pkt", "load": 0.8, "load_of": "bottleneck", "flows": 20_000}
+    drawn = flows({**DUMBBELL, "edge_rate": "100Gbps"}, packets)
+    assert drawn.loads[0].capacity_bps == 10**10
+    # A packet takes 1.2 us on the link, so one comes every 1.5 us.
+    assert np.diff(drawn.start_ps).mean() == pytest.approx(1.5e6, rel=0.03)
+    assert set(zip(drawn.src.tolist(), drawn.dst.tolist(), strict=True)) == {(i, i + 4) for i in range(4)}
+    to_one = flows(TREE, {**packets, "to": 3})
+    assert to_one.loads[0].capacity_bps == 10**10
+    assert set(to_one.src.tolist()) == set(range(16)) - {3}
+
+
+def test_only_small_flows_can_be_kept():
+    drawn = flows(TREE, {**POISSON, "below": "100KB"})
+    assert drawn.bytes.max() < 100_000
+    assert drawn.loads[0].realised == pytest.approx(0.4, rel=0.04)
+
+
+@pytest.mark.parametrize(
+    ("topology", "keys", "key", "expected"),
+    [
+        (TREE, {"load_of": "bottleneck"}, "traffic[0].load_of", "no port that all of them cross"),
+        (DUMBBELL, {}, "traffic[0].load", "at most 0.25"),
+        (TREE, {"from": 3, "to": 3}, "traffic[0].to", "some other host for every source"),
+        (TREE, {"below": "0.5KB", "sizes": "websearch_xpass"}, "traffic[0].below", "a size above 9000B"),
+    ],
+)
+def test_loads_that_cannot_be(topology, keys, key, expected):
+    with pytest.raises(ScenarioError, match=expected) as error:
+        flows(topology, POISSON | keys)
+    assert error.value.key == key
+
+
+def test_a_table_draws_the_same_whatever_stands_beside_it():
+    alone = flows(TREE, POISSON)
+    beside = flows(TREE, POISSON, {"kind": "incast"}, cc="fixed")
+    for column in ("src", "dst", "bytes", "start_ps"):
+        assert np.array_equal(getattr(alone, column), getattr(beside, column)[:20_000])
+    twice = flows(TREE, POISSON, POISSON)
+    assert not np.array_equal(twice.start_ps[:20_000], twice.start_ps[20_000:])
+    assert not np.array_equal(flows(TREE, POISSON, seed=2).bytes, alone.bytes)
+
+
+def test_streams_are_pinned():
+    # The first Philox words of key (1, 0); a change here changes every scenario's fingerprint.
+    assert Draws(1, 0).uniform("pairs", 2).tolist() == [0.3035680343067586, 0.8487087496857769]
+
+
+def test_each_table_may_have_its_own_algorithm():
+    drawn = flows(
+        STAR,
+        {"kind": "long-lived", "flows": 2, "cc": "reno"},
+        {"kind": "long-lived", "flows": 3},
+        {"kind": "long-lived", "flows": 1, "cc": {"name": "dx", "headroom": "1us"}},
+        {"kind": "long-lived", "flows": 1, "cc": "reno"},
+    )
+    assert drawn.cc_names == ["reno", "dx", "dx-2"]
+    assert drawn.cc.tolist() == [0, 0, 1, 1, 1, 2, 0]
+    assert drawn.group.tolist() == [0, 0, 1, 1, 1, 2, 3]
+
+
+def test_a_trace_gives_flows_by_number_or_name(tmp_path):
+    trace = tmp_path / "flows.csv"
+    trace.write_text("# two flows\nstart_s,src,dst,bytes\n0.000001,0,4,1000\n1.5e-3, h1 ,h4,20000\n")
+    drawn = flows(STAR, {"kind": "trace", "file": str(trace)})
+    assert ends(drawn) == [(0, 4), (1, 4)]
+    assert drawn.start_ps.tolist() == [10**6, 15 * 10**8]
+    assert drawn.bytes.tolist() == [1000, 20_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "the columns start_s,src,dst,bytes in its first line"),
+        ("start_s,src,dst,bytes\n", "one flow or more; it has none"),
+        ("start_s,src,dst,bytes\n0,1,2,100\n0,1,9,100\n", "in flow 2: a host from 0 to 4, not 9"),
+        ("start_s,src,dst,bytes\n0,1,1,100\n", "in flow 1: two different hosts"),
+        ("start_s,src,dst,bytes\n-1,1,2,100\n", "in flow 1: a start of 0 or more"),
+        ("start_s,src,dst,bytes\n0,1,2,0\n", "a size above 0"),
+        ("start_s,src,dst,bytes\n0,1,2\n", "start_s,src,dst,bytes as numbers"),
+        ("start_s,src,dst,bytes\nsoon,1,2,5\n", "start_s,src,dst,bytes as numbers"),
+    ],
+)
+def test_a_broken_trace_is_told_by_flow(tmp_path, text, expected):
+    trace = tmp_path / "flows.csv"
+    trace.write_text(text)
+    with pytest.raises(ScenarioError) as error:
+        flows(STAR, {"kind": "trace", "file": str(trace)})
+    assert error.value.key == "traffic[0].file"
+    assert expected in error.value.expected
