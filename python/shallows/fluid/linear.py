@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numba import boolean, complex128, float64, int64, njit, types, void
 
-from shallows.fluid.model import Status
 from shallows.fluid.system import COMPLEX
 
 _STEP = 1e-30
@@ -105,17 +104,17 @@ PARTIALS = types.UniTuple(_MATRIX, 7)
 
 
 @njit(
-    complex128(complex128, PARTIALS, float64, int64[::1], _VECTOR, int64, boolean),
+    complex128(complex128, PARTIALS, float64, int64[::1], _VECTOR, int64, boolean, float64),
     cache=True,
     nogil=True,
     error_model="numpy",
 )
-def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark):
+def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance):
     """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
 
     Cut at the rate, the link and the delayed own rate see the input, and the output is the sending
     rate. Cut at the mark, the delayed shared state is the input, and the output is that state.
-    tap_delays must be relative to the delay that is left out of L (see `margin`), or whole.
+    `advance` is a delay common to all paths from input to output, in seconds, to be left out.
     """
     link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, by_delayed = partials
     S, K, M = link_shared.shape[0], by_flow.shape[0], tap_states.size
@@ -139,10 +138,12 @@ def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark):
         for j in range(K):
             A[S + i, S + j] -= by_flow[i, j]
         for m in range(M):
-            state, gain = tap_states[m], by_delayed[i, m] * np.exp(-s * tap_delays[m])
+            state = tap_states[m]
             if state < S:
                 mark = state
-            cut = state < S if at_mark else state == S + own_rate
+            cut = state < S if at_mark else own_rate >= 0 and state == S + own_rate
+            delay = tap_delays[m] - advance if cut or not at_mark else tap_delays[m]
+            gain = by_delayed[i, m] * np.exp(-s * delay)
             if cut:
                 b[S + i] += gain
             else:
@@ -163,14 +164,27 @@ LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e8, 16
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, rest, own_rate, at_mark):
+def _common_delay(partials, tap_states, tap_delays, at_mark):
+    """The delay shared by all paths through the cut loop: 0 where one of them has no delay."""
+    _, _, rate_shared, _, by_shared, _, _ = partials
+    if not at_mark and (np.any(rate_shared != 0.0) or np.any(by_shared != 0.0)):
+        return 0.0
+    shortest = np.inf
+    for m in range(tap_states.size):
+        if not at_mark or tap_states[m] < rate_shared.shape[1]:
+            shortest = min(shortest, tap_delays[m])
+    return shortest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance):
     """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
     a, b = np.log(left), np.log(right)
     fa, fb = np.log(gain_left), np.log(gain_right)
     w = b
     for _ in range(60):
         w = b - fb * (b - a) / (fb - fa)
-        fw = np.log(abs(loop_gain(1j * np.exp(w), partials, flows, tap_states, rest, own_rate, at_mark)))
+        fw = np.log(abs(loop_gain(1j * np.exp(w), partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)))
         if abs(fw) < 1e-13 or abs(b - a) < 1e-14:
             break
         if (fw > 0.0) == (fb > 0.0):
@@ -190,23 +204,22 @@ def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, r
 def margin(partials, flows, tap_states, tap_delays, own_rate, at_mark):
     """(phase margin in rad, gain crossover in rad/s) of the crossover with the least margin, or NaNs.
 
-    The shortest delay turns the phase by exactly -w tau and is taken out first, so that the margin is
-    not folded back into half a turn however long that delay is.
+    A delay that every path through the loop shares turns the phase by exactly -w tau and is taken out
+    first, so that the margin is not folded back into half a turn however long that delay is.
     """
-    shortest = tap_delays.min() if tap_delays.size else 0.0
-    rest = tap_delays - shortest
+    advance = _common_delay(partials, tap_states, tap_delays, at_mark)
     count = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
     ratio = 10.0 ** (1.0 / PER_DECADE)
     worst, crossover = np.nan, np.nan
     left = LOWEST_FREQUENCY
-    gain_left = abs(loop_gain(1j * left, partials, flows, tap_states, rest, own_rate, at_mark))
+    gain_left = abs(loop_gain(1j * left, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance))
     for _ in range(count):
         right = left * ratio
-        gain_right = abs(loop_gain(1j * right, partials, flows, tap_states, rest, own_rate, at_mark))
+        gain_right = abs(loop_gain(1j * right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance))
         if (gain_left > 1.0) != (gain_right > 1.0):
-            w = _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, rest, own_rate, at_mark)
-            gain = loop_gain(1j * w, partials, flows, tap_states, rest, own_rate, at_mark)
-            phase = np.angle(-gain) - w * shortest
+            w = _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)
+            gain = loop_gain(1j * w, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)
+            phase = np.angle(-gain) - w * advance
             if not phase > worst:
                 worst, crossover = phase, w
         left, gain_left = right, gain_right
@@ -238,7 +251,7 @@ class Loop:
         """L(s) for an array of complex s; 1 + L(s) = 0 is the characteristic equation."""
         linear = self.linear
         arguments = (linear.partials, linear.flows, linear.tap_states, linear.tap_delays, linear.own_rate)
-        values = [loop_gain(complex(one), *arguments, self.at == "mark") for one in np.ravel(s)]
+        values = [loop_gain(complex(one), *arguments, self.at == "mark", 0.0) for one in np.ravel(s)]
         return np.array(values).reshape(np.shape(s))
 
     def response(self, omega_rad_s):
@@ -407,8 +420,3 @@ def _newton(s, now, lagging):
         if abs(step) < 1e-10 * (abs(s) + 1e-3):
             return s
     return None
-
-
-def has_margin(fixed_point):
-    """Whether `linearise` will accept a model with this fixed point."""
-    return fixed_point.status in (Status.FOUND, Status.OFF_RAMP)
