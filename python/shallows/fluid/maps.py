@@ -1,0 +1,118 @@
+"""Margins over a grid of parameters, a hundred thousand points in seconds."""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numba import boolean, float64, int64, njit, void
+
+from shallows.errors import ScenarioError
+from shallows.fluid.linear import margin, partial_derivatives
+from shallows.fluid.model import Model, Status
+from shallows.fluid.system import COMPLEX, FLOAT
+
+POINTS_IN_ONE_PIECE = 4096
+
+
+@njit(
+    void(
+        COMPLEX, COMPLEX, COMPLEX, FLOAT, FLOAT, float64[:, ::1], float64[::1], int64, int64, int64, int64[::1],
+        int64[::1], int64, boolean, float64[:, ::1], float64[:, ::1],
+    ),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)  # fmt: skip
+def _margins(
+    reaction, link, sending, feedback, equilibrium, constants, flows, S, K, lags, tap_states, tap_lags, own_rate,
+    at_mark, rest, out,
+):  # fmt: skip
+    """Fills rest [points, 1 + S + K] (status, states) and out [points, 2] (phase margin in rad, crossover)."""
+    none, lag_values = np.empty(0), np.empty(lags)
+    for point in range(constants.shape[0]):
+        equilibrium(none, none, none, constants[point], rest[point])
+        out[point] = np.nan
+        if rest[point, 0] > 1.0:
+            continue
+        shared, flow = rest[point, 1 : 1 + S].copy(), rest[point, 1 + S :].copy()
+        feedback(shared, flow, none, constants[point], lag_values)
+        partials = partial_derivatives(
+            reaction, link, sending, shared, flow, tap_states, flows[point], constants[point]
+        )
+        result = margin(partials, flows[point], tap_states, lag_values[tap_lags], own_rate, at_mark)
+        out[point, 0], out[point, 1] = result
+
+
+@dataclass(frozen=True)
+class MarginMap:
+    """Margins of `model` over `axes` (parameter -> values). Arrays have the axes' lengths as shape.
+
+    status: `Status` numbers; where there is no fixed point the other columns hold NaN.
+    """
+
+    model: Model
+    axes: Mapping[str, np.ndarray]
+    status: np.ndarray
+    phase_margin_deg: np.ndarray
+    crossover_rad_s: np.ndarray
+    delay_margin_s: np.ndarray
+    queue_bytes: np.ndarray
+
+    @property
+    def exists(self):
+        """Where there is a fixed point, on the ramp or off it."""
+        return self.status <= Status.OFF_RAMP
+
+    @property
+    def stable(self):
+        return self.exists & (self.phase_margin_deg > 0)
+
+
+def margin_map(model, over, workers=None):
+    """The `MarginMap` of `model` over a grid.
+
+    over: parameter -> its values in SI units. workers: threads, all cores if None.
+    Raises ScenarioError for a parameter the model does not have or a value it cannot take.
+    """
+    known = {spec.name for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
+    for name in over:
+        if name not in known:
+            raise ScenarioError(name, None, f"a numeric parameter of {model.name}: {', '.join(sorted(known))}")
+    axes = {name: np.asarray(values, float) for name, values in over.items()}
+    shape = tuple(len(values) for values in axes.values())
+    grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+    points = replace(model, **grid)
+    constants = np.broadcast_to(points.constants_array(), (*shape, len(model.system.constants)))
+    constants = np.array(constants).reshape(-1, constants.shape[-1])
+    flows = np.array(np.broadcast_to(points.flows, shape), float).ravel()
+
+    system = model.system
+    S, K = len(system.shared), len(system.flow)
+    rest, out = np.empty((len(flows), 1 + S + K)), np.empty((len(flows), 2))
+    own_rate = system.flow.index(system.own_rate) if system.own_rate else -1
+
+    def fill(piece):
+        _margins(
+            system.reaction_complex, system.link_complex, system.sending_complex, system.feedback_float,
+            system.equilibrium_float, constants[piece], flows[piece], S, K, system.lags, system.tap_states,
+            system.tap_lags, own_rate, model.loop_at == "mark", rest[piece], out[piece],
+        )  # fmt: skip
+
+    pieces = [slice(i, i + POINTS_IN_ONE_PIECE) for i in range(0, len(flows), POINTS_IN_ONE_PIECE)]
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        list(pool.map(fill, pieces))
+
+    status = rest[:, 0].astype(int).reshape(shape)
+    phase, crossover = out[:, 0].reshape(shape), out[:, 1].reshape(shape)
+    queue = rest[:, 1 + system.shared.index("q")].reshape(shape) * points.unit_bits / 8
+    return MarginMap(
+        model,
+        axes,
+        status,
+        np.degrees(phase),
+        crossover,
+        points.delay + phase / crossover,
+        np.where(status <= Status.OFF_RAMP, queue, np.nan),
+    )

@@ -1,0 +1,92 @@
+"""Which parameters keep a range of flow counts farthest from instability within a queue bound."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.fluid.linear import linearise
+from shallows.fluid.maps import MarginMap, margin_map
+from shallows.fluid.model import Model
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The best of a grid, and the grid.
+
+    model: the model with the best parameters, or None where none is stable within the bound.
+    parameters: tuned name -> value in SI units, of the best, or else of the least bad. worst_flows: the
+    number of flows with its least margin. worst_margin_deg, worst_queue_bytes: its extremes over all
+    numbers of flows. margin_deg, queue_bytes: those extremes over the grid of the tuned parameters (NaN
+    where some number of flows has no fixed point). map: every point. explanation: one sentence.
+    """
+
+    model: Model | None
+    parameters: Mapping[str, float]
+    worst_flows: int
+    worst_margin_deg: float
+    worst_queue_bytes: float
+    margin_deg: np.ndarray
+    queue_bytes: np.ndarray
+    queue_bound_bytes: float
+    map: MarginMap
+    explanation: str
+
+
+def recommend(model, flows, tune, queue_bound_bytes=np.inf):
+    """The `Recommendation` of the largest worst-case phase margin.
+
+    flows: the numbers of flows to withstand. tune: parameter -> values to choose from, SI units.
+    A choice that is taken is confirmed by its characteristic roots at every number of flows.
+    Raises ScenarioError where there is nothing to tune.
+    """
+    if not tune:
+        raise ScenarioError("tune", None, "at least one parameter and its values")
+    grid = margin_map(model, {**tune, "flows": flows})
+    margins = np.where(grid.exists, grid.phase_margin_deg, np.nan)
+    # An unstable or missing point anywhere in the range must decide, so NaN wins over any number.
+    worst_margin, worst_queue = margins.min(axis=-1), grid.queue_bytes.max(axis=-1)
+    within = worst_queue <= queue_bound_bytes
+    ranked = np.where(within & (worst_margin > 0), worst_margin, -np.inf)
+    for flat in np.argsort(-ranked, axis=None):
+        place = np.unravel_index(flat, ranked.shape)
+        if not np.isfinite(ranked[place]):
+            break
+        parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
+        best = replace(model, **parameters)
+        if all(linearise(replace(best, flows=int(n))).rightmost_root().real < 0 for n in flows):
+            return _made(best, parameters, place, worst_margin, worst_queue, queue_bound_bytes, grid, "")
+    return _none(tune, worst_margin, worst_queue, within, queue_bound_bytes, grid)
+
+
+def _made(best, parameters, place, worst_margin, worst_queue, bound, grid, explanation):
+    along = grid.phase_margin_deg[place]
+    worst_flows = int(grid.axes["flows"][np.nanargmin(along)]) if np.isfinite(along).any() else -1
+    return Recommendation(
+        best, parameters, worst_flows, float(worst_margin[place]), float(worst_queue[place]),
+        worst_margin, worst_queue, bound, grid, explanation,
+    )  # fmt: skip
+
+
+def _none(tune, worst_margin, worst_queue, within, bound, grid):
+    """Says what stands in the way: no fixed point, no stability, or the bound."""
+    rests = np.isfinite(worst_margin)
+    if not rests.any():
+        text = "none is stable: every choice lacks a fixed point for some number of flows"
+        place = (0,) * worst_margin.ndim
+    elif not (worst_margin[rests] > 0).any():
+        place = np.unravel_index(np.nanargmax(worst_margin), worst_margin.shape)
+        text = f"none is stable: the best worst-case phase margin is {worst_margin[place]:.2f} degrees"
+    elif not (within & (worst_margin > 0)).any():
+        stable_queues = np.where(worst_margin > 0, worst_queue, np.inf)
+        place = np.unravel_index(np.argmin(stable_queues), stable_queues.shape)
+        text = (
+            f"none is stable within the bound: the shortest queue of a stable choice reaches "
+            f"{worst_queue[place] / 1e3:.4g} KB, the bound is {bound / 1e3:.4g} KB"
+        )
+    else:
+        place = np.unravel_index(np.nanargmax(worst_margin), worst_margin.shape)
+        text = "none is stable: the roots contradict the margins of every choice"
+    parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
+    return _made(None, parameters, place, worst_margin, worst_queue, bound, grid, text)
