@@ -10,18 +10,22 @@ from shallows.worlds import packet
 from test_scenario import CATALOG, EXAMPLES
 
 COLUMNS = {
-    "links.from": np.uint32,
-    "links.to": np.uint32,
-    "links.rate_bps": np.uint64,
-    "links.delay_ps": np.uint64,
-    "links.buffer_bytes": np.uint64,
-    "links.marking": np.uint32,
-    "flows.src": np.uint32,
-    "flows.dst": np.uint32,
-    "flows.bytes": np.uint64,
-    "flows.start_ps": np.uint64,
-    "flows.stop_ps": np.uint64,
-    "flows.cc": np.uint32,
+    "links": {
+        "from": np.uint32,
+        "to": np.uint32,
+        "rate_bps": np.uint64,
+        "delay_ps": np.uint64,
+        "buffer_bytes": np.uint64,
+        "marking": np.uint32,
+    },
+    "flows": {
+        "src": np.uint32,
+        "dst": np.uint32,
+        "bytes": np.uint64,
+        "start_ps": np.uint64,
+        "stop_ps": np.uint64,
+        "cc": np.uint32,
+    },
 }
 
 
@@ -49,15 +53,13 @@ def request_of(**tables):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_becomes_arrays_that_agree(path):
     request = packet.request(Scenario.load(path))
-    for key, kind in COLUMNS.items():
-        assert request[key].dtype == kind, key
-        assert len(request[key]) == len(
-            request[f"{key.partition('.')[0]}.{'to' if 'links' in key else 'dst'}"]
-        )
-    assert request["links.from"].max() < request["nodes"]
-    assert request["flows.src"].max() < request["hosts"]
-    assert request["links.marking"].max() < len(request["markings"])
-    assert request["flows.cc"].max() < len(request["ccs"])
+    for table, columns in COLUMNS.items():
+        assert {key: column.dtype for key, column in request[table].items()} == columns
+        assert len({len(column) for column in request[table].values()}) == 1
+    assert request["links"]["from"].max() < request["nodes"]
+    assert request["flows"]["src"].max() < request["hosts"]
+    assert request["links"]["marking"].max() < len(request["markings"])
+    assert request["flows"]["cc"].max() < len(request["ccs"])
     assert request["record"]["queue_links"].dtype == request["record"]["probe_flows"].dtype == np.uint32
     assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
 
@@ -94,18 +96,18 @@ def test_until_done_has_no_end_in_time():
 def test_host_ports_are_unlimited_and_unmarked_unless_the_nic_is_one_queue():
     request, network = request_of()
     names = np.array(network.port_names)
-    assert (request["links.buffer_bytes"] == NEVER).tolist() == [name.startswith("h") for name in names]
-    assert set(request["links.buffer_bytes"][~network.is_nic].tolist()) == {300 * 1500}
-    assert set(names[request["links.marking"] == 0]) == set(names[network.is_nic])
+    assert (request["links"]["buffer_bytes"] == NEVER).tolist() == [name.startswith("h") for name in names]
+    assert set(request["links"]["buffer_bytes"][~network.is_nic].tolist()) == {300 * 1500}
+    assert set(names[request["links"]["marking"] == 0]) == set(names[network.is_nic])
     request, _ = request_of(hosts={"nic": "fifo"})
-    assert (request["links.marking"] > 0).all()
+    assert (request["links"]["marking"] > 0).all()
 
 
 def test_recommended_thresholds_follow_the_rate_of_the_port():
     request, network = request_of()
 
     def threshold(port):
-        return request["markings"][request["links.marking"][network.port(port)]]
+        return request["markings"][request["links"]["marking"][network.port(port)]]
 
     assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "threshold_bytes": 65 * 1500}
     assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "threshold_bytes": 260 * 1500}
@@ -124,4 +126,4 @@ def test_a_told_threshold_holds_at_every_port():
 def test_without_marking_nothing_is_marked():
     request, _ = request_of(cc="dx")
     assert request["markings"] == [{"kind": "none"}]
-    assert not request["links.marking"].any()
+    assert not request["links"]["marking"].any()

@@ -253,7 +253,7 @@ WRONG = [
     ({"topology.hosts": -4}, "topology.hosts = -4", "a whole number from 1"),
     ({"topology.hosts": 2.5}, "topology.hosts = 2.5", "a whole number from 1"),
     ({"network.buffer": "-250KB"}, 'network.buffer = "-250KB"', "a size above 0"),
-    ({"network.buffer": "30pkt"}, 'network.buffer = "30pkt"', "more than the largest marking threshold, 35pkt"),
+    ({"network.buffer": "30pkt"}, 'network.buffer = "30pkt"', "the largest marking threshold, 35pkt"),
     ({"network.mtu": "30B"}, "network.header", "less than the mtu, 30B"),
     ({"network.marking": "none"}, 'network.marking = "none"', "marking, which dctcp cannot do without"),
     ({"network.marking": "red"}, 'network.marking = "red"', '"none", or a table such as'),

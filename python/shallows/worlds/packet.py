@@ -29,12 +29,14 @@ def request(scenario):
         "hosts": network.hosts,
         "nodes": network.nodes,
         **_links(scenario, network),
-        "flows.src": flows.src,
-        "flows.dst": flows.dst,
-        "flows.bytes": flows.bytes,
-        "flows.start_ps": flows.start_ps,
-        "flows.stop_ps": flows.stop_ps,
-        "flows.cc": flows.cc,
+        "flows": {
+            "src": flows.src,
+            "dst": flows.dst,
+            "bytes": flows.bytes,
+            "start_ps": flows.start_ps,
+            "stop_ps": flows.stop_ps,
+            "cc": flows.cc,
+        },
         "ccs": [{"name": cc.name, "parameters": cc.parameters} for cc in flows.ccs],
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
@@ -70,12 +72,14 @@ def _links(scenario, network):
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
     index, markings = _markings(scenario, network, marks)
     return {
-        "links.from": network.link_from,
-        "links.to": network.link_to,
-        "links.rate_bps": network.rate_bps,
-        "links.delay_ps": network.delay_ps,
-        "links.buffer_bytes": buffer_bytes,
-        "links.marking": index,
+        "links": {
+            "from": network.link_from,
+            "to": network.link_to,
+            "rate_bps": network.rate_bps,
+            "delay_ps": network.delay_ps,
+            "buffer_bytes": buffer_bytes,
+            "marking": index,
+        },
         "markings": markings,
     }
 
