@@ -100,6 +100,8 @@ catalog! {
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
     cubic "sender/cubic.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn");
         "Grows along a cubic of the time since the last loss.", "RFC 9438";
+    vegas "sender/vegas.rs": ACCURATE_ECHO, Marking::Unused;
+        "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
     dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required;
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
     dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
