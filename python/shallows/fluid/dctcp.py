@@ -85,7 +85,7 @@ class Dctcp(Model):
     mtu: float = parameter("size", 1500.0, "a packet on the wire", above=0)
     k: float = parameter("size", 52500.0, "K: marking threshold", least=0)
     g: float = parameter("number", 1 / 16, "g: gain of alpha", above=0, most=1)
-    width: float = parameter("size", 0.0, "the ramp over which marking rises to 1; 0 is DCTCP's step", least=0)
+    width: float = parameter("size", 0.0, "ramp over which marking rises to 1; 0 is a step", least=0)
 
     name: ClassVar = "dctcp"
     source: ClassVar = "Analysis of DCTCP (SIGMETRICS 2011) §3.1"
@@ -126,5 +126,5 @@ class Dctcp(Model):
         if status == Status.SLIDING:
             return "the mark is a step, so the queue cycles about K: these are means, and there is no margin"
         if status == Status.NONE:
-            return f"no fixed point: a window of {state['W']:.3g} packets cannot be held, even marking everything"
+            return f"no fixed point: windows of {state['W']:.3g} packets cannot be held, even by marking all"
         return ""

@@ -73,7 +73,7 @@ class Dx(Model):
 
     delay: float = parameter("time", 200e-6, "R: base round trip", above=0)
     mtu: float = parameter("size", 1500.0, "a packet on the wire", above=0)
-    headroom: float = parameter("time", -1.0, "queueing delay that counts as none; a packet's time unless set")
+    headroom: float = parameter("time", -1.0, "queueing delay that counts as none; below 0: a packet's time")
 
     name: ClassVar = "dx"
     source: ClassVar = "DX (IEEE/ACM ToN 2017) eq. 1, 8"
@@ -109,4 +109,4 @@ class Dx(Model):
     def explain(self, status, state):
         if status == Status.SLIDING:
             return "the window switches about the headroom: these are means, and there is no margin"
-        return "every window is at its least of 1 packet, and what does not fit on the path waits in the queue"
+        return "every window is at its least of 1 packet; what does not fit on the path is queued"

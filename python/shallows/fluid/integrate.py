@@ -62,7 +62,7 @@ def integrate(
     a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
     order: 4 is RK4, 2 is Heun. ring: steps remembered.
 
-    Returns (status, time of the end or of the failure, recorded times [T], states [T, S + F K], rates [T, F]).
+    Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
     """
     S, F, M = shared.size, counts.size, tap_states.size
     size = S + F * K
@@ -141,10 +141,7 @@ def integrate(
         if n % every == 0:
             out_time[n // every] = now
             out_states[n // every] = y
-        if order == 4:
-            y = y + step / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
-        else:
-            y = y + step / 2 * (k[0] + k[1])
+        y = y + step * ((k[0] + 2 * k[1] + 2 * k[2] + k[3]) / 6 if cubic else (k[0] + k[1]) / 2)
         for j in range(size):
             limit = j if j < S else S + (j - S) % K
             y[j] = min(max(y[j], low[limit]), high[limit])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import boolean, complex128, float64, int64, njit, types, void
+from numba import boolean, complex128, float64, int64, njit, types
 
 from shallows.fluid.system import COMPLEX
 
@@ -100,22 +100,19 @@ def _solve(A, b):
         b[k] /= A[k, k]
 
 
-PARTIALS = types.UniTuple(_MATRIX, 7)
+CUT = types.Tuple((types.UniTuple(_MATRIX, 7), float64, int64[::1], _VECTOR, int64, boolean))
+"""A loop to be cut: (partial derivatives, flows, tap states, tap delays, own rate or -1, at the mark?)."""
 
 
-@njit(
-    complex128(complex128, PARTIALS, float64, int64[::1], _VECTOR, int64, boolean, float64),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
-def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance):
+@njit(complex128(complex128, CUT, float64), cache=True, nogil=True, error_model="numpy")
+def loop_gain(s, cut, advance):
     """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
 
     Cut at the rate, the link and the delayed own rate see the input, and the output is the sending
     rate. Cut at the mark, the delayed shared state is the input, and the output is that state.
     `advance` is a delay common to all paths from input to output, in seconds, to be left out.
     """
+    partials, flows, tap_states, tap_delays, own_rate, at_mark = cut
     link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, by_delayed = partials
     S, K, M = link_shared.shape[0], by_flow.shape[0], tap_states.size
     A, b = np.zeros((S + K, S + K), complex128), np.zeros(S + K, complex128)
@@ -141,10 +138,10 @@ def loop_gain(s, partials, flows, tap_states, tap_delays, own_rate, at_mark, adv
             state = tap_states[m]
             if state < S:
                 mark = state
-            cut = state < S if at_mark else own_rate >= 0 and state == S + own_rate
-            delay = tap_delays[m] - advance if cut or not at_mark else tap_delays[m]
+            is_cut = state < S if at_mark else own_rate >= 0 and state == S + own_rate
+            delay = tap_delays[m] - advance if is_cut or not at_mark else tap_delays[m]
             gain = by_delayed[i, m] * np.exp(-s * delay)
-            if cut:
+            if is_cut:
                 b[S + i] += gain
             else:
                 A[S + i, state] -= gain
@@ -164,9 +161,9 @@ LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e8, 16
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _common_delay(partials, tap_states, tap_delays, at_mark):
+def _common_delay(cut):
     """The delay shared by all paths through the cut loop: 0 where one of them has no delay."""
-    _, _, rate_shared, _, by_shared, _, _ = partials
+    (_, _, rate_shared, _, by_shared, _, _), _, tap_states, tap_delays, _, at_mark = cut
     if not at_mark and (np.any(rate_shared != 0.0) or np.any(by_shared != 0.0)):
         return 0.0
     shortest = np.inf
@@ -177,14 +174,14 @@ def _common_delay(partials, tap_states, tap_delays, at_mark):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance):
+def _crossing(left, right, gain_left, gain_right, cut, advance):
     """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
     a, b = np.log(left), np.log(right)
     fa, fb = np.log(gain_left), np.log(gain_right)
     w = b
     for _ in range(60):
         w = b - fb * (b - a) / (fb - fa)
-        fw = np.log(abs(loop_gain(1j * np.exp(w), partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)))
+        fw = np.log(abs(loop_gain(1j * np.exp(w), cut, advance)))
         if abs(fw) < 1e-13 or abs(b - a) < 1e-14:
             break
         if (fw > 0.0) == (fb > 0.0):
@@ -195,30 +192,25 @@ def _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, t
     return np.exp(w)
 
 
-@njit(
-    types.UniTuple(float64, 2)(PARTIALS, float64, int64[::1], _VECTOR, int64, boolean),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
-def margin(partials, flows, tap_states, tap_delays, own_rate, at_mark):
+@njit(types.UniTuple(float64, 2)(CUT), cache=True, nogil=True, error_model="numpy")
+def margin(cut):
     """(phase margin in rad, gain crossover in rad/s) of the crossover with the least margin, or NaNs.
 
     A delay that every path through the loop shares turns the phase by exactly -w tau and is taken out
     first, so that the margin is not folded back into half a turn however long that delay is.
     """
-    advance = _common_delay(partials, tap_states, tap_delays, at_mark)
+    advance = _common_delay(cut)
     count = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
     ratio = 10.0 ** (1.0 / PER_DECADE)
     worst, crossover = np.nan, np.nan
     left = LOWEST_FREQUENCY
-    gain_left = abs(loop_gain(1j * left, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance))
+    gain_left = abs(loop_gain(1j * left, cut, advance))
     for _ in range(count):
         right = left * ratio
-        gain_right = abs(loop_gain(1j * right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance))
+        gain_right = abs(loop_gain(1j * right, cut, advance))
         if (gain_left > 1.0) != (gain_right > 1.0):
-            w = _crossing(left, right, gain_left, gain_right, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)
-            gain = loop_gain(1j * w, partials, flows, tap_states, tap_delays, own_rate, at_mark, advance)
+            w = _crossing(left, right, gain_left, gain_right, cut, advance)
+            gain = loop_gain(1j * w, cut, advance)
             phase = np.angle(-gain) - w * advance
             if not phase > worst:
                 worst, crossover = phase, w
@@ -247,11 +239,14 @@ class Loop:
     linear: "Linear"
     at: str
 
+    @property
+    def _cut(self):
+        one = self.linear
+        return one.partials, one.flows, one.tap_states, one.tap_delays, one.own_rate, self.at == "mark"
+
     def gain(self, s):
         """L(s) for an array of complex s; 1 + L(s) = 0 is the characteristic equation."""
-        linear = self.linear
-        arguments = (linear.partials, linear.flows, linear.tap_states, linear.tap_delays, linear.own_rate)
-        values = [loop_gain(complex(one), *arguments, self.at == "mark", 0.0) for one in np.ravel(s)]
+        values = [loop_gain(complex(one), self._cut, 0.0) for one in np.ravel(s)]
         return np.array(values).reshape(np.shape(s))
 
     def response(self, omega_rad_s):
@@ -260,11 +255,8 @@ class Loop:
 
     def margins(self):
         """The `Margins` of this loop."""
-        linear = self.linear
-        phase, crossover = margin(
-            linear.partials, linear.flows, linear.tap_states, linear.tap_delays, linear.own_rate, self.at == "mark"
-        )
-        return Margins(float(np.degrees(phase)), crossover, linear.delay + phase / crossover)
+        phase, crossover = margin(self._cut)
+        return Margins(float(np.degrees(phase)), crossover, self.linear.delay + phase / crossover)
 
     def to_control(self, omega_rad_s=None):
         """The loop as python-control's FRD, for its `margin`, `bode_plot`, `nyquist_plot`.
@@ -348,10 +340,10 @@ def linearise(model):
         shared, flow, system.tap_states, float(model.flows), constants,
     )  # fmt: skip
     own_rate = system.flow.index(system.own_rate) if system.own_rate else -1
-    delays = lags[system.tap_lags]
     return Linear(
-        partials, float(model.flows), system.tap_states, delays, own_rate, system.states, model.delay, model.loop_at
-    )
+        partials, float(model.flows), system.tap_states, lags[system.tap_lags], own_rate, system.states,
+        model.delay, model.loop_at,
+    )  # fmt: skip
 
 
 def characteristic_roots(now, delayed, nodes=32):

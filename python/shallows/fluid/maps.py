@@ -18,18 +18,18 @@ POINTS_IN_ONE_PIECE = 4096
 
 @njit(
     void(
-        COMPLEX, COMPLEX, COMPLEX, FLOAT, FLOAT, float64[:, ::1], float64[::1], int64, int64, int64, int64[::1],
-        int64[::1], int64, boolean, float64[:, ::1], float64[:, ::1],
+        COMPLEX, COMPLEX, COMPLEX, FLOAT, FLOAT, float64[:, ::1], float64[::1], int64, int64, int64,
+        int64[::1], int64[::1], int64, boolean, float64[:, ::1], float64[:, ::1],
     ),
     cache=True,
     nogil=True,
     error_model="numpy",
 )  # fmt: skip
 def _margins(
-    reaction, link, sending, feedback, equilibrium, constants, flows, S, K, lags, tap_states, tap_lags, own_rate,
-    at_mark, rest, out,
+    reaction, link, sending, feedback, equilibrium, constants, flows, S, K, lags,
+    tap_states, tap_lags, own_rate, at_mark, rest, out,
 ):  # fmt: skip
-    """Fills rest [points, 1 + S + K] (status, states) and out [points, 2] (phase margin in rad, crossover)."""
+    """Fills rest [points, 1 + S + K] (status, states), out [points, 2] (phase margin in rad, crossover)."""
     none, lag_values = np.empty(0), np.empty(lags)
     for point in range(constants.shape[0]):
         equilibrium(none, none, none, constants[point], rest[point])
@@ -41,8 +41,8 @@ def _margins(
         partials = partial_derivatives(
             reaction, link, sending, shared, flow, tap_states, flows[point], constants[point]
         )
-        result = margin(partials, flows[point], tap_states, lag_values[tap_lags], own_rate, at_mark)
-        out[point, 0], out[point, 1] = result
+        cut = (partials, flows[point], tap_states, lag_values[tap_lags], own_rate, at_mark)
+        out[point, 0], out[point, 1] = margin(cut)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def margin_map(model, over, workers=None):
     known = {spec.name for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
     for name in over:
         if name not in known:
-            raise ScenarioError(name, None, f"a numeric parameter of {model.name}: {', '.join(sorted(known))}")
+            expected = f"a numeric parameter of {model.name}: {', '.join(sorted(known))}"
+            raise ScenarioError(name, None, expected)
     axes = {name: np.asarray(values, float) for name, values in over.items()}
     shape = tuple(len(values) for values in axes.values())
     grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))

@@ -196,10 +196,13 @@ def _check(spec, value):
         return
     number = np.asarray(value)
     unit = f" {_SI[kind]}" if kind in _SI else ""
-    above, least, most = limits.get("above", -np.inf), limits.get("least", -np.inf), limits.get("most", np.inf)
-    wanted = [f"above {above:g}{unit}"] * ("above" in limits) + [f"of at least {least:g}{unit}"] * ("least" in limits)
-    wanted += [f"at most {most:g}{unit}"] * ("most" in limits)
-    fits = np.all((number > above) & (number >= least) & (number <= most))
+    fits = np.all(
+        (number > limits.get("above", -np.inf))
+        & (number >= limits.get("least", -np.inf))
+        & (number <= limits.get("most", np.inf))
+    )
+    words = {"above": "above", "least": "of at least", "most": "at most"}
+    wanted = [f"{word} {limits[limit]:g}{unit}" for limit, word in words.items() if limit in limits]
     whole = kind != "count" or np.all(number == np.round(number))
     if not fits or not whole:
         what = "a whole number" if kind == "count" else "a number"

@@ -2,7 +2,7 @@
 
 here        paper     meaning                                           unit
 p           p_i       what replaces (q - q')/q' in eq. 29               1
-I           -         its integral part: p = K1 (q_d - q_ref) + I       1
+Z           -         its integral part: p = K1 (q_d - q_ref) + Z       1
 K1, K2      K_1, K_2  proportional and integral gain                    1/bit, 1/(bit s)
 q_ref       q_ref     the queue it settles at                           bit
 the rest              as in patched_timely.py
@@ -36,10 +36,10 @@ FOUND, NONE = int(Status.FOUND), int(Status.NONE)
 
 @equations
 def reaction(
-    R, g, I, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_floor, Seg, slope, q_ref, K1, K2
+    R, g, Z, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_floor, Seg, slope, q_ref, K1, K2
 ):  # fmt: skip
     interval = update_interval(R, Seg, D_floor)
-    p = K1 * (q_d - q_ref) + I
+    p = K1 * (q_d - q_ref) + Z
     dR = rate_change(R, g, q_d, p, interval, C, delta, beta, T_low, T_high, slope)
     return dR, gradient_change(g, q_d, q_dd, interval, alpha, C, D_minRTT), K2 * (q_d - q_ref)
 
@@ -53,7 +53,7 @@ def equilibrium(flows, C, delta, beta, T_low, T_high, q_ref):
 
 @dataclass(frozen=True, kw_only=True)
 class PatchedTimelyPi(PatchedTimely):
-    """Patched TIMELY with host PI. Give a flow's initial p by Flows(state={"I": …}); see `integral_for`."""
+    """Patched TIMELY with host PI. Give a flow's initial p by Flows(state={"Z": …}); see `integral_for`."""
 
     k1: float = parameter("number", 2.5e-7, "K_1: proportional gain, per bit", above=0)
     k2: float = parameter("number", 5e-6, "K_2: integral gain, per bit and second", above=0)
@@ -61,10 +61,10 @@ class PatchedTimelyPi(PatchedTimely):
 
     name: ClassVar = "patched-timely-pi"
     source: ClassVar = "ECN or Delay (CoNEXT 2016) eq. 29, 32"
-    outputs: ClassVar = PatchedTimely.outputs | {"I": ("integral", False)}
+    outputs: ClassVar = PatchedTimely.outputs | {"Z": ("integral", False)}
     system: ClassVar = System(
         shared=("q",),
-        flow=("R", "g", "I"),
+        flow=("R", "g", "Z"),
         delayed={"q_d": ("q", 0), "q_dd": ("q", 1)},
         reaction=reaction,
         link=link,
@@ -90,10 +90,10 @@ class PatchedTimelyPi(PatchedTimely):
         return p + self.k1 * 8 * self.q_ref
 
     def start(self, rate_bps):
-        return super().start(rate_bps) | {"I": self.integral_for(0.0)}
+        return super().start(rate_bps) | {"Z": self.integral_for(0.0)}
 
     def feedback_at(self, state):
-        return state["I"]
+        return state["Z"]
 
     def derived(self, time_s, states):
         """p: [flows, times]."""
@@ -101,7 +101,7 @@ class PatchedTimelyPi(PatchedTimely):
         constants = self.constants()
         lag = feedback_delay(queue, constants["C"], constants["wire"], constants["D_prop"])
         seen = np.interp(time_s - lag, time_s, queue)
-        return {"p": self.k1 * (seen - 8 * self.q_ref) + states["I"]}
+        return {"p": self.k1 * (seen - 8 * self.q_ref) + states["Z"]}
 
     def explain(self, status, state):
         if status == Status.NONE:

@@ -114,7 +114,8 @@ class System:
         places["total"] = "flow[0]"
         arguments = ", ".join(places[name] for name in _arguments(function))
         targets = ", ".join(f"out[{i}]" for i in range(results))
-        source = f"def adapter(shared, flow, delayed, constants, out):\n    {targets} = function({arguments})\n"
+        head = "def adapter(shared, flow, delayed, constants, out):"
+        source = f"{head}\n    {targets} = function({arguments})\n"
         scope = {"function": function}
         exec(compile(source, f"<{function.__name__}>", "exec"), scope)
         return njit(signature, error_model="numpy")(scope["adapter"])

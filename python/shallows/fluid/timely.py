@@ -149,9 +149,9 @@ class Timely(Model):
         if status == Status.CONTINUUM:
             return (
                 f"no single fixed point: any queue between {self.rate * self.t_low / 8e3:g} and "
-                f"{self.rate * self.t_high / 8e3:g} KB and any rates that fill the link are at rest (Theorem 4)"
+                f"{self.rate * self.t_high / 8e3:g} KB, and any rates that fill the link, rest (Theorem 4)"
             )
-        return "no fixed point: the rate rises while the gradient is 0 (Theorem 3), so the queue always oscillates"
+        return "no fixed point: the rate rises while the gradient is 0, so the queue cycles (Theorem 3)"
 
 
 def delay_constants(model):

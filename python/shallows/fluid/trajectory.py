@@ -91,7 +91,7 @@ def trajectory(
     classes = [Flows(count=model.flows)] if flows is None else list(flows)
     total = sum(one.count for one in classes)
     system, constants = model.system, model.constants_array()
-    start_shared = _in_order(system.shared, {name: 0.0 for name in system.shared} | dict(shared or {}))
+    start_shared = _in_order(system.shared, dict.fromkeys(system.shared, 0.0) | dict(shared or {}))
     start_flows = np.array([_in_order(system.flow, _initial(model, one, total)) for one in classes])
 
     lags = np.array([_lags(system, start_shared, one, constants) for one in start_flows])
@@ -109,7 +109,8 @@ def trajectory(
             system.reaction_float, system.link_float, system.sending_float, system.feedback_float,
             constants, len(system.flow), system.tap_states, system.tap_lags, system.lags,
             np.array([float(one.count) for one in classes]),
-            np.array([float(one.start_s) for one in classes]), np.array([float(one.stop_s) for one in classes]),
+            np.array([float(one.start_s) for one in classes]),
+            np.array([float(one.stop_s) for one in classes]),
             start_shared, start_flows, low, high, noise, draws, jitter_step,
             step, steps, every, ORDERS[method], ring,
         )  # fmt: skip
@@ -117,9 +118,10 @@ def trajectory(
             break
         ring *= 4
     if status == STEP_TOO_LONG:
-        raise ScenarioError("step", f"{step * 1e6:g}us", f"a step no longer than the feedback delay of {where * 1e6:g}us")
+        expected = f"a step no longer than the feedback delay of {where * 1e6:g}us"
+        raise ScenarioError("step", f"{step * 1e6:g}us", expected)
     if status == NOT_FINITE:
-        raise ArithmeticError(f"{model.name}: the state is not finite after {where:g} s with a step of {step:g} s")
+        raise ArithmeticError(f"{model.name}: the state is not finite after {where:g} s (step {step:g} s)")
     return _tables(model, time, states, rates, classes, step)
 
 
@@ -127,7 +129,8 @@ def _initial(model, one, total):
     rate = model.initial_rate(total) if one.rate_bps is None else one.rate_bps
     state = model.start(rate)
     if unknown := set(one.state) - set(state):
-        raise ScenarioError("state", ", ".join(sorted(unknown)), f"states of {model.name}: {', '.join(state)}")
+        expected = f"states of {model.name}: {', '.join(state)}"
+        raise ScenarioError("state", ", ".join(sorted(unknown)), expected)
     return state | dict(one.state)
 
 
@@ -148,15 +151,15 @@ def _bounds(model):
 
 
 def _draws(model, jitter, classes, duration_s):
-    """(extra delay [classes, draws], what a second of it adds to each delayed value [M], time between draws)."""
+    """(extra delays [classes, draws], what a second of them adds to a delayed value [M], draws' spacing)."""
     system = model.system
     noise = np.zeros(len(system.delayed))
     if jitter is None:
         return np.empty((classes, 0)), noise, 1.0
     if jitter.measured:
         noise[:] = [model.measured_per_second.get(symbol, 0.0) for symbol in system.delayed]
-    draws = 2 + int(duration_s / jitter.every_s)
-    return np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, (classes, draws)), noise, jitter.every_s
+    shape = classes, 2 + int(duration_s / jitter.every_s)
+    return np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, shape), noise, jitter.every_s
 
 
 def _tables(model, time, states, rates, classes, step):
