@@ -1,5 +1,6 @@
 """Scenarios: read, resolved, written back; and one sentence for everything that can be wrong in them."""
 
+import json
 import pickle
 import tomllib
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
@@ -385,3 +388,32 @@ def test_a_broken_graph_file_is_named(tmp_path, content, expected):
     with pytest.raises(ScenarioError) as error:
         Scenario.load(tmp_path / "x.toml")
     assert 'x.toml: topology.file = "net.graphml": expected ' + expected in str(error.value)
+
+
+def documentation():
+    return (Path(__file__).parent.parent / "docs" / "scenario.md").read_text()
+
+
+@pytest.mark.parametrize("kind", [*TOPOLOGIES, *TRAFFICS])
+def test_every_key_of_every_kind_is_documented_with_its_default(kind):
+    section = documentation().split(f"### `{kind}`")[1].split("\n##")[0]
+    for name, field in (TOPOLOGIES | TRAFFICS)[kind].model_fields.items():
+        if name in ("kind", "cc"):
+            continue
+        rows = [line.partition(" | ") for line in section.splitlines() if line.startswith("| `")]
+        (told,) = [default for key, _, default in rows if f"`{field.alias or name}`" in key]
+        if isinstance(field.default, str | int | list):
+            assert f"`{json.dumps(field.default)}`" in told
+
+
+@pytest.mark.parametrize(
+    "table", [scenarios.NetworkTable, scenarios.HostTable, scenarios.RecordTable, Scenario]
+)
+def test_every_key_of_every_table_is_documented(table):
+    for name in table.model_fields:
+        assert f"| `{name}` |" in documentation() or f"[{name}]" in documentation()
+
+
+def test_the_documents_example_runs():
+    example = documentation().split("```toml\n")[1].split("```")[0]
+    assert Scenario.from_toml(example).flow_count == 40

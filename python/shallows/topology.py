@@ -178,6 +178,7 @@ def _same_rate(tables):
 
 
 EdgeRate = Annotated[Rate, Field(default_factory=_same_rate, validate_default=False)]
+"""A rate that is `rate` unless told otherwise."""
 
 
 class Dumbbell(_RoundTripKind):
@@ -387,7 +388,7 @@ class Graph(_Kind):
     """
 
     kind: Literal["graph"]
-    edges: list[tuple[str, str, Rate, Time]] = Field(description="a list of [node, node, rate, delay]")
+    edges: list[tuple[str, str, Rate, Time]] = Field(description="[node, node, rate, delay] each, or a file")
     hosts: list[str] = Field(description="the names of the hosts")
 
     @model_validator(mode="after")
