@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shallows import scenario as scenarios
+from shallows import algorithm
 from shallows.scenario import Scenario
 from shallows.units import NEVER
 from shallows.worlds import packet
@@ -31,7 +31,7 @@ COLUMNS = {
 
 @pytest.fixture(autouse=True)
 def _small_catalog(monkeypatch):
-    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
 
 def request_of(**tables):

@@ -9,6 +9,7 @@ import networkx
 import numpy as np
 import pytest
 
+from shallows import algorithm
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
@@ -92,7 +93,7 @@ CATALOG = [
 
 @pytest.fixture(autouse=True)
 def _small_catalog(monkeypatch):
-    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
 
 def read(text=DUMBBELL, **overrides):

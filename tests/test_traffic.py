@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shallows import scenario as scenarios
+from shallows import algorithm
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.traffic import Draws
@@ -18,7 +18,7 @@ MS = 10**9
 
 @pytest.fixture(autouse=True)
 def _small_catalog(monkeypatch):
-    monkeypatch.setattr(scenarios, "catalog", lambda: CATALOG)
+    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
 
 def flows(topology, *traffic, seed=1, **tables):

@@ -7,9 +7,7 @@ what was expected.
 """
 
 import tomllib
-from dataclasses import dataclass
-from decimal import Decimal
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,6 +23,8 @@ from pydantic import (
     model_validator,
 )
 
+from shallows import toml
+from shallows.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Topology, graph_table, read_graph
@@ -32,7 +32,6 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import AlgorithmChoice, Traffic, draw
 from shallows.units import (
     NEVER,
-    RATE,
     SIZE,
     TIME,
     Buffer,
@@ -54,129 +53,6 @@ RECOMMENDED = NEVER
 
 MOST_ROWS = 20_000_000
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
-
-
-@cache
-def catalog():
-    """The table of algorithms, as docs/crossing.md describes it."""
-    from shallows import _core
-
-    return _core.catalog()
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """An algorithm of the catalog with a value for each of its parameters, in SI base units."""
-
-    name: str
-    preset: str | None
-    parameters: dict
-
-    @property
-    def label(self):
-        """The name as a scenario writes it: "dctcp" or "vegas@ns-2"."""
-        return f"{self.name}@{self.preset}" if self.preset else self.name
-
-    @property
-    def needs_marking(self):
-        """Whether it is lost at ports that do not mark."""
-        marking = _row(self.name)["marking"]
-        return marking == "required" or bool(self.parameters.get(marking))
-
-    def table(self, mtu):
-        """The `[cc]` table that gives this algorithm, every parameter written out."""
-        units = {p["name"]: p["unit"] for p in _row(self.name)["parameters"]}
-        texts = {key: _parameter_text(value, units[key], mtu) for key, value in self.parameters.items()}
-        return {"name": self.label, **texts}
-
-
-def algorithm(table, frame):
-    """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table."""
-    table = {"name": table} if isinstance(table, str) else table
-    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
-        raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
-    name, _, preset = table["name"].partition("@")
-    row = _row(name)
-    values = {p["name"]: float(p["default"]) for p in row["parameters"]}
-    values |= _preset(row, preset, table["name"])
-    for key, value in table.items():
-        if key != "name":
-            values[key] = _parameter(row, key, value, frame)
-    return Algorithm(name, preset or None, values)
-
-
-def _row(name):
-    rows = {row["name"]: row for row in catalog()}
-    if name not in rows:
-        raise ScenarioError("name", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
-    return rows[name]
-
-
-def _preset(row, preset, told):
-    presets = {p["name"]: dict(p["values"]) for p in row["presets"]}
-    if preset and preset not in presets:
-        known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"
-        raise ScenarioError("name", told, f"{known}{did_you_mean(preset, presets)}")
-    return presets.get(preset, {})
-
-
-def _parameter(row, key, value, frame):
-    """The value of one parameter in SI base units."""
-    known = {p["name"]: p for p in row["parameters"]}
-    if key not in known:
-        has = ", ".join(known) or "no parameters"
-        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){did_you_mean(key, known)}")
-    row = known[key]
-    low, high = row["min"], row["max"]
-    try:
-        number = _in_unit(value, row["unit"], frame)
-    except ValueError as error:
-        raise ScenarioError(key, value, str(error)) from None
-    if not low <= number <= high:
-        low, high = (_parameter_text(bound, row["unit"], frame.wire) for bound in (low, high))
-        raise ScenarioError(key, value, f"{low} to {high}")
-    return number
-
-
-def _in_unit(value, unit, frame):
-    if unit == "s":
-        return float(TIME.amount(value).scaleb(-12))
-    if unit == "B":
-        return float(SIZE.amount(value, frame.wire))
-    if unit == "bit/s":
-        return float(RATE.amount(value))
-    if unit == "flag":
-        if not isinstance(value, bool):
-            raise ValueError("true or false")
-        return float(value)
-    if unit == "pkt" and isinstance(value, str) and value.endswith("pkt"):
-        value = _number(value[:-3])
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        packets = 'a number of packets, such as 2 or "2pkt"'
-        raise ValueError(packets if unit == "pkt" else "a number without a unit")
-    return float(value)
-
-
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _parameter_text(value, unit, mtu):
-    """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
-    if unit == "flag":
-        return bool(value)
-    dimension, scale = {"s": (TIME, 12), "B": (SIZE, 0), "bit/s": (RATE, 0)}.get(unit, (None, 0))
-    amount = Decimal(repr(float(value)))
-    if dimension and amount.is_finite():
-        amount = amount.scaleb(scale)
-        if amount == int(amount):
-            return dimension.text(int(amount), mtu if dimension is SIZE else None)
-    if dimension:
-        return f"{value!r}{dimension.zero}"
-    return int(value) if unit == "pkt" and float(value).is_integer() else float(value)
 
 
 class _Table(BaseModel):
@@ -307,7 +183,7 @@ class Scenario(_Table):
             context = {
                 "frame": frame,
                 "folder": Path(file).parent if file else Path(),
-                "algorithm": lambda table: algorithm(table, frame),
+                "algorithm": lambda table: choose(table, frame),
             }
             try:
                 self.__pydantic_validator__.validate_python(tables, self_instance=self, context=context)
@@ -344,7 +220,7 @@ class Scenario(_Table):
     def to_toml(self):
         """This scenario as TOML, with every default resolved."""
         context = {"frame": self.frame}
-        return _toml(self.model_dump(by_alias=True, exclude_none=True, context=context))
+        return toml.dumps(self.model_dump(by_alias=True, exclude_none=True, context=context))
 
     def set(self, key, value):
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
@@ -360,6 +236,12 @@ class Scenario(_Table):
 
     def __reduce__(self):
         return _rebuild, (self._tables, self._file)
+
+    def __eq__(self, other):
+        return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
+
+    def __hash__(self):
+        return hash(self.to_toml())
 
     @property
     def mtu(self):
@@ -638,36 +520,3 @@ _MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
 
 def _kinds(key):
     return list(TOPOLOGIES if key == "topology" else TRAFFICS)
-
-
-def _toml(tables):
-    """TOML text of a scenario: scalars, then tables; what is nested deeper is written inline."""
-    scalars = {key: value for key, value in tables.items() if not _is_table(value)}
-    lines = [f"{key} = {_inline(value)}" for key, value in scalars.items()]
-    for key, value in tables.items():
-        if _is_table(value):
-            bracket = "[[{}]]" if isinstance(value, list) else "[{}]"
-            for table in value if isinstance(value, list) else [value]:
-                lines += ["", bracket.format(key)]
-                kind_first = sorted(table.items(), key=lambda item: item[0] != "kind")
-                lines += [f"{name} = {_inline(cell)}" for name, cell in kind_first]
-    return "\n".join(lines) + "\n"
-
-
-def _is_table(value):
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
-
-
-def _inline(value):
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{k} = {_inline(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_inline(v) for v in value) + "]"
-    return repr(value)
-
-
-_ESCAPES = {'"': '\\"', "\\": "\\\\"} | {chr(c): f"\\u{c:04x}" for c in [*range(32), 127]}
