@@ -5,6 +5,7 @@ import pytest
 
 from shallows import algorithm
 from shallows.scenario import Scenario
+from shallows.topology import KINDS as TOPOLOGIES
 from shallows.units import NEVER
 from shallows.worlds import packet
 from test_scenario import CATALOG, EXAMPLES
@@ -29,7 +30,7 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _small_catalog(monkeypatch):
     monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
@@ -64,6 +65,7 @@ def test_every_example_becomes_arrays_that_agree(path):
     assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
 
 
+@pytest.mark.usefixtures("_small_catalog")
 def test_scalars_are_integers_of_base_units():
     request, _ = request_of(seed=7, warmup="100ms", record={"queues": "10us", "probes": "1ms", "flows": 1})
     assert request["mtu_bytes"] == 1500
@@ -127,3 +129,22 @@ def test_without_marking_nothing_is_marked():
     request, _ = request_of(cc="dx")
     assert request["markings"] == [{"kind": "none"}]
     assert not request["links"]["marking"].any()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TOPOLOGIES if kind != "graph"])
+def test_the_core_takes_every_topology_and_its_books_close(kind):
+    from shallows import _core
+
+    traffic = [
+        {"kind": "poisson", "sizes": "hadoop", "below": "100KB", "load": 0.01, "flows": 200},
+        {"kind": "incast", "start": "1ms", "jitter": "10us"},
+        {"kind": "long-lived", "start": "2ms", "cc": "dx"},
+        {"kind": "staircase", "flows": 3, "interval": "1ms"},
+    ]
+    record = {"queues": "100us", "probes": "100us", "flows": "all"}
+    scenario = Scenario(duration="6ms", topology={"kind": kind}, cc="dctcp", traffic=traffic, record=record)
+    answer = _core.simulate(packet.request(scenario), None)
+    assert answer["books"] == {"closed": True, "problems": []}
+    assert len(answer["flows"]["finish_ps"]) == scenario.flow_count
+    assert (answer["flows"]["finish_ps"] < NEVER).sum() > 0
+    assert len(answer["queues"]["bytes"]) == len(scenario.wiring.recorded_ports)

@@ -16,6 +16,7 @@ from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 
+TRUE_CATALOG = algorithm.catalog
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
 DUMBBELL = """
@@ -101,6 +102,12 @@ def read(text=DUMBBELL, **overrides):
     return Scenario.from_toml(text, file="x.toml", overrides=overrides)
 
 
+@pytest.fixture
+def _true_catalog(_small_catalog, monkeypatch):
+    monkeypatch.setattr(algorithm, "catalog", TRUE_CATALOG)
+
+
+@pytest.mark.usefixtures("_true_catalog")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_resolve_to_themselves(path):
     loaded = Scenario.load(path)
@@ -234,6 +241,16 @@ def test_a_networkx_graph_is_a_topology_and_is_written_out():
 def test_a_scenario_survives_pickling():
     scenario = read(traffic__1__load=0.3)
     assert pickle.loads(pickle.dumps(scenario)).to_toml() == scenario.to_toml()
+
+
+@pytest.mark.usefixtures("_true_catalog")
+def test_every_algorithm_and_preset_of_the_catalog_can_be_named_and_written_back():
+    rows = TRUE_CATALOG()
+    names = [row["name"] for row in rows]
+    for name in names + [f"{row['name']}@{preset['name']}" for row in rows for preset in row["presets"]]:
+        scenario = read(cc=name, traffic__1__cc=name)
+        assert scenario.cc.label == name
+        assert Scenario.from_toml(scenario.to_toml()).cc == scenario.cc
 
 
 def test_what_is_recorded():
