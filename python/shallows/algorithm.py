@@ -45,7 +45,9 @@ class Algorithm:
 def choose(table, frame):
     """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table."""
     table = {"name": table} if isinstance(table, str) else table
-    if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+    if not isinstance(table, dict):
+        raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
+    if not isinstance(table.get("name"), str):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
     name, _, preset = table["name"].partition("@")
     row = _row(name)

@@ -475,8 +475,8 @@ def _complaint(wrong, key, value, model):
         known = [field.alias or name for name, field in model.model_fields.items()]
         return key, value, f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
     if wrong["type"] == "missing":
-        field = next(f for name, f in model.model_fields.items() if last in (name, f.alias))
-        return key, None, f"a value ({field.description}); it is missing"
+        said = {field.alias or name: field.description for name, field in model.model_fields.items()}
+        return key, None, f"a value{f' ({said[last]})' if last in said else ''}; it is missing"
     if wrong["type"] == "union_tag_not_found":
         return f"{key}.kind", None, f"one of {', '.join(_kinds(key))}; it is missing"
     if wrong["type"] == "union_tag_invalid":

@@ -141,7 +141,12 @@ class _Builder:
         )
 
 
+_MOST_NODES = 1_000_000
+
+
 def _named(prefix, count):
+    if count > _MOST_NODES:
+        raise ScenarioError("topology", None, f"at most {_MOST_NODES} nodes of a kind, not {count}")
     return [f"{prefix}{i}" for i in range(count)]
 
 
