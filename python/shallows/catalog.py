@@ -1,0 +1,107 @@
+"""The catalog of algorithms as people read it; the table itself is compiled in (docs/crossing.md)."""
+
+from shallows.errors import ScenarioError
+from shallows.summary import plain
+
+SCALES = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")),
+    "bit/s": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")),
+    "pkt": ((1.0, "pkt"),),
+}
+"""Units of parameters as a scenario writes them, largest first."""
+
+
+def algorithms():
+    """Every algorithm, as a list of dicts that JSON can hold."""
+    from shallows import _core
+
+    return [_finite(row) for row in _core.catalog()]
+
+
+def algorithm(name):
+    """One row of `algorithms`. Raises `ScenarioError` for a name that is not there."""
+    rows = {row["name"]: row for row in algorithms()}
+    if name not in rows:
+        from shallows.units import did_you_mean
+
+        raise ScenarioError("cc", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
+    return rows[name]
+
+
+def parts(row):
+    """Who acts where, in words: sender, receiver, port."""
+    port = {"none": row["port"], "required": f"{row['port']} (required)"}
+    told = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
+    return {"sender": row["sender"], "receiver": row["receiver"], "port": told or "any"}
+
+
+def quantity(value, unit):
+    """A parameter's value as a scenario writes it: `quantity(2e-4, "s")` is "200us"."""
+    if value is None:
+        return "unlimited"
+    if unit == "flag":
+        return str(bool(value)).lower()
+    if unit not in SCALES:
+        return f"{value:g}"
+    scale, word = next((s for s in SCALES[unit] if abs(value) >= s[0] * (1 - 1e-9)), SCALES[unit][-1])
+    return f"{value / scale:g}{word}"
+
+
+def list_table(rows):
+    """The whole catalog as a rich table."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("cc", "what it does", "ports", "presets"):
+        table.add_column(column, no_wrap=column == "cc")
+    for row in rows:
+        presets = ", ".join(preset["name"] for preset in row["presets"])
+        table.add_row(row["name"], row["summary"], parts(row)["port"], presets)
+    return table
+
+
+def page(row):
+    """One algorithm on a page, as a list of rich renderables."""
+    lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
+    lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
+    lines += [f"source    {_text(row['source'])}", ""]
+    page = ["\n".join(lines), _parameters(row), ""]
+    for preset in row["presets"]:
+        units = {p["name"]: p["unit"] for p in row["parameters"]}
+        values = ", ".join(f"{key} = {quantity(v, units[key])}" for key, v in preset["values"].items())
+        told = _text(f"{values or 'the defaults'}  ({preset['source']})")
+        page.append(f"[bold]{row['name']}@{preset['name']}[/]  {told}")
+    missing = row["not_modelled"] or ["nothing is left out"]
+    return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
+
+
+def _parameters(row):
+    if not row["parameters"]:
+        return "no parameters"
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("parameter", "symbol", "default", "from", "to", "meaning", "source"):
+        table.add_column(column, no_wrap=column == "parameter")
+    for p in row["parameters"]:
+        values = [quantity(p[key], p["unit"]) for key in ("default", "min", "max")]
+        cells = [p["name"], p["symbol"], *values, p["meaning"], p["source"]]
+        table.add_row(*map(_text, cells))
+    return table
+
+
+def _text(text):
+    """Text that rich takes literally."""
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _finite(value):
+    """The same rows without infinities, which JSON cannot hold: None instead."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return plain(value)
