@@ -6,6 +6,8 @@ differ by colour (Okabe and Ito's, told apart by all kinds of eyes) and by marke
 nothing is lost in grey. To add a kind, write such a function and list it in `PANELS`.
 """
 
+from pathlib import Path
+
 import matplotlib
 import matplotlib.ticker
 import numpy as np
@@ -45,14 +47,15 @@ FLOWS_PER_SIZE_BIN = 100
 
 def queue_over_time(ax, runs, labels=None):
     """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
-    drawn = {}
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
+    drawn, dense = {}, False
+    runs = _labelled(runs, labels)
+    for i, (run, _) in enumerate(runs):
         columns, port = _of_port(run, "queues")
         if port is not None:
             drawn[i] = port
-            _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i)
-    _axes(ax, f"Queue at {_ports(drawn)}", "time (ms)", "queue (packets)")
-    ax.set_ylim(bottom=0)
+            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, marks=len(runs) > 1)
+    _axes(ax, f"Queue at {_ports(drawn)}{_band(dense)}", "time (ms)", "queue (packets)")
+    _warmup(ax, runs)
     return bool(drawn)
 
 
@@ -78,19 +81,19 @@ def windows_over_time(ax, runs, labels=None):
     One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
     """
     runs = _labelled(runs, labels)
-    what, drawn = "window_pkt", False
+    what, drawn, dense = "window_pkt", False, False
     for i, (run, _) in enumerate(runs):
         what, time_ms, flow, value = _decisions(run)
         flows = np.unique(flow)
         if len(runs) == 1 and len(flows) <= MOST_FLOWS:
             for j, one in enumerate(flows):
-                _series(ax, time_ms[flow == one], value[flow == one], j, label=f"flow {one}")
+                dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label=f"flow {one}")
         elif len(flows):
-            _series(ax, time_ms, value, i)
+            dense |= _series(ax, time_ms, value, i, marks=len(runs) > 1)
         drawn |= len(flows) > 0
     title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
-    _axes(ax, f"{title} of the flows", "time (ms)", f"{title.lower()[:-1]} ({unit})")
-    ax.set_ylim(bottom=0)
+    _axes(ax, f"{title} of the flows{_band(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
+    _warmup(ax, runs)
     if ax.get_legend_handles_labels()[0]:
         _legend_beside(ax)
     return drawn
@@ -154,14 +157,40 @@ def goodput_by_flow(ax, runs, labels=None):
         goodput = goodput[np.isfinite(goodput)]
         if len(goodput):
             drawn = True
-            ax.plot(np.arange(1, len(goodput) + 1), goodput, MARKERS[i % 7], color=COLOURS[i % 7])
+            place = np.arange(1, len(goodput) + 1)
+            ax.plot(place, goodput, MARKERS[i % 7], color=COLOURS[i % 7], markersize=3)
     _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
     ax.set_ylim(bottom=0)
     ax.xaxis.get_major_locator().set_params(integer=True)
     return drawn
 
 
-PANELS = (queue_over_time, queue_cdf, windows_over_time, slowdown_by_size, fct_cdf, goodput_by_flow)
+def queues_by_port(ax, runs, labels=None):
+    """Mean queue of every port that ever queued, largest first: how shallow the whole network is."""
+    drawn = False
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        queue = np.sort(_columns(run, "ports")["queue_mean_pkt"])[::-1]
+        queue = queue[queue > 0]
+        if len(queue):
+            drawn = True
+            place = np.arange(1, len(queue) + 1)
+            ax.plot(place, queue, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+    _axes(ax, "Mean queue of each port", "port, largest queue first", "queue (packets)")
+    if drawn:
+        _logarithmic(ax.xaxis)
+    ax.set_ylim(bottom=0)
+    return drawn
+
+
+PANELS = (
+    queue_over_time,
+    queue_cdf,
+    windows_over_time,
+    slowdown_by_size,
+    fct_cdf,
+    goodput_by_flow,
+    queues_by_port,
+)
 
 
 def figure(runs, labels=None):
@@ -184,6 +213,14 @@ def figure(runs, labels=None):
             drawing.legend(handles=_keys(runs), loc="outside upper center", ncols=min(len(runs), 7))
         drawing.supxlabel(_small_print(runs), fontsize=5.5, color="#555555", x=0.995, ha="right")
     return drawing
+
+
+def save(drawing, folder):
+    """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths."""
+    paths = [Path(folder, f"figure.{kind}") for kind in ("png", "pdf")]
+    for path in paths:
+        drawing.savefig(path)
+    return paths
 
 
 def _labelled(runs, labels):
@@ -256,11 +293,31 @@ def _finished(run, column):
     return flows["bytes"][rows], flows[column][rows]
 
 
-def _series(ax, x, y, i, label=None):
-    """A line with sparse markers; dense samples become their mean with the range as a band."""
+def _warmup(ax, runs):
+    """Shade what the statistics leave out; both axes of a series over time start at 0."""
+    ax.margins(x=0)
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
+    ends_ms = min(run.summary["warmup_s"] for run, _ in runs) * 1e3
+    if ends_ms > 0:
+        ax.axvspan(0, ends_ms, color="#eeeeee", linewidth=0, zorder=0)
+        at = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "right", "va": "top"}
+        ax.annotate("warm-up", (ends_ms, 1), (-2, -2), fontsize=6, color="#777777", **at)
+
+
+def _band(dense):
+    return ": mean, range" if dense else ""
+
+
+def _series(ax, x, y, i, label=None, marks=True):
+    """A line, with sparse markers; dense samples become their mean with the range as a band.
+
+    Returns whether they were dense.
+    """
     colour = COLOURS[i % 7]
     edges = np.linspace(x.min(), x.max(), TIME_BINS + 1)
-    if len(x) > 2 * TIME_BINS:
+    dense = len(x) > 2 * TIME_BINS
+    if dense:
         order = np.argsort(x, kind="stable")
         x, y = x[order], y[order]
         starts = np.unique(np.searchsorted(x, edges[:-1]))
@@ -270,8 +327,9 @@ def _series(ax, x, y, i, label=None):
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     # markers of different lines do not sit on each other
     every = max(1, len(x) // 8)
-    marks = {"marker": MARKERS[i % 7], "markevery": (i * every // 3, every)}
-    ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marks)
+    marker = {"marker": MARKERS[i % 7], "markevery": (i * every // 3, every)} if marks else {}
+    ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marker)
+    return dense
 
 
 def _axes(ax, title, x, y):
