@@ -123,10 +123,25 @@ def prepare(scenario, *, seed=None, overrides=None):
 
 
 def in_world(world):
-    """The function `(scenario, on_progress) -> Run` of a world."""
+    """The function `(scenario, on_progress) -> Run` of a world.
+
+    A bug that it meets carries a note with scenario, seed and version, to be reported.
+    """
     if world not in WORLDS:
         raise ScenarioError("world", world, "one of " + ", ".join(WORLDS))
-    return import_module(f"shallows.worlds.{world}").run
+    simulate = import_module(f"shallows.worlds.{world}").run
+
+    def noted(scenario, on_progress):
+        try:
+            return simulate(scenario, on_progress)
+        except RuntimeError as bug:
+            from shallows import __version__
+
+            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
+            bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
+            raise
+
+    return noted
 
 
 class Names(NamedTuple):
@@ -427,6 +442,8 @@ class _PacketAnswer:
 
     def _queues(self):
         time_ps, names = self.answer["queues"]["time_ps"], self.network.port_names
+        if not len(time_ps):  # not recorded: then there are no rows for the ports either
+            return
         for port, queue in zip(self.network.recorded_ports, self.answer["queues"]["bytes"], strict=True):
             for rows in _pieces(len(time_ps)):
                 yield {
