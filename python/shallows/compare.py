@@ -1,6 +1,8 @@
 """The same scenario under several algorithms: one table, one figure."""
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import os
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 
 from shallows.errors import BooksError, ScenarioError
@@ -13,7 +15,7 @@ def compare(
     """Run `scenario` once for each algorithm of `ccs` in each of `worlds`; return the `Comparison`.
 
     `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or presets,
-    "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all of them unless given). With `out` each
+    "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all cores unless given). With `out` each
     run is saved to a folder of its own below it, and table and figure beside them.
 
     Ctrl-C ends all runs early and keeps what is done. Raises `ScenarioError` for a wrong scenario
@@ -22,45 +24,46 @@ def compare(
     """
     from shallows.progress import Progress
 
-    jobs = _jobs(scenario, ccs, worlds, seed, overrides)
+    jobs = prepare_all(scenario, ccs, worlds, seed=seed, overrides=overrides)
     with Progress(shown=progress) as bars:
-        runs = _run_all(jobs, threads or len(jobs), bars)
-    comparison = Comparison(runs)
+        comparison = Comparison(run_all(jobs, bars, threads))
     if out is not None:
         comparison.save(out)
     return comparison.check_books()
 
 
-def _jobs(scenario, ccs, worlds, seed, overrides):
+def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
     """`{label: (world's run, scenario)}`, everything checked before the first run starts."""
     if not ccs or len(set(ccs)) < len(ccs):
         raise ScenarioError("cc", ", ".join(ccs), "one or more algorithms, each once")
     return {
         cc if len(worlds) == 1 else f"{cc}-{world}": (
             in_world(world),
-            prepare(scenario, seed=seed, overrides={**overrides, "cc.name": cc}),
+            prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}),
         )
         for cc in ccs
         for world in worlds
     }
 
 
-def _run_all(jobs, threads, bars):
-    """`{label: Run}` in the order of `jobs`; runs that had not started when Ctrl-C came are missing."""
-    with ThreadPoolExecutor(threads) as pool:
+def run_all(jobs, bars, threads=None):
+    """`{label: Run}` in the order of `jobs`, `threads` at a time (all cores unless given).
+
+    Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
+    """
+    with ThreadPoolExecutor(threads or min(len(jobs), os.cpu_count())) as pool:
         futures = {
             pool.submit(world, scenario, bars.of(scenario, label)): label
             for label, (world, scenario) in jobs.items()
         }
-        try:
-            done = {futures[future]: future.result() for future in as_completed(futures)}
-        except BaseException as reason:
-            bars.stop.set()
-            pool.shutdown(cancel_futures=True)
-            if not isinstance(reason, KeyboardInterrupt):
-                raise
-            done = {label: future.result() for future, label in futures.items() if not future.cancelled()}
-    return {label: done[label] for label in jobs if label in done}
+        with suppress(KeyboardInterrupt):
+            wait(futures, return_when=FIRST_EXCEPTION)
+        bars.stop.set()
+        pool.shutdown(cancel_futures=True)
+    done = {label: future.result() for future, label in futures.items() if not future.cancelled()}
+    if not done:
+        raise KeyboardInterrupt
+    return done
 
 
 class Comparison:
@@ -111,15 +114,14 @@ class Comparison:
         return self
 
     def save(self, folder):
-        """Save each run below `folder`, and `figure.png`, `figure.pdf` and `comparison.csv` in it."""
+        """Save each run below `folder`, table and figure in it; return the paths of all of them."""
+        from shallows import plot
+
         folder = Path(folder)
-        for label, run in self.runs.items():
-            run.save(folder / label)
-        self.table.to_csv(folder / "comparison.csv")
-        figure = self.figure()
-        for kind in ("png", "pdf"):
-            figure.savefig(folder / f"figure.{kind}")
-        return folder
+        folders = [run.save(folder / label) for label, run in self.runs.items()]
+        table = folder / "comparison.csv"
+        self.table.to_csv(table)
+        return [*folders, table, *plot.save(self.figure(), folder)]
 
 
 def _row(summary):

@@ -1,0 +1,125 @@
+"""Summaries and comparisons as tables for a terminal (rich renderables)."""
+
+SIZES = {
+    10_000: "< 10 KB",
+    100_000: "10-100 KB",
+    1_000_000: "100 KB-1 MB",
+    10_000_000: "1-10 MB",
+    None: ">= 10 MB",
+}
+"""What a person reads for `below_bytes` of a row of `flows_by_size`."""
+ROWS = (
+    ("port", "bottleneck", "{}"),
+    ("utilization", "utilization", "{:.3f}"),
+    ("queue_mean_pkt", "queue mean (packets)", "{:.2f}"),
+    ("queue_p99_pkt", "queue p99 (packets)", "{:.1f}"),
+    ("delay_mean_us", "delay mean (us)", "{:.2f}"),
+    ("delay_p99_us", "delay p99 (us)", "{:.1f}"),
+    ("dropped", "dropped (packets)", "{}"),
+    ("goodput_gbps", "goodput (Gbit/s)", "{:.3f}"),
+    ("jain", "Jain's index", "{:.3f}"),
+    ("offered", "flows offered", "{}"),
+    ("finished", "flows finished", "{}"),
+    ("fct_mean_us", "fct mean (us)", "{:.0f}"),
+    ("fct_p99_us", "fct p99 (us)", "{:.0f}"),
+    ("slowdown_p50", "slowdown p50", "{:.2f}"),
+    ("slowdown_p99", "slowdown p99", "{:.2f}"),
+    ("timeouts", "timeouts", "{}"),
+)
+"""Rows of a comparison: the key of `Comparison.rows`, what a person reads, and how it is written."""
+
+
+def run_report(summary):
+    """One run: what the bottleneck did, what became of the flows, slowdown by size."""
+    from rich.text import Text
+
+    port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
+    early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
+    lines = [
+        f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
+        f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {port['marked']} marked, "
+        f"{port['dropped']} dropped",
+        f"queue       mean {port['queue_mean_pkt']:.2f}, p50 {port['queue_p50_pkt']:.1f}, "
+        f"p99 {port['queue_p99_pkt']:.1f}, max {port['queue_max_pkt']:.1f} packets",
+        f"delay       mean {port['delay_mean_us']:.2f}, p99 {port['delay_p99_us']:.1f} us",
+        f"flows       {_accounts(flows)}",
+        f"goodput     {_number(flows['goodput_gbps'], '{:.3f}')} Gbit/s, "
+        f"Jain {_number(flows['jain'], '{:.3f}')}, "
+        f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
+    ]
+    lines += [*_loads(summary), _speed(summary)]
+    tables = [by_size({label: summary})] if _any_finished([summary]) else []
+    return [Text("\n".join(lines)), *tables]
+
+
+def comparison_report(comparison):
+    """The table of a comparison, and slowdown by flow size where flows finished."""
+    rows = comparison.rows
+    told = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
+    if not any(r["finished"] for r in rows):
+        told = [row for row in told if row[0] not in ("finished", "timeouts")]
+    table = _table("", [r["cc"] for r in rows])
+    for key, title, form in told:
+        table.add_row(title, *(_number(r[key], form) for r in rows))
+    summaries = {label: run.summary for label, run in comparison.runs.items()}
+    sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
+    loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
+    return [*sizes, table, *loads]
+
+
+def by_size(summaries):
+    """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
+    table = _table("slowdown p50 / p99", summaries)
+    table.add_column("flows", justify="right")
+    for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
+        counts = list(dict.fromkeys(str(row["count"]) for row in rows))
+        cells = [_two(row["slowdown_p50"], row["slowdown_p99"]) for row in rows]
+        if counts != ["0"]:
+            table.add_row(SIZES[rows[0]["below_bytes"]], *cells, ", ".join(counts))
+    return table
+
+
+def _loads(summary):
+    return [
+        f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
+        f"({load['stated']:g} stated)"
+        for load in summary["load"]
+    ]
+
+
+def _accounts(flows):
+    return (
+        f"{flows['offered']} offered = {flows['finished']} finished + {flows['cut_off']} cut off "
+        f"+ {flows['lost']} lost"
+    )
+
+
+def _speed(summary):
+    books = "books closed" if summary["books"]["closed"] else "BOOKS NOT CLOSED"
+    rate = (summary["packet_hops_per_s"] or 0) / 1e6
+    return (
+        f"simulated   {summary['duration_s']:g} s in {summary['wall_s']:.2f} s, {rate:.1f} M packet-hops/s, "
+        f"{books}, fingerprint {summary['fingerprint']}"
+    )
+
+
+def _any_finished(summaries):
+    return any(row["count"] for summary in summaries for row in summary["flows_by_size"])
+
+
+def _two(p50, p99):
+    return f"{_number(p50, '{:.2f}')} / {_number(p99, '{:.2f}')}"
+
+
+def _number(value, form):
+    return "-" if value is None else form.format(value)
+
+
+def _table(title, columns):
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
