@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Model, Status, in_words, parameter
 from shallows.fluid.red import marking, queue_at
 from shallows.fluid.system import System, equations
 
@@ -31,10 +31,10 @@ FOUND, OFF_RAMP, NONE = (int(status) for status in (Status.FOUND, Status.OFF_RAM
 
 @equations
 def _saturation(x):
-    """x / (1 - e^-x), which goes to 1 at 0 and to 0 at minus infinity."""
+    """x / (1 - e^-x) for x <= 0: 1 at 0, and 0 at minus infinity, without overflow on the way."""
     if x.real == 0.0 and x.imag == 0.0:
         return x + 1.0
-    return x / -np.expm1(-x)
+    return x * np.exp(x) / np.expm1(x)
 
 
 @equations
@@ -252,4 +252,5 @@ def red_constants(model):
 def require_ramp(model):
     """Raises ScenarioError where kmax is not above kmin."""
     if not np.all(np.asarray(model.kmax) > model.kmin):
-        raise ScenarioError("kmax", model.kmax, f"a size above kmin = {np.max(model.kmin):g} bytes")
+        above = in_words("size", np.max(model.kmin))
+        raise ScenarioError("kmax", in_words("size", model.kmax), f"a size above kmin = {above}")

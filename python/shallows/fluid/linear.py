@@ -324,6 +324,15 @@ class Linear:
         root = self.roots(mode)[0]
         return complex(root.real, abs(root.imag))
 
+    @property
+    def stable(self):
+        """Whether every disturbance dies out, or (between flows, as under host PI) at least does not grow."""
+        return self.rightmost_root().real < 0 and self.rightmost_root("differential").real < NEUTRAL
+
+
+NEUTRAL = 1e-6
+"""In 1/s: a root of 0, up to rounding."""
+
 
 def linearise(model):
     """The `Linear` of `model` at its fixed point. Raises ValueError where there is none to linearise at."""

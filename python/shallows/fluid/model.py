@@ -184,6 +184,14 @@ def read_parameter(spec, text):
         raise ScenarioError(spec.name, text, str(error) if kind in _DIMENSIONS else "a number") from None
 
 
+def in_words(kind, value):
+    """A parameter's value as a user would write it: 2e5 of a "size" is 200KB; an array stays as it is."""
+    if kind not in _DIMENSIONS or np.ndim(value) or not np.isfinite(value) or value < 0:
+        return value
+    dimension, scale = _DIMENSIONS[kind]
+    return dimension.text(round(value * scale))
+
+
 _DIMENSIONS = {"rate": (RATE, 1), "time": (TIME, 10**12), "size": (SIZE, 1)}
 _SI = {"rate": "bit/s", "time": "s", "size": "bytes"}
 
@@ -206,4 +214,4 @@ def _check(spec, value):
     whole = kind != "count" or np.all(number == np.round(number))
     if not fits or not whole:
         what = "a whole number" if kind == "count" else "a number"
-        raise ScenarioError(spec.name, value, " ".join([what, " and ".join(wanted)]))
+        raise ScenarioError(spec.name, in_words(kind, value), " ".join([what, " and ".join(wanted)]))

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.fluid.model import Model, Status, parameter
+from shallows.fluid.model import Model, Status, in_words, parameter
 from shallows.fluid.system import System, equations
 
 NONE, CONTINUUM = int(Status.NONE), int(Status.CONTINUUM)
@@ -122,7 +122,8 @@ class Timely(Model):
     def __post_init__(self):
         super().__post_init__()
         if not np.all(np.asarray(self.t_high) > self.t_low):
-            raise ScenarioError("t_high", self.t_high, f"a time above t_low = {np.max(self.t_low):g} s")
+            above = in_words("time", np.max(self.t_low))
+            raise ScenarioError("t_high", in_words("time", self.t_high), f"a time above t_low = {above}")
 
     @property
     def unit_bits(self):

@@ -63,6 +63,11 @@ class Trajectory:
         """[T]: what all flows send together."""
         return self.counts @ self.rates_bps
 
+    def utilization(self, chosen=slice(None)):
+        """The share of the capacity that leaves the link: all of it while there is a queue."""
+        sent = np.where(self.queue_bytes > 0, self.model.rate, np.minimum(self.total_bps, self.model.rate))
+        return float(sent[chosen].mean() / self.model.rate)
+
     def between(self, start_s, stop_s=np.inf):
         """[T] booleans: start_s <= time < stop_s."""
         return (self.time_s >= start_s) & (self.time_s < stop_s)
