@@ -1,0 +1,160 @@
+"""Figures of the fluid world. Each function draws on the Axes it is given, readable in grey."""
+
+import numpy as np
+
+_STYLES = ("-", "--", ":", "-.")
+_GREYS = ("0.0", "0.45", "0.25", "0.6")
+
+
+def bode(magnitude, phase, loop, label=None, omega_rad_s=None, index=0):
+    """A loop's gain (dB) and phase (degrees) on two Axes, with its crossover and phase margin marked.
+
+    index: the how-manieth loop on these Axes, which chooses its line style.
+    """
+    margins = loop.margins()
+    centre = margins.crossover_rad_s if np.isfinite(margins.crossover_rad_s) else 1e3
+    omega = np.geomspace(centre / 30, centre * 30, 600) if omega_rad_s is None else np.asarray(omega_rad_s)
+    response = loop.response(omega)
+    style = {"linestyle": _STYLES[index % 4], "color": _GREYS[index % 4], "linewidth": 1.4}
+    angle = _continuous_phase(loop, omega, response, margins)
+    magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)
+    phase.semilogx(omega, angle, **style)
+    if np.isfinite(margins.crossover_rad_s):
+        _mark_margin(magnitude, phase, margins, style["color"])
+    magnitude.axhline(0, color="0.7", linewidth=0.8)
+    phase.axhline(-180, color="0.7", linewidth=0.8)
+    phase.set_ylim(max(angle.min(), -540) - 20, angle.max() + 20)
+    magnitude.set_ylabel("gain (dB)")
+    phase.set_ylabel("phase (degrees)")
+    phase.set_xlabel("frequency (rad/s)")
+    if label:
+        magnitude.legend(frameon=False)
+
+
+def _continuous_phase(loop, omega, response, margins):
+    """Unwrapped phase, on the branch on which the margin is phase + 180 at the crossover."""
+    angle = np.degrees(np.unwrap(np.angle(response)))
+    if not np.isfinite(margins.crossover_rad_s):
+        return angle
+    there = np.interp(np.log(margins.crossover_rad_s), np.log(omega), angle)
+    return angle - 360 * np.round((there + 180 - margins.phase_margin_deg) / 360)
+
+
+def _mark_margin(magnitude, phase, margins, color):
+    crossover, margin = margins.crossover_rad_s, margins.phase_margin_deg
+    for axes in (magnitude, phase):
+        axes.axvline(crossover, color=color, linewidth=0.6, linestyle=(0, (1, 3)))
+    magnitude.plot([crossover], [0], "o", color=color, markersize=4)
+    phase.plot([crossover] * 2, [-180, margin - 180], color=color, linewidth=2.5, solid_capstyle="butt")
+    phase.annotate(
+        f" {margin:.1f}° at {crossover:.0f} rad/s",
+        (crossover, margin - 180),
+        xytext=(4, 4 if margin > 0 else -12),
+        textcoords="offset points",
+        fontsize=8,
+    )
+
+
+_AXIS_LABELS = {
+    "flows": ("number of flows", 1),
+    "delay": ("feedback delay (µs)", 1e6),
+    "rate": ("link rate (Gb/s)", 1e-9),
+    "r_ai": ("R_AI (Mb/s)", 1e-6),
+    "delta": ("delta (Mb/s)", 1e-6),
+    "kmin": ("Kmin (KB)", 1e-3),
+    "kmax": ("Kmax (KB)", 1e-3),
+}
+_KIND_LABELS = {"time": ("µs", 1e6), "size": ("KB", 1e-3), "rate": ("Mb/s", 1e-6)}
+
+
+def axis_label(model, name):
+    """(label with unit, factor from SI) of a parameter's axis."""
+    if name in _AXIS_LABELS:
+        return _AXIS_LABELS[name]
+    kind = type(model).__dataclass_fields__[name].metadata["kind"]
+    unit, factor = _KIND_LABELS.get(kind, ("", 1))
+    return (f"{name} ({unit})" if unit else name), factor
+
+
+def phase_margin(axes, margin_map, label=None, index=0):
+    """Phase margin along the one axis of a map; gaps are where there is no fixed point."""
+    ((name, values),) = margin_map.axes.items()
+    text, factor = axis_label(margin_map.model, name)
+    margin = np.where(margin_map.exists, margin_map.phase_margin_deg, np.nan)
+    axes.plot(
+        values * factor, margin, _STYLES[index % 4], color=_GREYS[index % 4], linewidth=1.4, label=label
+    )
+    axes.axhline(0, color="0.7", linewidth=0.8)
+    axes.set_xlabel(text)
+    axes.set_ylabel("phase margin (degrees)")
+    if label:
+        axes.legend(frameon=False)
+
+
+def stability_map(axes, margin_map):
+    """Phase margin over the two axes of a map: the darker the less, a line at 0, hatched where nothing rests.
+
+    Returns the image, for a colour bar.
+    """
+    (x_name, x_values), (y_name, y_values) = margin_map.axes.items()
+    x_label, x_factor = axis_label(margin_map.model, x_name)
+    y_label, y_factor = axis_label(margin_map.model, y_name)
+    x, y = x_values * x_factor, y_values * y_factor
+    margin = np.where(margin_map.exists, margin_map.phase_margin_deg, np.nan).T
+    return _shaded(axes, x, y, margin, (x_label, y_label))
+
+
+def _shaded(axes, x, y, margin, labels):
+    finite = margin[np.isfinite(margin)]
+    image = axes.pcolormesh(x, y, margin, cmap="Greys_r", shading="nearest", rasterized=True)
+    axes.set_facecolor("white")
+    missing = np.isnan(margin)
+    if missing.any():
+        axes.contourf(x, y, missing.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+    if finite.size and finite.min() < 0 < finite.max():
+        lines = axes.contour(x, y, margin, levels=[0], colors="black", linewidths=1.6)
+        axes.clabel(lines, fmt={0.0: "0°"}, fontsize=8)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    return image
+
+
+def recommendation(axes, found):
+    """The worst margin over all numbers of flows, over two tuned parameters, with the choice marked.
+
+    The dashed line is the queue bound. Returns the image, for a colour bar.
+    """
+    names = [name for name in found.map.axes if name != "flows"]
+    (x_label, x_factor), (y_label, y_factor) = (axis_label(found.map.model, name) for name in names)
+    x, y = found.map.axes[names[0]] * x_factor, found.map.axes[names[1]] * y_factor
+    image = _shaded(axes, x, y, found.margin_deg.T, (x_label, y_label))
+    queue, bound = found.queue_bytes.T, found.queue_bound_bytes
+    if np.nanmin(queue) < bound < np.nanmax(queue):
+        axes.contour(x, y, queue, levels=[bound], colors="black", linestyles="--", linewidths=1.2)
+    if found.model is not None:
+        x_best, y_best = found.parameters[names[0]] * x_factor, found.parameters[names[1]] * y_factor
+        axes.plot(x_best, y_best, "*", markersize=14, color="white", markeredgecolor="black")
+    return image
+
+
+def trajectory(queue, rates, run, label=None, index=0, flows=None):
+    """A run's queue (KB) and rates (Gb/s, of one flow of each class) against time (ms), on two Axes.
+
+    flows: the classes drawn; None is all.
+    """
+    time_ms = run.time_s * 1e3
+    style = {"linestyle": _STYLES[index % 4], "linewidth": 1.1}
+    queue.plot(time_ms, run.queue_bytes / 1e3, color=_GREYS[index % 4], label=label, **style)
+    chosen = range(len(run.rates_bps)) if flows is None else flows
+    for place, flow in enumerate(chosen):
+        shade = _GREYS[(index + place) % 4]
+        own = {**style, "linestyle": _STYLES[(index + place) % 4]}
+        name = label if len(chosen) == 1 else f"flow {flow + 1}"
+        rates.plot(time_ms, run.rates_bps[flow] / 1e9, color=shade, label=name, **own)
+    queue.set_ylabel("queue (KB)")
+    rates.set_ylabel("rate of a flow (Gb/s)")
+    for axes in (queue, rates):
+        axes.set_xlabel("time (ms)")
+        axes.set_ylim(bottom=0)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False)
