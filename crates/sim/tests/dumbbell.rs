@@ -1,0 +1,123 @@
+//! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
+//! fingerprint that every build and machine must give.
+
+use shallows_cc::catalog::{self, Marking};
+use shallows_cc::parameter::Values;
+use shallows_cc::port::MarkAt;
+use shallows_cc::port::step::Step;
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::answer::Answer;
+use shallows_sim::network::{Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::port::PortSpec;
+use shallows_sim::simulation::{Progress, Simulation};
+
+const MTU: Bytes = Bytes(1500);
+
+/// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
+fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
+    let row = catalog::find(name).expect("an algorithm of the catalog");
+    let marking = if row.marking == Marking::Required { Step::above(MTU * 65) } else { Step::NEVER };
+    let (left, right) = (2 * flows, 2 * flows + 1);
+    let mut ports = Vec::new();
+    let mut cable = |a, b, micros, buffer_a, buffer_b| {
+        for (from, to, buffer) in [(a, b, buffer_a), (b, a, buffer_b)] {
+            let delay = Time::from_micros(micros);
+            let marking = if buffer == Bytes::MAX { Step::NEVER } else { marking };
+            let rate = Rate::from_gbps(10);
+            ports.push(PortSpec { from, to, rate, delay, buffer, marking, mark_at: MarkAt::Enqueue });
+        }
+    };
+    cable(left, right, 50, MTU * 250, MTU * 250);
+    for host in 0..2 * flows {
+        cable(host, if host < flows { left } else { right }, 25, Bytes::MAX, MTU * 250);
+    }
+    let flow = |at| FlowSpec {
+        src: at,
+        dst: flows + at,
+        bytes,
+        start: Time::from_micros(u64::from(at) * 100),
+        stop: Time::MAX,
+        control: 0,
+    };
+    Network {
+        hosts: 2 * flows,
+        nodes: 2 * flows + 2,
+        ports,
+        flows: (0..flows).map(flow).collect(),
+        controls: vec![Control { algorithm: row, values: Values::defaults(row.parameters) }],
+        host: HostSpec {
+            nic: Nic::Fair,
+            initial_window: Bytes(14_600),
+            rto_min: Time::from_millis(1),
+            rto_max: Time::from_millis(1000),
+            rto_initial: Time::from_millis(10),
+            acks_every: 1,
+            ack_delay: Time::from_micros(500),
+        },
+        mtu: MTU,
+        header: Bytes(40),
+        duration: Time::from_millis(50),
+        until_done: false,
+        warmup: Time::from_millis(10),
+        seed,
+        record: RecordSpec::default(),
+    }
+}
+
+fn run(network: Network) -> Answer {
+    let mut simulation = Simulation::new(network).expect("a lawful network");
+    while simulation.advance(1_000_000) == Progress::Running {}
+    let answer = simulation.finish();
+    assert_eq!(answer.problems, Vec::<String>::new());
+    answer
+}
+
+#[test]
+fn the_same_run_twice_is_the_same_run() {
+    let (first, second) = (run(dumbbell("dctcp", 4, Bytes::MAX, 1)), run(dumbbell("dctcp", 4, Bytes::MAX, 1)));
+    assert_eq!((first.fingerprint, first.events, first.flows), (second.fingerprint, second.events, second.flows));
+}
+
+#[test]
+fn it_does_not_matter_how_the_run_is_cut_into_pieces() {
+    let mut simulation = Simulation::new(dumbbell("dctcp", 4, Bytes::MAX, 1)).expect("a lawful network");
+    while simulation.advance(7) == Progress::Running {}
+    assert_eq!(simulation.finish().fingerprint, run(dumbbell("dctcp", 4, Bytes::MAX, 1)).fingerprint);
+}
+
+/// Debug builds run this test, release builds run tests/test_fingerprints.py against the same file.
+#[test]
+fn every_build_gives_the_fingerprints_on_file() {
+    let file = include_str!("fingerprints.txt");
+    let on_file: Vec<_> = file.lines().filter(|line| !line.starts_with('#')).collect();
+    let now: Vec<_> = catalog::ALGORITHMS
+        .iter()
+        .map(|row| format!("{} {:016x}", row.name, run(dumbbell(row.name, 4, Bytes::MAX, 1)).fingerprint))
+        .collect();
+    assert_eq!(now, on_file, "if a change of behaviour is meant, put these lines into fingerprints.txt");
+}
+
+#[test]
+fn an_undisturbed_flow_takes_the_ideal_time() {
+    // Ten packets fit the initial window: nothing waits for an acknowledgement.
+    let answer = run(dumbbell("reno", 1, Bytes(14_600), 1));
+    // Three hops of 1.2 us, nine more packets behind the first, 100 us of propagation.
+    let ideal = Time::from_nanos(3 * 1200 + 9 * 1200 + 100_000);
+    assert_eq!((answer.flows[0].finish, answer.flows[0].ideal), (ideal, ideal));
+}
+
+#[test]
+fn reno_fills_the_buffer_and_repairs_what_is_lost() {
+    let answer = run(dumbbell("reno", 2, Bytes(20_000_000), 1));
+    assert!(answer.ports[0].dropped > 0, "two Reno flows overflow 250 packets");
+    assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX && flow.delivered == 20_000_000));
+    assert!(answer.flows.iter().any(|flow| flow.retransmits > 0));
+}
+
+#[test]
+fn without_a_route_the_network_is_refused() {
+    let mut network = dumbbell("reno", 1, Bytes::MAX, 1);
+    network.ports.retain(|port| !(port.from == 2 && port.to == 3));
+    let error = Simulation::new(network).err().expect("an error");
+    assert_eq!(error, "flow 0: no path from host 0 to 1");
+}

@@ -1,0 +1,106 @@
+"""The release build gives the fingerprints that the debug build gave: crates/sim/tests/dumbbell.rs."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shallows import _core
+
+ON_FILE = Path(__file__).parents[1] / "crates/sim/tests/fingerprints.txt"
+FLOWS = 4
+NEVER = np.uint64(2**64 - 1)
+US = 1_000_000
+
+
+def dumbbell(cc, marking, seed=1):
+    """The network of dumbbell.rs, cable by cable: two switches, senders 0..4, receivers 4..8."""
+    left, right = 2 * FLOWS, 2 * FLOWS + 1
+    links = [(left, right, 50, True), (right, left, 50, True)]
+    for host in range(2 * FLOWS):
+        switch = left if host < FLOWS else right
+        links += [(host, switch, 25, False), (switch, host, 25, True)]
+    columns = list(zip(*links, strict=True))
+    at_switch = np.array(columns[3])
+    return {
+        "hosts": 2 * FLOWS,
+        "nodes": 2 * FLOWS + 2,
+        "links": {
+            "from": np.array(columns[0], np.uint32),
+            "to": np.array(columns[1], np.uint32),
+            "rate_bps": np.full(len(links), 10**10, np.uint64),
+            "delay_ps": np.array(columns[2], np.uint64) * np.uint64(US),
+            "buffer_bytes": np.where(at_switch, np.uint64(250 * 1500), NEVER),
+            "marking": (at_switch * marking).astype(np.uint32),
+        },
+        "markings": [{"kind": "none"}, {"kind": "step", "at": "enqueue", "threshold_bytes": 65 * 1500}],
+        "flows": {
+            "src": np.arange(FLOWS, dtype=np.uint32),
+            "dst": np.arange(FLOWS, 2 * FLOWS, dtype=np.uint32),
+            "bytes": np.zeros(FLOWS, np.uint64),
+            "start_ps": np.arange(FLOWS, dtype=np.uint64) * np.uint64(100 * US),
+            "stop_ps": np.full(FLOWS, NEVER),
+            "cc": np.zeros(FLOWS, np.uint32),
+        },
+        "ccs": [{"name": cc, "parameters": {}}],
+        "host": {
+            "nic": "fair",
+            "initial_window_bytes": 14_600,
+            "rto_min_ps": 1000 * US,
+            "rto_max_ps": 1_000_000 * US,
+            "rto_initial_ps": 10_000 * US,
+            "acks_every": 1,
+            "ack_delay_ps": 500 * US,
+        },
+        "mtu_bytes": 1500,
+        "header_bytes": 40,
+        "duration_ps": 50_000 * US,
+        "until_done": False,
+        "warmup_ps": 10_000 * US,
+        "seed": seed,
+        "record": {
+            "queue_interval_ps": 0,
+            "queue_links": np.array([], np.uint32),
+            "probe_interval_ps": 0,
+            "probe_flows": np.array([], np.uint32),
+        },
+    }
+
+
+def on_file():
+    lines = [line.split() for line in ON_FILE.read_text().splitlines() if not line.startswith("#")]
+    return [(name, fingerprint) for name, fingerprint in lines]
+
+
+@pytest.mark.parametrize(("name", "fingerprint"), on_file())
+def test_release_and_debug_agree(name, fingerprint):
+    row = next(row for row in _core.catalog() if row["name"] == name)
+    answer = _core.simulate(dumbbell(name, marking=row["marking"] == "required"))
+    assert answer["fingerprint"] == fingerprint
+    assert answer["books"] == {"closed": True, "problems": []}
+
+
+def test_an_exception_of_the_caller_ends_the_run():
+    def refuse(now_ps, packet_hops, flows_finished):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        _core.simulate(dumbbell("reno", marking=False), refuse)
+
+
+def test_control_c_ends_the_run_with_what_there_is():
+    def interrupt(now_ps, packet_hops, flows_finished):
+        raise KeyboardInterrupt
+
+    request = dumbbell("reno", marking=False) | {"duration_ps": 10**13}
+    answer = _core.simulate(request, interrupt)
+    assert answer["interrupted"]
+    assert 0 < answer["ended_ps"] < 10**13
+    assert answer["books"]["closed"]
+
+
+def test_a_request_that_contradicts_itself_is_refused():
+    request = dumbbell("reno", marking=False)
+    request["flows"]["dst"] = request["flows"]["src"]
+    with pytest.raises(ValueError, match="flow 0 from host 0 to 0"):
+        _core.simulate(request)
