@@ -39,6 +39,7 @@ Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write t
 MARGINS = ("phase_margin_deg", "crossover_rad_s", "delay_margin_us", "rightmost_root", "differential_root")
 MOST_POINTS = 10_000_000
 POINTS_OF_AN_AXIS = 101
+FREQUENCIES = np.geomspace(50, 5e4, 600)
 
 
 def _explained(command):
@@ -401,7 +402,7 @@ def _bode(axes, columns):
     from shallows.fluid.plot import bode
 
     for index, (label, linear) in enumerate(columns.items()):
-        bode(axes[0], axes[1], linear.loop(), label=label, omega_rad_s=np.geomspace(50, 5e4, 600), index=index)
+        bode(axes[0], axes[1], linear.loop(), label=label, omega_rad_s=FREQUENCIES, index=index)
 
 
 def _draw_map(path, result):
