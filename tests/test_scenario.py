@@ -165,6 +165,7 @@ def test_every_default_is_written_back():
                 "flows": 10,
                 "start": "0s",
                 "stagger": "0s",
+                "jitter": "10us",
                 "stop": "never",
                 "from": "topology",
                 "to": "topology",

@@ -32,12 +32,20 @@ def ends(flows):
 
 def test_long_lived_flows_take_the_topologys_pairs_in_turn():
     drawn = flows(
-        DUMBBELL, {"kind": "long-lived", "flows": 6, "start": "1ms", "stagger": "2ms", "stop": "5s"}
+        DUMBBELL,
+        {"kind": "long-lived", "flows": 6, "start": "1ms", "stagger": "2ms", "jitter": "0s", "stop": "5s"},
     )
     assert ends(drawn) == [(0, 4), (1, 5), (2, 6), (3, 7), (0, 4), (1, 5)]
     assert drawn.start_ps.tolist() == [MS + 2 * MS * i for i in range(6)]
     assert set(drawn.stop_ps.tolist()) == {5000 * MS}
     assert not drawn.bytes.any()
+
+
+def test_starts_differ_by_seed_within_the_jitter():
+    table = {"kind": "long-lived", "flows": 4}
+    first, second = (flows(DUMBBELL, table, seed=seed).start_ps for seed in (1, 2))
+    assert (first != second).all()
+    assert first.max() < 10 * MS // 1000
 
 
 def test_as_many_flows_as_the_topology_has_pairs():
@@ -60,7 +68,9 @@ def test_a_tree_gets_a_permutation_without_fixed_points():
 
 
 def test_a_staircase_goes_up_and_down_again():
-    drawn = flows(DUMBBELL, {"kind": "staircase", "flows": 3, "interval": "100ms", "start": "10ms"})
+    drawn = flows(
+        DUMBBELL, {"kind": "staircase", "flows": 3, "interval": "100ms", "start": "10ms", "jitter": "0s"}
+    )
     assert drawn.start_ps.tolist() == [10 * MS, 110 * MS, 210 * MS]
     assert drawn.stop_ps.tolist() == [310 * MS, 410 * MS, 510 * MS]
     changes = np.sort(np.concatenate([drawn.start_ps, drawn.stop_ps]))

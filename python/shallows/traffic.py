@@ -222,13 +222,19 @@ def _full(count, value):
     return np.full(count, value, np.uint64)
 
 
+def _spread(draws, count, jitter):
+    """`count` delays, uniform within `jitter`: without them equal flows start, and stay, in step."""
+    return (draws.uniform("jitter", count) * jitter).astype(np.uint64)
+
+
 class LongLived(_Between):
-    """Flows without an end: flow i starts at `start + i * stagger`."""
+    """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later."""
 
     kind: Literal["long-lived"]
     flows: OptionalCount = Field(None, description="how many; absent: one a source")
     start: Time = Field("0s", description="start of the first flow")
     stagger: Time = Field("0s", description="time between two starts")
+    jitter: Time = Field("10us", description="every start is later by a random time up to this")
     stop: Stop = Field("never", description="when all of them end")
 
     def settled(self, network):
@@ -241,9 +247,10 @@ class LongLived(_Between):
         return self.model_copy(update={"flows": flows})
 
     def draw(self, network, draws, frame):
-        """Nothing is random but the pairs of a topology without its own."""
+        """The starts are random, and the pairs of a topology without its own."""
         start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.stagger)
-        if start_ps[-1] >= self.stop:
+        start_ps += _spread(draws, self.flows, self.jitter)
+        if start_ps.max() >= self.stop:
             raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
         pair = self.pairs(network, draws, self.flows)
         return Drawn(*pair, _full(self.flows, 0), start_ps, _full(self.flows, self.stop))
@@ -256,10 +263,12 @@ class Staircase(_Between):
     flows: Count = Field(5, description="how many join")
     interval: Interval = Field("1s", description="time between two changes")
     start: Time = Field("0s", description="start of the first flow")
+    jitter: Time = Field("10us", description="every start is later by a random time up to this")
 
     def draw(self, network, draws, frame):
-        """Flow i is there from `start + i * interval`, for `flows * interval`."""
+        """Flow i is there from `start + i * interval` and up to `jitter` more, for `flows * interval`."""
         start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
+        start_ps += _spread(draws, self.flows, self.jitter)
         pair = self.pairs(network, draws, self.flows)
         stop_ps = start_ps + np.uint64(self.flows * self.interval)
         return Drawn(*pair, _full(self.flows, 0), start_ps, stop_ps)
@@ -293,12 +302,11 @@ class Incast(_Kind):
     def draw(self, network, draws, frame):
         """In a topology without senders of its own they are drawn among all hosts."""
         candidates, receiver = self._candidates(network, draws)
-        jitter_ps = (draws.uniform("jitter", self.senders) * self.jitter).astype(np.uint64)
         return Drawn(
             candidates[: self.senders],
             np.full(self.senders, receiver, np.uint32),
             _full(self.senders, self.size),
-            np.uint64(self.start) + jitter_ps,
+            np.uint64(self.start) + _spread(draws, self.senders, self.jitter),
             _full(self.senders, NEVER),
         )
 
