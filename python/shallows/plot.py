@@ -67,8 +67,10 @@ def queue_cdf(ax, runs, labels=None):
         if port is not None:
             drawn[i] = port
             share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
-            edges = np.concatenate([columns["from_pkt"][:1], columns["below_pkt"]])
-            ax.plot(edges, np.concatenate([[0], share]), color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+            # both ends of every bin: between two bins, where the queue never was, the curve is flat
+            edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
+            shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
+            ax.plot(edges, shares, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
     _axes(ax, f"Distribution of the queue at {_ports(drawn)}", "queue (packets)", "share of time")
     ax.set_ylim(0, 1.01)
     ax.set_xlim(left=0)
@@ -158,7 +160,7 @@ def goodput_by_flow(ax, runs, labels=None):
         if len(goodput):
             drawn = True
             place = np.arange(1, len(goodput) + 1)
-            ax.plot(place, goodput, MARKERS[i % 7], color=COLOURS[i % 7], markersize=3)
+            ax.plot(place, goodput, MARKERS[i % 7], color=COLOURS[i % 7], markersize=3, clip_on=False)
     _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
     ax.set_ylim(bottom=0)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -301,8 +303,8 @@ def _warmup(ax, runs):
     ends_ms = min(run.summary["warmup_s"] for run, _ in runs) * 1e3
     if ends_ms > 0:
         ax.axvspan(0, ends_ms, color="#eeeeee", linewidth=0, zorder=0)
-        at = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "right", "va": "top"}
-        ax.annotate("warm-up", (ends_ms, 1), (-2, -2), fontsize=6, color="#777777", **at)
+        at = ax.get_xaxis_transform()  # x in data, y in shares of the height
+        ax.text(ends_ms, 0.98, "warm-up ", transform=at, ha="right", va="top", fontsize=6, color="#777777")
 
 
 def _band(dense):
@@ -343,7 +345,10 @@ def _legend_beside(ax, **of):
 
 
 def _logarithmic(axis):
-    """A log axis labelled with plain numbers, 1 and 10 rather than powers."""
+    """A log axis labelled with plain numbers, 1 and 10 rather than powers, where data span a decade."""
+    low, high = axis.get_data_interval()
+    if low <= 0 or high < 10 * low:
+        return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
