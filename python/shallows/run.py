@@ -186,8 +186,8 @@ class Run:
         """
         folder = Path(folder)
         try:
-            scenario_toml = (folder / "scenario.toml").read_text()
-            summary = json.loads((folder / "summary.json").read_text())
+            scenario_toml = (folder / "scenario.toml").read_text("utf-8")
+            summary = json.loads((folder / "summary.json").read_text("utf-8"))
         except OSError as error:
             missing = Path(error.filename).name
             raise ScenarioError(f"no {missing}", file=folder, expected="a folder saved by a run") from None
@@ -270,8 +270,8 @@ class Run:
                 for batch in self._batches(name):
                     writer.write_batch(batch)
             os.replace(partial, path)
-        (folder / "scenario.toml").write_text(self.scenario_toml)
-        (folder / "summary.json").write_text(json.dumps(self.summary, indent=2) + "\n")
+        (folder / "scenario.toml").write_text(self.scenario_toml, "utf-8")
+        (folder / "summary.json").write_text(json.dumps(self.summary, indent=2) + "\n", "utf-8")
         return folder
 
     def figure(self):
