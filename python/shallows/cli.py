@@ -1,4 +1,4 @@
-"""The command line: `shallows run | compare | cc`.
+"""The command line: `shallows run | compare | cc | fluid`.
 
 Commands only read options, call what Python users call, and print. What goes wrong by a user's
 mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from shallows import cli_fluid
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -23,6 +24,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(cli_fluid.app, name="fluid")
 
 ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 Overrides = Annotated[
