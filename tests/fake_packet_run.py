@@ -1,0 +1,96 @@
+"""An answer of the packet world small enough to work out by hand: seven flows, 300 us, warm-up 100 us."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from shallows.run import NEVER, Run
+
+US = 10**6  # picoseconds
+
+
+def column(values, kind=np.uint64):
+    return np.array(values, kind)
+
+
+def scenario():
+    return SimpleNamespace(
+        name="by-hand", seed=7, mtu=1500, warmup_ps=100 * US, to_toml=lambda: 'name = "by-hand"\nseed = 7\n'
+    )
+
+
+def network():
+    return SimpleNamespace(
+        host_names=["h0", "h1"], port_names=["h0->s0", "s0->h1"], recorded_ports=column([1], np.uint32)
+    )
+
+
+def flows():
+    """Three flows that end (the third within the warm-up), one that is cut off, three without an end."""
+    return SimpleNamespace(
+        src=column([0] * 7, np.uint32),
+        dst=column([1] * 7, np.uint32),
+        bytes=column([9_000, 90_000, 90_000, 90_000, 0, 0, 0]),
+        start_ps=column([100, 110, 0, 200, 0, 0, 0]) * US,
+        stop_ps=column([NEVER] * 7),
+        cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
+        cc_names=["dctcp", "dx"],
+        loads=[None],
+    )
+
+
+def answer(**changed):
+    """The answer, with whole entries or single columns (flows__finish_ps) replaced."""
+    told = {
+        "fingerprint": "00000000000000ab",
+        "events": 2000,
+        "packet_hops": 1000,
+        "ended_ps": 300 * US,
+        "interrupted": False,
+        "flows": {
+            "finish_ps": column([120 * US, 210 * US, 50 * US, NEVER, NEVER, NEVER, NEVER]),
+            "ideal_ps": column([10, 80, 40, 80, 0, 0, 0]) * US,
+            "delivered_bytes": column([9_000, 90_000, 90_000, 30_000, 40_000, 80_000, 120_000]),
+            "goodput_bytes": column([9_000, 90_000, 0, 30_000, 25_000, 50_000, 75_000]),
+            "retransmits": column([0, 2, 0, 1, 0, 0, 0], np.uint32),
+            "timeouts": column([0, 1, 0, 0, 0, 0, 0], np.uint32),
+        },
+        "ports": {
+            "sent": column([100, 200]),
+            "sent_bytes": column([150_000, 300_000]),
+            "marked": column([0, 40]),
+            "dropped": column([0, 3]),
+            "dropped_in_warmup": column([0, 1]),
+            "busy_ps": column([50, 180]) * US,
+            "queue_mean_bytes": column([1500, 4500], float),
+            "queue_p50_bytes": column([0, 3000], float),
+            "queue_p99_bytes": column([3000, 9000], float),
+            "queue_max_bytes": column([4500, 12000], float),
+            "delay_mean_ps": column([2, 6], float) * US,
+            "delay_p99_ps": column([4, 12], float) * US,
+        },
+        "queues": {
+            "time_ps": column([0, 100, 200, 300]) * US,
+            "bytes": column([[0, 3000, 6000, 1500]], np.uint32),
+        },
+        "queue_histograms": [
+            {"edges_bytes": column([0, 1500, 3000, 4500], float), "time_ps": column([50, 0, 150]) * US}
+        ],
+        "probe_names": ["window_pkt", "alpha"],
+        "probes": {
+            "time_ps": column([10, 10, 20]) * US,
+            "flow": column([0, 0, 1], np.uint32),
+            "name": column([0, 1, 0], np.uint16),
+            "value": column([10, 0.5, 12], float),
+        },
+        "books": {"closed": True, "problems": []},
+    }
+    for key, value in changed.items():
+        table, _, name = key.partition("__")
+        told[table] = {**told[table], name: value} if name else value
+    return told
+
+
+def run(**changed):
+    """The `Run` of `answer(**changed)`, which took half a second."""
+    return Run.from_packet(scenario(), network(), flows(), answer(**changed), wall_s=0.5)

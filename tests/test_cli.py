@@ -1,0 +1,187 @@
+"""The command line as its users meet it: what it prints, what it leaves behind, its exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import shallows as sh
+from test_compare import SCENARIO
+
+ENDLESS = 'kind = "long-lived"\nflows = 2'
+LONG = SCENARIO.partition('kind = "incast"')[0].replace("until-done", "3000s") + ENDLESS
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+
+
+@pytest.fixture
+def shallows(tmp_path):
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    (tmp_path / "long.toml").write_text(LONG)
+
+    def run(*words):
+        return subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+def test_run_saves_a_folder_and_says_where(shallows, tmp_path):
+    done = shallows("run", "small.toml")
+    assert done.returncode == 0, done.stderr
+    assert "4 offered = 4 finished + 0 cut off + 0 lost" in done.stdout
+    assert "books closed" in done.stdout
+    assert "saved in results/small" in done.stderr
+    assert sh.Run.load(tmp_path / "results" / "small").summary["flows"]["finished"] == 4
+
+
+def test_json_is_the_summary_alone(shallows, tmp_path):
+    done = shallows("run", "small.toml", "--json", "--seed", "5", "--out", "here", "--plot")
+    summary = json.loads(done.stdout)
+    assert summary["seed"] == 5
+    assert summary == json.loads((tmp_path / "here" / "summary.json").read_text())
+    assert (tmp_path / "here" / "figure.png").exists()
+
+
+def test_set_replaces_keys_and_another_algorithm_gets_a_folder_of_its_own(shallows, tmp_path):
+    done = shallows("run", "small.toml", "--set", "cc.name=dx", "--set", "traffic.0.senders=3")
+    assert done.returncode == 0, done.stderr
+    run = sh.Run.load(tmp_path / "results" / "small-dx")
+    assert list(run.flows.cc) == ["dx"] * 3
+
+
+def test_compare_prints_slowdown_by_size_for_each_algorithm(shallows, tmp_path):
+    done = shallows("compare", "small.toml", "--cc", "dctcp", "--cc", "dx")
+    assert done.returncode == 0, done.stderr
+    head, row = done.stdout.splitlines()[:2]
+    assert head.split() == ["slowdown", "p50", "/", "p99", "dctcp", "dx", "flows"]
+    assert row.startswith("10-100 KB")
+    assert row.split()[-1] == "4"
+    folder = tmp_path / "results" / "small-dctcp-dx"
+    assert {path.name for path in folder.iterdir()} >= {"dctcp", "dx", "figure.png", "comparison.csv"}
+
+
+def test_compare_as_json(shallows):
+    summaries = json.loads(shallows("compare", "small.toml", "--cc", "dctcp", "--cc", "dx", "--json").stdout)
+    assert [summary["cc"] for summary in summaries.values()] == [["dctcp"], ["dx"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: expected a readable scenario file"),
+        (["run", "small.toml", "--world", "moon"], 'world = "moon": expected one of packet'),
+        (["run", "small.toml", "--set", "seed"], '--set = "seed": expected KEY=VALUE'),
+        (["run", "small.toml", "--set", "cc.name=dctpc"], 'did you mean "dctcp"'),
+        (["run", "small.toml", "--seed", "many"], "'--seed'"),
+        (["run", "small.toml", "--out", "small.toml"], "small.toml"),
+        (["run"], "SCENARIO"),
+        (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each once"),
+        (["compare", "small.toml", "--cc", "dctcp", "--threads", "0"], "'--threads'"),
+        (["cc", "dctpc"], 'did you mean "dctcp"'),
+        (["fly"], "'fly'"),
+    ],
+)
+def test_a_users_mistake_is_one_message_and_status_2(shallows, words, message):
+    done = shallows(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_catalog_lists_every_algorithm(shallows):
+    listed = json.loads(shallows("cc", "--json").stdout)
+    assert {"fixed", "reno", "cubic", "vegas", "dctcp", "dx"} <= {row["name"] for row in listed}
+    people = shallows("cc").stdout
+    assert all(row["name"] in people for row in listed)
+
+
+def test_the_catalog_shows_one_algorithm(shallows):
+    page = shallows("cc", "dctcp").stdout
+    row = json.loads(shallows("cc", "dctcp", "--json").stdout)
+    for part in ("RFC 8257", "marking (required)", "0.0625", "dctcp@", "not modelled"):
+        assert part in page
+    assert {"g"} <= {parameter["name"] for parameter in row["parameters"]}
+
+
+def test_version(shallows):
+    assert shallows("--version").stdout == f"shallows {sh.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from shallows.cli import app; "
+        "heavy = {'pandas', 'pyarrow', 'matplotlib', 'scipy', 'networkx', 'shallows._core'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def interrupted(tmp_path, *words):
+    """The finished process of a command that got Ctrl-C once its folder was there and the run had begun."""
+    process = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "out").exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+def test_ctrl_c_keeps_what_is_done(shallows, tmp_path):
+    status, told = interrupted(tmp_path, "run", "long.toml", "--out", "out")
+    assert status == 130, told
+    assert "interrupted; what was done is saved in out" in told
+    run = sh.Run.load(tmp_path / "out")
+    assert run.interrupted
+    assert 0 < run.summary["interrupted_at_s"] < 3000
+    assert len(run.flows) == 2
+
+
+def test_ctrl_c_in_a_comparison_keeps_every_run(shallows, tmp_path):
+    status, told = interrupted(
+        tmp_path, "compare", "long.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2", "--out", "out"
+    )
+    assert status == 130, told
+    assert all(sh.Run.load(tmp_path / "out" / cc).interrupted for cc in ("dctcp", "dx"))
+
+
+def broken_world(tmp_path, body):
+    """A command line whose packet world is replaced by `body`."""
+    code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"
+    command = [sys.executable, "-c", code, "run", "small.toml", "--out", "out"]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+
+def test_open_books_are_saved_and_fail(shallows, tmp_path):
+    body = (
+        "real = packet.run\n"
+        "def run(*of):\n"
+        "    result = real(*of)\n"
+        "    result.summary['books'] = {'closed': False, 'problems': ['a packet is missing']}\n"
+        "    return result\n"
+        "packet.run = run"
+    )
+    done = broken_world(tmp_path, body)
+    assert done.returncode == 1
+    assert "the books do not close: a packet is missing" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sh.Run.load(tmp_path / "out").summary["books"]["closed"] is False
+
+
+def test_a_bug_asks_to_be_reported_with_all_it_takes(shallows, tmp_path):
+    body = (
+        "from shallows._core import Bug\n"
+        "def run(*of):\n"
+        "    raise Bug('time runs backwards')\n"
+        "packet.run = run"
+    )
+    done = broken_world(tmp_path, body)
+    assert done.returncode == 1
+    for part in ("time runs backwards", "scenario small, seed 1", f"version {sh.__version__}", "report it"):
+        assert part in done.stderr
+    assert "Traceback" not in done.stderr

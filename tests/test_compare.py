@@ -1,0 +1,97 @@
+"""Comparisons, on runs of the real packet world that take milliseconds."""
+
+import csv
+import re
+import threading
+
+import pytest
+
+import shallows as sh
+from shallows.compare import run_all
+from shallows.progress import Progress
+
+SCENARIO = """
+name = "small"
+duration = "until-done"
+[topology]
+kind = "star"
+hosts = 5
+rate = "10Gbps"
+rtt = "20us"
+[cc]
+name = "dctcp"
+[[traffic]]
+kind = "incast"
+senders = 4
+size = "60KB"
+"""
+
+
+@pytest.fixture
+def scenario():
+    return sh.Scenario.from_toml(SCENARIO)
+
+
+def test_each_algorithm_meets_the_same_traffic(scenario):
+    comparison = sh.compare(scenario, ["dctcp", "dx"])
+    assert list(comparison.runs) == ["dctcp", "dx"]
+    first, second = (run.flows for run in comparison.runs.values())
+    assert set(first.cc) == {"dctcp"}
+    assert set(second.cc) == {"dx"}
+    assert list(first.start_us) == list(second.start_us)
+    assert list(first.bytes) == [60_000] * 4
+
+
+def test_the_table_repeats_the_summaries(scenario):
+    comparison = sh.compare(scenario, ["dctcp", "dx"])
+    for cc, run in comparison.runs.items():
+        assert comparison.table.loc[cc, "queue_mean_pkt"] == run.summary["bottleneck"]["queue_mean_pkt"]
+        assert comparison.table.loc[cc, "slowdown_p99"] == run.summary["flows"]["slowdown_p99"]
+    assert comparison.by_size.loc[("dx", 100_000), "count"] == 4
+
+
+def test_threads_change_nothing(scenario):
+    one, three = (sh.compare(scenario, ["dctcp", "dx", "reno"], threads=threads) for threads in (1, 3))
+    prints = [[run.summary["fingerprint"] for run in both.runs.values()] for both in (one, three)]
+    assert prints[0] == prints[1]
+
+
+def test_saving_makes_a_folder_for_each_run_and_table_and_figure(scenario, tmp_path):
+    sh.compare(scenario, ["dctcp", "dx"], out=tmp_path)
+    assert sh.Run.load(tmp_path / "dx").summary["cc"] == ["dx"]
+    rows = list(csv.DictReader((tmp_path / "comparison.csv").open()))
+    assert [row["cc"] for row in rows] == ["dctcp", "dx"]
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+    assert (tmp_path / "figure.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("ccs", "message"),
+    [
+        ([], "one or more algorithms"),
+        (["dx", "dx"], "each once"),
+        (["dx", "dctpc"], 'did you mean "dctcp"'),
+    ],
+)
+def test_wrong_algorithms_are_found_before_anything_runs(scenario, ccs, message, tmp_path):
+    with pytest.raises(sh.ScenarioError, match=re.escape(message)):
+        sh.compare(scenario, ccs, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_fails_stops_the_others(scenario):
+    others_stopped = threading.Event()
+
+    def fails(scenario, on_progress):
+        raise RuntimeError("broken")
+
+    def runs_until_stopped(scenario, on_progress):
+        try:
+            while True:
+                on_progress(0, 0, 0)
+        except KeyboardInterrupt:
+            others_stopped.set()
+
+    with Progress() as bars, pytest.raises(RuntimeError, match="broken"):
+        run_all({"a": (runs_until_stopped, scenario), "b": (fails, scenario)}, bars, threads=2)
+    assert others_stopped.is_set()

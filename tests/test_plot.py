@@ -1,0 +1,85 @@
+"""Figures: what is drawn comes from the tables, and every axis says its unit."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import fake_packet_run as fake
+from shallows import plot
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def points(line):
+    return np.column_stack(line.get_data()).tolist()
+
+
+def test_queue_over_time_draws_the_samples_of_the_bottleneck(ax):
+    assert plot.queue_over_time(ax, fake.run())
+    assert points(ax.lines[0]) == [[0, 0], [0.1, 2], [0.2, 4], [0.3, 1]]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time (ms)", "queue (packets)")
+
+
+def test_queue_cdf_is_the_histogram_summed_up(ax):
+    # 50 us in [0, 1) packets, 150 us in [2, 3)
+    assert plot.queue_cdf(ax, fake.run())
+    assert points(ax.lines[0]) == [[0, 0], [1, 0.25], [2, 0.25], [3, 1]]
+
+
+def test_windows_of_few_flows_are_drawn_one_by_one(ax):
+    assert plot.windows_over_time(ax, fake.run())
+    assert [line.get_label() for line in ax.lines] == ["flow 0", "flow 1"]
+    assert points(ax.lines[1]) == [[0.02, 12]]
+
+
+def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
+    assert plot.slowdown_by_size(ax, fake.run())
+    median, high = ax.lines
+    assert points(median) == [[9, pytest.approx(2)], [90, pytest.approx(1.25)]]
+    assert points(high) == [[9, pytest.approx(2)], [90, pytest.approx(1.25)]]
+
+
+def test_goodput_of_flows_without_an_end_is_sorted(ax):
+    assert plot.goodput_by_flow(
+        ax, fake.run(flows__goodput_bytes=fake.column([0] * 4 + [75_000, 25_000, 50_000]))
+    )
+    assert points(ax.lines[0]) == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_dense_samples_become_their_mean_and_range(ax):
+    # 4800 samples in 240 bins of 20: every bin has ten 0s and ten 3000 B (2 packets)
+    dense = {
+        "time_ps": np.arange(4800, dtype=np.uint64),
+        "bytes": np.tile([0, 3000], 2400)[None].astype(np.uint32),
+    }
+    plot.queue_over_time(ax, fake.run(queues=dense))
+    line = ax.lines[0]
+    assert len(line.get_xdata()) == plot.TIME_BINS
+    np.testing.assert_allclose(line.get_ydata(), 1)
+    low, high = np.percentile(ax.collections[0].get_paths()[0].vertices[:, 1], [0, 100])
+    assert (low, high) == (0, 2)
+
+
+def test_a_figure_leaves_out_what_was_not_recorded():
+    nothing = {"time_ps": fake.column([]), "bytes": np.zeros((0, 0), np.uint32)}
+    drawn = plot.figure(fake.run(queues=nothing))
+    titles = [ax.get_title(loc="left") for ax in drawn.axes]
+    assert titles[0] == "(a) Distribution of the queue at s0->h1"
+    assert len(titles) == 4
+
+
+def test_the_small_print_of_a_figure_says_how_to_get_it_again():
+    drawn = plot.figure([fake.run(), fake.run(fingerprint="00000000000000cd")], labels=["one", "two"])
+    small = drawn._supxlabel.get_text()
+    for part in ("by-hand", "seed 7", "shallows ", "one 00000000000000ab", "two 00000000000000cd"):
+        assert part in small
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["one", "two"]
+
+
+def test_runs_differ_by_more_than_colour(ax):
+    plot.queue_cdf(ax, [fake.run()] * 6, labels=list("abcdef"))
+    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in ax.lines}) == 6
+    assert len({str(line._unscaled_dash_pattern) for line in ax.lines}) == 6

@@ -1,0 +1,120 @@
+"""The summary against numbers worked by hand; the flows are those of fake_packet_run."""
+
+import pytest
+
+import fake_packet_run as fake
+from shallows.summary import jain, quantile
+
+
+def test_jain_of_one_two_three():
+    # (1 + 2 + 3)^2 / (3 * (1 + 4 + 9)) = 36 / 42
+    assert jain([1, 2, 3]) == pytest.approx(36 / 42)
+
+
+def test_jain_of_nothing_is_none():
+    assert jain([]) is None
+    assert jain([0.0, 0.0]) is None
+    assert jain([float("nan"), 2.0]) == 1.0
+
+
+def test_quantile_interpolates_between_neighbours():
+    assert quantile([20.0, 100.0], 0.99) == pytest.approx(20 + 0.99 * 80)
+    assert quantile([], 0.5) is None
+
+
+def test_the_bottleneck_is_the_port_that_queues_most():
+    assert fake.run().summary["bottleneck"] == {
+        "port": "s0->h1",
+        "utilization": pytest.approx(180 / 200),
+        "queue_mean_pkt": 3.0,
+        "queue_p50_pkt": 2.0,
+        "queue_p99_pkt": 6.0,
+        "queue_max_pkt": 8.0,
+        "delay_mean_us": 6.0,
+        "delay_p99_us": 12.0,
+        "marked": 40,
+        "dropped": 3,
+    }
+
+
+def test_without_any_queue_the_busiest_port_is_the_bottleneck():
+    empty = fake.column([0, 0], float)
+    summary = fake.run(ports__queue_mean_bytes=empty, ports__busy_ps=fake.column([9, 8])).summary
+    assert summary["bottleneck"]["port"] == "h0->s0"
+
+
+def test_flows():
+    # In the 200 us after the warm-up: 9 + 90 + 30 + 150 KB. Completion times 20 and 100 us (slowdown 2 and
+    # 1.25); the one of 50 us began in the warm-up. Those without an end had 1, 2 and 3 Gbit/s.
+    assert fake.run().summary["flows"] == {
+        "offered": 7,
+        "finished": 3,
+        "cut_off": 4,
+        "lost": 0,
+        "goodput_gbps": pytest.approx(279_000 * 8 / 200e-6 / 1e9),
+        "jain": pytest.approx(36 / 42),
+        "fct_mean_us": pytest.approx(60),
+        "fct_p50_us": pytest.approx(60),
+        "fct_p99_us": pytest.approx(99.2),
+        "slowdown_p50": pytest.approx(1.625),
+        "slowdown_p99": pytest.approx(1.25 + 0.99 * 0.75),
+        "retransmits": 3,
+        "timeouts": 1,
+    }
+
+
+def test_flows_by_size():
+    small, medium, *larger = fake.run().summary["flows_by_size"]
+    assert small == {
+        "below_bytes": 10_000,
+        "count": 1,
+        "fct_mean_us": pytest.approx(20),
+        "fct_p99_us": pytest.approx(20),
+        "slowdown_p50": pytest.approx(2),
+        "slowdown_p99": pytest.approx(2),
+    }
+    assert (medium["below_bytes"], medium["count"], medium["fct_mean_us"]) == (100_000, 1, pytest.approx(100))
+    assert [row["below_bytes"] for row in larger] == [1_000_000, 10_000_000, None]
+    assert all(row["count"] == 0 and row["slowdown_p99"] is None for row in larger)
+
+
+def test_a_size_on_the_edge_belongs_to_the_larger_bin():
+    flows = fake.flows()
+    flows.bytes[0] = 10_000
+    delivered = fake.column([10_000, 90_000, 90_000, 30_000, 1, 1, 1])
+    run = fake.Run.from_packet(
+        fake.scenario(), fake.network(), flows, fake.answer(flows__delivered_bytes=delivered), 1.0
+    )
+    assert [row["count"] for row in run.summary["flows_by_size"]] == [0, 2, 0, 0, 0]
+
+
+def test_the_keys_of_the_whole_summary():
+    summary = fake.run().summary
+    assert summary["books"] == {"closed": True, "problems": []}
+    assert (summary["world"], summary["name"], summary["seed"]) == ("packet", "by-hand", 7)
+    assert (summary["duration_s"], summary["warmup_s"]) == (pytest.approx(300e-6), pytest.approx(100e-6))
+    assert (summary["events"], summary["packet_hops"], summary["packet_hops_per_s"]) == (2000, 1000, 2000)
+    assert summary["cc"] == ["dctcp", "dx"]
+    assert summary["network"] == {"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1}
+    assert "interrupted" not in summary
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"flows__ideal_ps": [21, 80, 40, 80, 0, 0, 0]}, "flow 0 beat its empty path"),
+        ({"flows__delivered_bytes": [8_999, 90_000, 90_000, 30_000, 0, 0, 0]}, "flow 0 finished without"),
+        ({"flows__delivered_bytes": [9_000, 90_000, 90_000, 90_000, 0, 0, 0]}, "flow 3 delivered all"),
+        ({"flows__finish_ps": [90, 210, 50, 290, 0, 0, 0]}, "flow 0 (and 3 more) finished before it started"),
+    ],
+)
+def test_books_that_do_not_close_say_which_flow(changed, problem):
+    picoseconds = {k: fake.column(v) * (fake.US if k.endswith("ps") else 1) for k, v in changed.items()}
+    books = fake.run(**picoseconds).summary["books"]
+    assert not books["closed"]
+    assert any(problem in told for told in books["problems"]), books["problems"]
+
+
+def test_the_worlds_own_problems_are_kept():
+    run = fake.run(books={"closed": False, "problems": ["port s0->h1 lost a packet"]})
+    assert run.summary["books"] == {"closed": False, "problems": ["port s0->h1 lost a packet"]}
