@@ -33,7 +33,10 @@ def dumbbell(cc, marking, seed=1):
             "buffer_bytes": np.where(at_switch, np.uint64(250 * 1500), NEVER),
             "marking": (at_switch * marking).astype(np.uint32),
         },
-        "markings": [{"kind": "none"}, {"kind": "step", "at": "enqueue", "threshold_bytes": 65 * 1500}],
+        "markings": [
+            {"kind": "none"},
+            {"kind": "step", "at": "enqueue", "parameters": {"threshold": 65 * 1500}},
+        ],
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
             "dst": np.arange(FLOWS, 2 * FLOWS, dtype=np.uint32),

@@ -111,8 +111,8 @@ def test_recommended_thresholds_follow_the_rate_of_the_port():
     def threshold(port):
         return request["markings"][request["links"]["marking"][network.port(port)]]
 
-    assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "threshold_bytes": 65 * 1500}
-    assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "threshold_bytes": 260 * 1500}
+    assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 65 * 1500}}
+    assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 260 * 1500}}
     assert threshold("h0->s0") == {"kind": "none"}
 
 
@@ -121,7 +121,7 @@ def test_a_told_threshold_holds_at_every_port():
     request, _ = request_of(network={"marking": marking})
     assert request["markings"] == [
         {"kind": "none"},
-        {"kind": "step", "at": "dequeue", "threshold_bytes": 52_500},
+        {"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500}},
     ]
 
 

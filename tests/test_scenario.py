@@ -12,6 +12,7 @@ import pytest
 from shallows import algorithm
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
+from shallows.marking import RECOMMENDED, Marking, recommended
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -64,7 +65,9 @@ def parameter(name, unit, default, low, high):
 
 
 def row(name, marking, parameters=(), presets=()):
-    return {"name": name, "marking": marking, "parameters": list(parameters), "presets": list(presets)}
+    port = "" if marking == "none" else "step"
+    tables = {"parameters": list(parameters), "presets": list(presets)}
+    return {"name": name, "marking": marking, "port": port, **tables}
 
 
 CATALOG = [
@@ -177,7 +180,7 @@ def test_every_default_is_written_back():
 
 def test_a_packet_on_the_wire_is_the_mtu_and_in_a_flow_its_payload():
     scenario = read(network__mtu="9000B", hosts__initial_window="2pkt")
-    assert scenario.network.marking.threshold == 35 * 9000
+    assert scenario.network.marking.parameters == {"threshold": 35.0 * 9000}
     assert scenario.network.buffer == 250 * 9000
     assert scenario.hosts.initial_window == 2 * 8960
 
@@ -187,7 +190,8 @@ def test_set_reads_toml_and_leaves_the_original_alone():
     assert scenario.set("traffic.0.flows", "3").traffic[0].flows == 3
     assert scenario.set("traffic[0].flows", 2).traffic[0].flows == 2
     assert scenario.set("topology.rtt", "100us").topology.rtt == 10**8
-    assert scenario.set("network.marking.threshold", "20pkt").network.marking.threshold == 30_000
+    marking = scenario.set("network.marking.threshold", "20pkt").network.marking
+    assert marking.parameters == {"threshold": 30_000}
     assert scenario.set("record.queues", "10us").record.queues == 10**7
     assert scenario.set("traffic.1.cc.headroom", "2us").traffic[1].cc.parameters == {"headroom": 2e-6}
     assert scenario.traffic[0].flows == 4
@@ -212,15 +216,16 @@ def test_parameters_take_the_unit_of_the_catalog():
 
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
-    assert read(bare).network.marking.threshold == scenarios.RECOMMENDED
+    step = Marking("step", "enqueue", {"threshold": RECOMMENDED})
+    assert read(bare).network.marking == step
     assert read(bare, cc="dx").network.marking == "none"
     assert read(bare, cc="reno").network.marking == "none"
-    assert read(bare, cc={"name": "reno", "ecn": True}).network.marking.threshold == scenarios.RECOMMENDED
+    assert read(bare, cc={"name": "reno", "ecn": True}).network.marking == step
 
 
 @pytest.mark.parametrize(("rate_gbps", "packets"), [(0.1, 20), (1, 20), (10, 65), (40, 260)])
 def test_recommended_thresholds_are_those_of_the_dctcp_paper(rate_gbps, packets):
-    assert scenarios.Step().bytes_at([rate_gbps * 1e9], 1500).tolist() == [packets * 1500]
+    assert recommended([rate_gbps * 1e9], 1500).tolist() == [packets * 1500]
 
 
 def test_timeouts_come_from_a_preset():
@@ -292,7 +297,8 @@ WRONG = [
     ({"network.mtu": "30B"}, "network.header", "less than the mtu, 30B"),
     ({"network.marking": "none"}, 'network.marking = "none"', "marking, which dctcp cannot do without"),
     ({"network.marking": "red"}, 'network.marking = "red"', '"none", or a table such as'),
-    ({"network.marking.at": "exit"}, 'network.marking.at = "exit"', "'enqueue' or 'dequeue'"),
+    ({"network.marking.kind": "stop"}, 'network.marking.kind = "stop"', 'did you mean "step"?'),
+    ({"network.marking.at": "exit"}, 'network.marking.at = "exit"', '"enqueue" or "dequeue"'),
     ({"duration": "0s"}, 'duration = "0s"', "a time above 0"),
     ({"duration": "forever"}, 'duration = "forever"', 'or "until-done"'),
     ({"warmup": "1s"}, 'warmup = "1s"', "less than the duration, 1s"),

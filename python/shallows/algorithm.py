@@ -1,11 +1,11 @@
 """Algorithms as a scenario names them: a row of the catalog with a value for every parameter."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache
 
 from shallows.errors import ScenarioError
-from shallows.units import RATE, SIZE, TIME, did_you_mean
+from shallows.parameters import read, text
+from shallows.units import did_you_mean
 
 
 @cache
@@ -35,10 +35,15 @@ class Algorithm:
         marking = _row(self.name)["marking"]
         return marking == "required" or bool(self.parameters.get(marking))
 
+    @property
+    def congestion_point(self):
+        """The kind of marking it needs at the ports; None if it does without."""
+        return _row(self.name)["port"] if self.needs_marking else None
+
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         units = {p["name"]: p["unit"] for p in _row(self.name)["parameters"]}
-        texts = {key: _parameter_text(value, units[key], mtu) for key, value in self.parameters.items()}
+        texts = {key: text(value, units[key], mtu) for key, value in self.parameters.items()}
         return {"name": self.label, **texts}
 
 
@@ -55,7 +60,7 @@ def choose(table, frame):
     values |= _preset(row, preset, table["name"])
     for key, value in table.items():
         if key != "name":
-            values[key] = _parameter(row, key, value, frame)
+            values[key] = read(row, key, value, frame)
     return Algorithm(name, preset or None, values)
 
 
@@ -72,62 +77,3 @@ def _preset(row, preset, told):
         known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"
         raise ScenarioError("name", told, f"{known}{did_you_mean(preset, presets)}")
     return presets.get(preset, {})
-
-
-def _parameter(row, key, value, frame):
-    """The value of one parameter in SI base units."""
-    known = {p["name"]: p for p in row["parameters"]}
-    if key not in known:
-        has = ", ".join(known) or "no parameters"
-        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){did_you_mean(key, known)}")
-    row = known[key]
-    low, high = row["min"], row["max"]
-    try:
-        number = _in_unit(value, row["unit"], frame)
-    except ValueError as error:
-        raise ScenarioError(key, value, str(error)) from None
-    if not low <= number <= high:
-        low, high = (_parameter_text(bound, row["unit"], frame.wire) for bound in (low, high))
-        raise ScenarioError(key, value, f"{low} to {high}")
-    return number
-
-
-def _in_unit(value, unit, frame):
-    if unit == "s":
-        return float(TIME.amount(value).scaleb(-12))
-    if unit == "B":
-        return float(SIZE.amount(value, frame.wire))
-    if unit == "bit/s":
-        return float(RATE.amount(value))
-    if unit == "flag":
-        if not isinstance(value, bool):
-            raise ValueError("true or false")
-        return float(value)
-    if unit == "pkt" and isinstance(value, str) and value.endswith("pkt"):
-        value = _number(value[:-3])
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        packets = 'a number of packets, such as 2 or "2pkt"'
-        raise ValueError(packets if unit == "pkt" else "a number without a unit")
-    return float(value)
-
-
-def _number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _parameter_text(value, unit, mtu):
-    """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
-    if unit == "flag":
-        return bool(value)
-    dimension, scale = {"s": (TIME, 12), "B": (SIZE, 0), "bit/s": (RATE, 0)}.get(unit, (None, 0))
-    amount = Decimal(repr(float(value)))
-    if dimension and amount.is_finite():
-        amount = amount.scaleb(scale)
-        if amount == int(amount):
-            return dimension.text(int(amount), mtu if dimension is SIZE else None)
-    if dimension:
-        return f"{value!r}{dimension.zero}"
-    return int(value) if unit == "pkt" and float(value).is_integer() else float(value)

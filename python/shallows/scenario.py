@@ -23,9 +23,10 @@ from pydantic import (
     model_validator,
 )
 
-from shallows import toml
+from shallows import marking, toml
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.marking import Marking
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
@@ -43,13 +44,9 @@ from shallows.units import (
     Payload,
     Sampling,
     Seed,
-    Threshold,
     Time,
     did_you_mean,
 )
-
-RECOMMENDED = NEVER
-"""The step threshold that is worked out for each port by its rate."""
 
 MOST_ROWS = 20_000_000
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
@@ -59,31 +56,16 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
-class Step(_Table):
-    """Marks every packet that finds more than `threshold` in the queue."""
-
-    kind: Literal["step"] = "step"
-    threshold: Threshold = Field("recommended", description="the queue above which packets are marked")
-    at: Literal["enqueue", "dequeue"] = Field("enqueue", description="where the queue is looked at")
-
-    def bytes_at(self, rate_bps, mtu):
-        """The threshold of ports with these rates; recommended are 20 packets at 1 Gbps, 65 at 10 Gbps."""
-        if self.threshold != RECOMMENDED:
-            return np.full(len(rate_bps), self.threshold, np.uint64)
-        packets = np.maximum(20, np.ceil(np.asarray(rate_bps, np.float64) * 6.5e-9))
-        return packets.astype(np.uint64) * np.uint64(mtu)
-
-
 def _marking(value, info):
     if value is None or value == "none":
         return value
     if isinstance(value, dict):
-        return Step.model_validate(value, context=info.context)
+        return marking.choose(value, info.context["frame"])
     raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
 
 
 def _marking_text(value, info):
-    return value.model_dump(context=info.context) if isinstance(value, Step) else value
+    return value.table(info.context["frame"].wire) if isinstance(value, Marking) else value
 
 
 class NetworkTable(_Table):
@@ -93,7 +75,7 @@ class NetworkTable(_Table):
     header: HeaderSize = Field("40B", description="what of a frame is not payload; the size of an ack")
     buffer: Buffer = Field("250pkt", description="each switch port's; hosts' own ports are unlimited")
     marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
-        None, description='"none" or a step; absent: what the algorithms need'
+        None, description='"none" or a table of a kind and its keys; absent: what the algorithms need'
     )
 
 
@@ -304,8 +286,14 @@ class Scenario(_Table):
             except ScenarioError as error:
                 raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
         if self.network.marking is None:
-            needed = any(used.needs_marking for used in self._algorithms())
-            self.network.__dict__["marking"] = Step(threshold="recommended") if needed else "none"
+            self.network.__dict__["marking"] = self._needed_marking()
+
+    def _needed_marking(self):
+        kinds = {used.congestion_point: used for used in self._algorithms() if used.needs_marking}
+        if len(kinds) > 1:
+            wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
+            raise ScenarioError("network.marking", None, f"one kind of marking for all: {wanted}")
+        return marking.choose({"kind": next(iter(kinds))}, self.frame) if kinds else "none"
 
     def _algorithms(self):
         return [table.cc or self.cc for table in self.traffic]
@@ -329,16 +317,15 @@ class Scenario(_Table):
                 raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
 
     def _check_marking(self):
-        marking = self.network.marking
-        if marking == "none":
+        if self.network.marking == "none":
             for used in self._algorithms():
                 if used.needs_marking:
-                    step = '{ kind = "step", threshold = "recommended" }'
-                    expected = f"marking, which {used.label} cannot do without, such as {step}"
+                    example = f'{{ kind = "{used.congestion_point}" }}'
+                    expected = f"marking, which {used.label} cannot do without, such as {example}"
                     raise ScenarioError("network.marking", "none", expected)
             return
         rates = self.wiring.rate_bps[~self.wiring.is_nic]
-        largest = int(marking.bytes_at(rates, self.mtu).max(initial=0))
+        largest = self.network.marking.largest_threshold(rates, self.mtu)
         if largest >= self.network.buffer:
             told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
@@ -509,8 +496,6 @@ def _model(key, table):
     top = key.partition(".")[0].partition("[")[0]
     if "." not in key:
         return Scenario
-    if key.startswith("network.marking."):
-        return Step
     kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
     return kinds[table["kind"]] if kinds else _MODELS[top]
 

@@ -174,7 +174,6 @@ Rate = _quantity(RATE, least=1)
 HeaderSize = _quantity(SIZE)
 WireSize = _quantity(SIZE, least=1, part="wire")
 Buffer = _quantity(SIZE, least=1, part="wire", words={"unlimited": NEVER})
-Threshold = _quantity(SIZE, part="wire", words={"recommended": NEVER})
 Payload = _quantity(SIZE, least=1, part="payload")
 PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
 Share = Annotated[float, BeforeValidator(share)]

@@ -13,10 +13,10 @@ use crate::sender::{Path, Sender};
 pub enum Marking {
     /// It does not look at marks, and its packets are not marked.
     Unused,
-    /// It is lost without them.
-    Required,
-    /// It uses them when this flag parameter is set.
-    WhenFlag(&'static str),
+    /// It is lost without this kind ([`crate::port::MECHANISMS`]).
+    Required(&'static str),
+    /// It uses them, of the second kind, when the first, a flag parameter, is set.
+    WhenFlag(&'static str, &'static str),
 }
 
 /// A notification point by name.
@@ -62,8 +62,8 @@ impl Algorithm {
     pub fn ecn_capable(&self, values: &Values) -> bool {
         match self.marking {
             Marking::Unused => false,
-            Marking::Required => true,
-            Marking::WhenFlag(flag) => values.flag(flag),
+            Marking::Required(_) => true,
+            Marking::WhenFlag(flag, _) => values.flag(flag),
         }
     }
 }
@@ -96,13 +96,13 @@ macro_rules! catalog {
 catalog! {
     fixed "sender/fixed.rs": ACCURATE_ECHO, Marking::Unused;
         "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
-    reno "sender/reno.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn");
+    reno "sender/reno.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
-    cubic "sender/cubic.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn");
+    cubic "sender/cubic.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows along a cubic of the time since the last loss.", "RFC 9438";
     vegas "sender/vegas.rs": ACCURATE_ECHO, Marking::Unused;
         "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
-    dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required;
+    dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required("step");
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
     dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";

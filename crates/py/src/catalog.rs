@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking};
 use shallows_cc::parameter::{Parameter, Preset};
+use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism};
 
 /// One dict an algorithm.
 #[pyfunction]
@@ -16,8 +17,8 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     let row = PyDict::new(py);
     let (port, marking) = match algorithm.marking {
         Marking::Unused => ("", "none"),
-        Marking::Required => ("marking", "required"),
-        Marking::WhenFlag(flag) => ("marking", flag),
+        Marking::Required(kind) => (kind, "required"),
+        Marking::WhenFlag(flag, kind) => (kind, flag),
     };
     row.set_item("name", algorithm.name)?;
     row.set_item("summary", algorithm.summary)?;
@@ -27,11 +28,35 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("marking", marking)?;
     row.set_item("source", algorithm.source)?;
     row.set_item("not_modelled", algorithm.not_modelled)?;
-    let parameters: PyResult<Vec<_>> = algorithm.parameters.iter().map(|p| parameter(py, p)).collect();
-    row.set_item("parameters", parameters?)?;
+    row.set_item("parameters", parameters(py, algorithm.parameters)?)?;
     let presets: PyResult<Vec<_>> = algorithm.presets.iter().map(|p| preset(py, p)).collect();
     row.set_item("presets", presets?)?;
     Ok(row)
+}
+
+/// One dict a way to mark.
+#[pyfunction]
+pub fn markings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let rows: PyResult<Vec<_>> = MECHANISMS.iter().map(|mechanism| marking(py, mechanism)).collect();
+    PyList::new(py, rows?)
+}
+
+fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", mechanism.name)?;
+    row.set_item("summary", mechanism.summary)?;
+    row.set_item("source", mechanism.source)?;
+    let at = match mechanism.at {
+        MarkAt::Enqueue => "enqueue",
+        MarkAt::Dequeue => "dequeue",
+    };
+    row.set_item("at", at)?;
+    row.set_item("parameters", parameters(py, mechanism.parameters)?)?;
+    Ok(row)
+}
+
+fn parameters<'py>(py: Python<'py>, parameters: &[Parameter]) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    parameters.iter().map(|p| parameter(py, p)).collect()
 }
 
 fn parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py, PyDict>> {

@@ -77,5 +77,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Bug", module.py().get_type::<Bug>())?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

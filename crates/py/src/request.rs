@@ -5,19 +5,20 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog;
-use shallows_cc::parameter::Values;
-use shallows_cc::port::MarkAt;
-use shallows_cc::port::step::Step;
+use shallows_cc::parameter::{Parameter, Values};
+use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::network::{Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
 
 /// Reads the whole request.
 pub fn network(request: &Bound<'_, PyDict>) -> PyResult<Network> {
+    let markings = markings(&get(request, "markings")?)?;
     Ok(Network {
         hosts: get(request, "hosts")?,
         nodes: get(request, "nodes")?,
-        ports: ports(&get(request, "links")?, &markings(&get(request, "markings")?)?)?,
+        ports: ports(&get(request, "links")?, &markings)?,
+        markings: markings.into_iter().flatten().collect(),
         flows: flows(&get(request, "flows")?)?,
         controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c)).collect::<PyResult<_>>()?,
         host: host(&get(request, "host")?)?,
@@ -54,37 +55,50 @@ fn same_length(table: &str, lengths: &[usize]) -> PyResult<usize> {
     Ok(lengths[0])
 }
 
-fn markings(list: &Bound<'_, PyList>) -> PyResult<Vec<(Step, MarkAt)>> {
-    list.iter()
-        .map(|item| {
-            let item = item.cast_into::<PyDict>()?;
-            match get::<String>(&item, "kind")?.as_str() {
-                "none" => Ok((Step::NEVER, MarkAt::Enqueue)),
-                "step" => {
-                    let at = match get::<String>(&item, "at")?.as_str() {
-                        "enqueue" => MarkAt::Enqueue,
-                        "dequeue" => MarkAt::Dequeue,
-                        other => {
-                            return Err(PyValueError::new_err(format!("at = {other:?}: expected enqueue or dequeue")));
-                        }
-                    };
-                    Ok((Step::above(Bytes(get(&item, "threshold_bytes")?)), at))
-                }
-                other => Err(PyValueError::new_err(format!("marking {other:?}: expected none or step"))),
-            }
-        })
-        .collect()
+/// Every marking of the request; none where a port does not mark.
+fn markings(list: &Bound<'_, PyList>) -> PyResult<Vec<Option<Marking>>> {
+    list.iter().map(|item| marking(&item.cast_into::<PyDict>()?)).collect()
 }
 
-fn ports(links: &Bound<'_, PyDict>, markings: &[(Step, MarkAt)]) -> PyResult<Vec<PortSpec>> {
+fn marking(item: &Bound<'_, PyDict>) -> PyResult<Option<Marking>> {
+    let kind: String = get(item, "kind")?;
+    if kind == "none" {
+        return Ok(None);
+    }
+    let mechanism = port::find(&kind).ok_or_else(|| PyValueError::new_err(format!("no marking is called {kind:?}")))?;
+    let at = match get::<String>(item, "at")?.as_str() {
+        "enqueue" => MarkAt::Enqueue,
+        "dequeue" => MarkAt::Dequeue,
+        other => return Err(PyValueError::new_err(format!("at = {other:?}: expected enqueue or dequeue"))),
+    };
+    Ok(Some(Marking { mechanism, values: values(item, &kind, mechanism.parameters)?, at }))
+}
+
+/// The defaults of a row, with what the item's `parameters` set.
+fn values(item: &Bound<'_, PyDict>, name: &str, parameters: &'static [Parameter]) -> PyResult<Values> {
+    let mut values = Values::defaults(parameters);
+    for (key, value) in get::<Bound<PyDict>>(item, "parameters")?.iter() {
+        let set = values.set(&key.extract::<String>()?, value.extract()?);
+        set.map_err(|problem| PyValueError::new_err(format!("{name}: {problem}")))?;
+    }
+    Ok(values)
+}
+
+fn ports(links: &Bound<'_, PyDict>, markings: &[Option<Marking>]) -> PyResult<Vec<PortSpec>> {
     let (from, to) = (column::<u32>(links, "from")?, column::<u32>(links, "to")?);
     let (rate, delay) = (column::<u64>(links, "rate_bps")?, column::<u64>(links, "delay_ps")?);
     let (buffer, marking) = (column::<u64>(links, "buffer_bytes")?, column::<u32>(links, "marking")?);
     let lengths = [from.len(), to.len(), rate.len(), delay.len(), buffer.len(), marking.len()];
+    let place = markings.iter().scan(0, |next, marking| {
+        let place = marking.is_some().then_some(*next);
+        *next += u32::from(marking.is_some());
+        Some(place)
+    });
+    let place: Vec<_> = place.collect();
     (0..same_length("links", &lengths)?)
         .map(|at| {
-            let marking = markings.get(marking[at] as usize);
-            let &(marking, mark_at) =
+            let marking = place.get(marking[at] as usize);
+            let &marking =
                 marking.ok_or_else(|| PyValueError::new_err(format!("links.marking[{at}]: no such marking")))?;
             Ok(PortSpec {
                 from: from[at],
@@ -93,7 +107,6 @@ fn ports(links: &Bound<'_, PyDict>, markings: &[(Step, MarkAt)]) -> PyResult<Vec
                 delay: Time(delay[at]),
                 buffer: Bytes(buffer[at]),
                 marking,
-                mark_at,
             })
         })
         .collect()
@@ -120,11 +133,7 @@ fn control(item: &Bound<'_, PyAny>) -> PyResult<Control> {
     let name: String = get(item, "name")?;
     let algorithm =
         catalog::find(&name).ok_or_else(|| PyValueError::new_err(format!("no algorithm is called {name:?}")))?;
-    let mut values = Values::defaults(algorithm.parameters);
-    for (key, value) in get::<Bound<PyDict>>(item, "parameters")?.iter() {
-        let set = values.set(&key.extract::<String>()?, value.extract()?);
-        set.map_err(|problem| PyValueError::new_err(format!("{name}: {problem}")))?;
-    }
+    let values = values(item, &name, algorithm.parameters)?;
     Ok(Control { algorithm, values })
 }
 

@@ -2,6 +2,7 @@
 
 use shallows_cc::catalog::Algorithm;
 use shallows_cc::parameter::Values;
+use shallows_cc::port::{MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda;
@@ -45,6 +46,17 @@ pub struct Control {
     pub values: Values,
 }
 
+/// How ports mark.
+#[derive(Clone, Debug)]
+pub struct Marking {
+    /// Row of the table of congestion points.
+    pub mechanism: &'static Mechanism,
+    /// Its parameters.
+    pub values: Values,
+    /// Which queue it looks at.
+    pub at: MarkAt,
+}
+
 /// One transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
@@ -84,6 +96,8 @@ pub struct Network {
     pub nodes: u32,
     /// Directed links with their egress ports.
     pub ports: Vec<PortSpec>,
+    /// What ports mark by.
+    pub markings: Vec<Marking>,
     /// Transfers.
     pub flows: Vec<FlowSpec>,
     /// Algorithms.
@@ -156,6 +170,9 @@ impl Network {
             if port.rate.0 < 1_000_000 || port.delay.0 > agenda::HORIZON.0 / 2 {
                 return Err(format!("link {at}: expected at least 1 Mbps and at most 2 s of delay"));
             }
+            if port.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
+                return Err(format!("link {at} marks by a marking that is not one of {}", self.markings.len()));
+            }
             if let Some(count) = nics.get_mut(port.from as usize) {
                 *count += 1;
             }
@@ -211,8 +228,6 @@ pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallows_cc::port::MarkAt;
-    use shallows_cc::port::step::Step;
     use shallows_cc::units::Rate;
 
     fn hop(gbps: u64, micros: u64) -> PortSpec {
@@ -222,8 +237,7 @@ mod tests {
             rate: Rate::from_gbps(gbps),
             delay: Time::from_micros(micros),
             buffer: Bytes::MAX,
-            marking: Step::NEVER,
-            mark_at: MarkAt::Enqueue,
+            marking: None,
         }
     }
 
@@ -232,6 +246,7 @@ mod tests {
             hosts: 0,
             nodes: 0,
             ports: Vec::new(),
+            markings: Vec::new(),
             flows: Vec::new(),
             controls: Vec::new(),
             host: HostSpec {

@@ -6,12 +6,14 @@
 //! The queue counts bytes on the wire; the packet being sent counts by what is left of it. A packet that
 //! departs in the same picosecond as another arrives has departed.
 
-use shallows_cc::port::MarkAt;
+use shallows_cc::draws::Draws;
 use shallows_cc::port::step::Step;
+use shallows_cc::port::{CongestionPoint, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::histogram::{Distribution, Histogram};
-use crate::packet::{Flags, NIL, Slab};
+use crate::network::Marking;
+use crate::packet::{Flags, NIL, Packet, Slab};
 
 /// Fraction bits of picoseconds a byte, and of bytes a picosecond.
 const TIME_BITS: u32 = 16;
@@ -30,10 +32,8 @@ pub struct PortSpec {
     pub delay: Time,
     /// Queue that it holds, the packet being sent included; [`Bytes::MAX`] is unlimited.
     pub buffer: Bytes,
-    /// When it marks.
-    pub marking: Step,
-    /// Which queue it compares.
-    pub mark_at: MarkAt,
+    /// How it marks: index of the network's markings; none never marks.
+    pub marking: Option<u32>,
 }
 
 /// Serialisation in integers: the time to send a frame, the bytes that a backlog is.
@@ -71,13 +71,40 @@ impl Clock {
     }
 }
 
-/// Marking as packets leave: which packet leaves next, and the bytes up to its end.
-#[derive(Clone, Copy, Debug)]
-struct Departures {
-    marking: Step,
+/// A congestion point that is more than a step compared on joining.
+#[derive(Debug)]
+struct Congestion {
+    point: Box<dyn CongestionPoint>,
+    at: MarkAt,
+    draws: Draws,
+    /// Which packet leaves next.
     next: u32,
+    /// Bytes that have begun to leave, and all that joined.
     departed: Bytes,
     enqueued: Bytes,
+}
+
+impl Congestion {
+    fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
+        Self { point, at, draws, next: NIL, departed: Bytes::ZERO, enqueued: Bytes::ZERO }
+    }
+
+    /// The next packet leaves; whether it is marked.
+    fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
+        let packet = &mut packets[self.next];
+        self.next = packet.next;
+        self.departed += packet.bytes();
+        let left_behind = self.enqueued - self.departed;
+        self.at == MarkAt::Dequeue && self.marks(now, left_behind, packet)
+    }
+
+    /// Shows the point a packet; whether the packet bears a new mark.
+    fn marks(&mut self, now: Time, queue: Bytes, packet: &mut Packet) -> bool {
+        let marked = self.point.on_packet(now, queue, packet.bytes(), &mut || self.draws.uniform());
+        let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+        packet.flags = packet.flags.with(Flags::CE, marked);
+        marked
+    }
 }
 
 /// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
@@ -112,7 +139,7 @@ pub struct Port {
     tail: u32,
     /// The node at the other end.
     pub to: u32,
-    departures: Option<Departures>,
+    congestion: Option<Box<Congestion>>,
     counters: Counters,
     largest: Time,
     histogram: Histogram,
@@ -124,12 +151,11 @@ pub struct Port {
 }
 
 impl Port {
-    /// An idle port; `mtu` sets how finely its queue is recorded.
+    /// An idle port that does not mark; `mtu` sets how finely its queue is recorded.
     #[must_use]
     pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(spec.rate);
         let largest = if spec.buffer == Bytes::MAX { Time(1 << 44) } else { clock.time(spec.buffer) };
-        let at_dequeue = spec.mark_at == MarkAt::Dequeue && spec.marking != Step::NEVER;
         let mut histogram = Histogram::new(clock.time(mtu), largest);
         histogram.begin(Time::ZERO);
         Self {
@@ -137,16 +163,11 @@ impl Port {
             clock,
             delay: spec.delay,
             buffer: spec.buffer,
-            marking: if at_dequeue { Step::NEVER } else { spec.marking },
+            marking: Step::NEVER,
             head: NIL,
             tail: NIL,
             to: spec.to,
-            departures: at_dequeue.then_some(Departures {
-                marking: spec.marking,
-                next: NIL,
-                departed: Bytes::ZERO,
-                enqueued: Bytes::ZERO,
-            }),
+            congestion: None,
             counters: Counters::default(),
             largest: Time::ZERO,
             histogram,
@@ -155,6 +176,17 @@ impl Port {
             in_warmup: Counters::default(),
             from_warmup: Time::ZERO,
         }
+    }
+
+    /// The same port with a congestion point; `draws` are for this port alone.
+    #[must_use]
+    pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
+        let point = (marking.mechanism.build)(&marking.values, rate);
+        match point.as_step() {
+            Some(step) if marking.at == MarkAt::Enqueue => self.marking = step,
+            _ => self.congestion = Some(Box::new(Congestion::new(point, marking.at, draws))),
+        }
+        self
     }
 
     /// When the last packet that it holds has been sent.
@@ -178,8 +210,8 @@ impl Port {
     /// [`Full`] if there is no room; the packet is the caller's to free.
     #[inline]
     pub fn enqueue(&mut self, now: Time, at: u32, packets: &mut Slab) -> Result<Option<Time>, Full> {
-        if self.departures.is_some() {
-            self.mark_departures(now, packets);
+        if self.congestion.is_some() {
+            self.catch_up(now, packets);
         }
         let packet = &mut packets[at];
         let length = packet.bytes();
@@ -200,18 +232,15 @@ impl Port {
         packet.arrives = self.busy_until + self.delay;
         packet.next = NIL;
         let arrives = packet.arrives;
-        Ok(self.append(at, length, packets).then_some(arrives))
+        if self.congestion.is_some() {
+            self.join(now, at, queue, packets);
+        }
+        Ok(self.append(at, packets).then_some(arrives))
     }
 
     /// Puts a packet at the end of the list; tells whether it is the only one.
     #[inline]
-    fn append(&mut self, at: u32, length: Bytes, packets: &mut Slab) -> bool {
-        if let Some(departures) = &mut self.departures {
-            departures.enqueued += length;
-            if departures.next == NIL {
-                departures.next = at;
-            }
-        }
+    fn append(&mut self, at: u32, packets: &mut Slab) -> bool {
         let first = self.head == NIL;
         if first {
             self.head = at;
@@ -237,8 +266,8 @@ impl Port {
     /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
     #[inline]
     pub fn deliver(&mut self, now: Time, packets: &mut Slab) -> (u32, Option<Time>) {
-        if self.departures.is_some() {
-            self.mark_departures(now - self.delay, packets);
+        if self.congestion.is_some() {
+            self.catch_up(now - self.delay, packets);
         }
         let at = self.head;
         let packet = &packets[at];
@@ -251,24 +280,38 @@ impl Port {
         (at, next)
     }
 
-    /// Marks the packets that left up to `now` by the queue that each left behind. Nothing has joined
-    /// since the last call, so that queue is all that was enqueued, less all that has departed.
-    fn mark_departures(&mut self, now: Time, packets: &mut Slab) {
-        let Some(departures) = &mut self.departures else { return };
-        while departures.next != NIL {
-            let packet = &mut packets[departures.next];
-            let length = packet.bytes();
-            let begins = packet.arrives - self.delay - self.clock.time(length);
-            if begins > now {
-                break;
+    /// Tells the congestion point of a packet that joins.
+    fn join(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) {
+        let Some(congestion) = &mut self.congestion else { return };
+        let packet = &mut packets[at];
+        congestion.enqueued += packet.bytes();
+        if congestion.next == NIL {
+            congestion.next = at;
+        }
+        if congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, packet) {
+            self.counters.marked += 1;
+        }
+    }
+
+    /// Tells the congestion point, in order, of all that has happened up to `now`: packets that began to
+    /// leave, times at which it wanted to look. Nothing has joined since the last call, so the queue at any
+    /// time follows from the end of the backlog.
+    fn catch_up(&mut self, now: Time, packets: &mut Slab) {
+        let Some(congestion) = &mut self.congestion else { return };
+        loop {
+            let begins = match congestion.next {
+                NIL => Time::MAX,
+                next => packets[next].arrives - self.delay - self.clock.time(packets[next].bytes()),
+            };
+            let wake = congestion.point.next_wake().unwrap_or(Time::MAX);
+            if wake.min(begins) > now {
+                return;
             }
-            departures.departed += length;
-            let left_behind = departures.enqueued - departures.departed;
-            if departures.marking.marks(left_behind) && packet.flags.has(Flags::ECT) {
-                packet.flags = packet.flags.with(Flags::CE, true);
+            if wake <= begins {
+                congestion.point.on_wake(wake, self.clock.bytes(self.busy_until.saturating_sub(wake)));
+            } else if congestion.leave(begins, packets) {
                 self.counters.marked += 1;
             }
-            departures.next = packet.next;
         }
     }
 
@@ -351,22 +394,33 @@ pub fn mix(hash: u64, value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::port;
 
     const MTU: Bytes = Bytes(1500);
     const FRAME: Time = Time::from_nanos(1200);
 
-    fn port(buffer: u64, marking: Step, mark_at: MarkAt) -> Port {
+    fn marking(threshold: u64, at: MarkAt) -> Marking {
+        let mechanism = port::find("step").unwrap();
+        let mut values = Values::defaults(mechanism.parameters);
+        values.set("threshold", (MTU * threshold).0 as f64).unwrap();
+        Marking { mechanism, values, at }
+    }
+
+    fn port(buffer: u64, marking: Option<&Marking>) -> Port {
         let spec = PortSpec {
             from: 0,
             to: 1,
             rate: Rate::from_gbps(10),
             delay: Time::from_micros(1),
             buffer: MTU * buffer,
-            marking,
-            mark_at,
+            marking: None,
         };
-        Port::new(&spec, MTU)
+        let port = Port::new(&spec, MTU);
+        match marking {
+            Some(marking) => port.marking(spec.rate, marking, Draws::new(1, 0)),
+            None => port,
+        }
     }
 
     fn frame() -> Packet {
@@ -395,7 +449,7 @@ mod tests {
     #[test]
     fn packets_leave_one_frame_time_apart() {
         let mut packets = Slab::default();
-        let out = five_at_once(&mut port(10, Step::NEVER, MarkAt::Enqueue), &mut packets);
+        let out = five_at_once(&mut port(10, None), &mut packets);
         let arrivals: Vec<_> = out.iter().map(|p| p.arrives).collect();
         assert_eq!(arrivals, (1..=5).map(|n| FRAME * n + Time::from_micros(1)).collect::<Vec<_>>());
     }
@@ -403,7 +457,7 @@ mod tests {
     #[test]
     fn a_buffer_of_three_packets_holds_three() {
         let mut packets = Slab::default();
-        let mut port = port(3, Step::NEVER, MarkAt::Enqueue);
+        let mut port = port(3, None);
         assert_eq!(five_at_once(&mut port, &mut packets).len(), 3);
         assert_eq!(port.report(FRAME * 10, FRAME * 10).dropped, 2);
     }
@@ -411,8 +465,8 @@ mod tests {
     #[test]
     fn at_enqueue_the_packets_behind_the_threshold_are_marked() {
         let mut packets = Slab::default();
-        let step = Step::above(MTU * 3);
-        let out = five_at_once(&mut port(10, step, MarkAt::Enqueue), &mut packets);
+        let step = marking(3, MarkAt::Enqueue);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, false, false, true, true]);
     }
@@ -420,17 +474,52 @@ mod tests {
     #[test]
     fn at_dequeue_the_packets_before_the_threshold_are_marked() {
         let mut packets = Slab::default();
-        let step = Step::above(MTU * 2);
-        let out = five_at_once(&mut port(10, step, MarkAt::Dequeue), &mut packets);
+        let step = marking(2, MarkAt::Dequeue);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
         // They leave 4, 3, 2, 1 and 0 packets behind. The first left as it came, before the others joined.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, true, false, false, false]);
     }
 
+    /// Wakes every 1.5 us and marks what leaves while the queue it then saw was above two frames.
+    #[derive(Debug)]
+    struct Periodic {
+        next: Time,
+        seen: Bytes,
+    }
+
+    impl CongestionPoint for Periodic {
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
+            self.seen > MTU * 2
+        }
+
+        fn next_wake(&self) -> Option<Time> {
+            Some(self.next)
+        }
+
+        fn on_wake(&mut self, now: Time, queue: Bytes) {
+            assert_eq!(now, self.next);
+            self.next += Time::from_nanos(1500);
+            self.seen = queue;
+        }
+    }
+
+    #[test]
+    fn a_point_that_wakes_sees_the_queue_of_that_time() {
+        let mut packets = Slab::default();
+        let mut port = port(10, None);
+        let periodic = Box::new(Periodic { next: Time::from_nanos(1500), seen: Bytes::ZERO });
+        port.congestion = Some(Box::new(Congestion::new(periodic, MarkAt::Dequeue, Draws::new(1, 0))));
+        let out = five_at_once(&mut port, &mut packets);
+        // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, false, true, true, false]);
+    }
+
     #[test]
     fn the_mean_queue_of_five_at_once_is_a_triangle() {
         let mut packets = Slab::default();
-        let mut port = port(10, Step::NEVER, MarkAt::Enqueue);
+        let mut port = port(10, None);
         five_at_once(&mut port, &mut packets);
         let report = port.report(FRAME * 10, FRAME * 10);
         // Five frame times of backlog draining in five frame times: 12.5 square frame times.

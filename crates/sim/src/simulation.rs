@@ -4,6 +4,7 @@
 //! [`crate::agenda`]), and a timer runs out ([`crate::timers`]), which goes first at the same picosecond. The
 //! order is total: it depends on the scenario alone.
 
+use shallows_cc::draws::Draws;
 use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Time};
 
@@ -13,7 +14,7 @@ use crate::books;
 use crate::host::Host;
 use crate::network::{Network, Nic, ideal_completion};
 use crate::packet::{Flags, NIL, Packet, Slab};
-use crate::port::{Port, mix};
+use crate::port::{Port, PortSpec, mix};
 use crate::receive::Receiving;
 use crate::record::Record;
 use crate::route::Routes;
@@ -68,7 +69,7 @@ impl Simulation {
         let flows = opening_reports(&network, &routes)?;
         let limited = network.flows.iter().filter(|f| f.bytes != Bytes::MAX).count();
         let mut simulation = Self {
-            ports: network.ports.iter().map(|spec| Port::new(spec, network.mtu)).collect(),
+            ports: (0_u64..).zip(&network.ports).map(|(number, spec)| port(&network, number, spec)).collect(),
             hosts: (0..network.hosts).map(|host| Host::new(routes.nic(host))).collect(),
             packets: Slab::default(),
             agenda: Agenda::default(),
@@ -506,6 +507,15 @@ impl Simulation {
             probes: self.record.probes,
             problems,
         }
+    }
+}
+
+/// An idle port, with its own stream of draws.
+fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
+    let port = Port::new(spec, network.mtu);
+    match spec.marking {
+        None => port,
+        Some(at) => port.marking(spec.rate, &network.markings[at as usize], Draws::new(network.seed, number)),
     }
 }
 

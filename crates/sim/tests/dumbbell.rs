@@ -3,28 +3,34 @@
 
 use shallows_cc::catalog::{self, Marking};
 use shallows_cc::parameter::Values;
-use shallows_cc::port::MarkAt;
-use shallows_cc::port::step::Step;
+use shallows_cc::port;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
-use shallows_sim::network::{Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
 use shallows_sim::simulation::{Progress, Simulation};
 
 const MTU: Bytes = Bytes(1500);
 
+fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
+    network::Marking { mechanism, values: Values::defaults(mechanism.parameters), at: mechanism.at }
+}
+
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
 fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
     let row = catalog::find(name).expect("an algorithm of the catalog");
-    let marking = if row.marking == Marking::Required { Step::above(MTU * 65) } else { Step::NEVER };
+    let mechanism = match row.marking {
+        Marking::Required(kind) => port::find(kind),
+        _ => None,
+    };
     let (left, right) = (2 * flows, 2 * flows + 1);
     let mut ports = Vec::new();
     let mut cable = |a, b, micros, buffer_a, buffer_b| {
         for (from, to, buffer) in [(a, b, buffer_a), (b, a, buffer_b)] {
             let delay = Time::from_micros(micros);
-            let marking = if buffer == Bytes::MAX { Step::NEVER } else { marking };
+            let marking = (buffer != Bytes::MAX && mechanism.is_some()).then_some(0);
             let rate = Rate::from_gbps(10);
-            ports.push(PortSpec { from, to, rate, delay, buffer, marking, mark_at: MarkAt::Enqueue });
+            ports.push(PortSpec { from, to, rate, delay, buffer, marking });
         }
     };
     cable(left, right, 50, MTU * 250, MTU * 250);
@@ -43,6 +49,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         hosts: 2 * flows,
         nodes: 2 * flows + 2,
         ports,
+        markings: mechanism.into_iter().map(default_marking).collect(),
         flows: (0..flows).map(flow).collect(),
         controls: vec![Control { algorithm: row, values: Values::defaults(row.parameters) }],
         host: HostSpec {

@@ -1,7 +1,5 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
-use shallows_cc::port::MarkAt;
-use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::{Packet, Slab};
 use shallows_sim::port::{Port, PortSpec};
@@ -21,15 +19,7 @@ impl Draws {
 
 /// Mean waits, in packet times, of `batches` batches of packets that arrive as a Poisson stream.
 fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
-    let spec = PortSpec {
-        from: 0,
-        to: 1,
-        rate: RATE,
-        delay: Time::from_micros(1),
-        buffer: Bytes::MAX,
-        marking: Step::NEVER,
-        mark_at: MarkAt::Enqueue,
-    };
+    let spec = PortSpec { from: 0, to: 1, rate: RATE, delay: Time::from_micros(1), buffer: Bytes::MAX, marking: None };
     let mut port = Port::new(&spec, FRAME);
     let mut packets = Slab::default();
     let mut draws = Draws(1);

@@ -85,13 +85,11 @@ def _links(scenario, network):
 
 
 def _markings(scenario, network, marks):
-    """(index of every link, the markings indexed): one for each threshold that occurs, after none."""
+    """(index of every link, the markings indexed), the first of which is none."""
     marking = scenario.network.marking
     index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
     if marking == "none":
         return index, [none]
-    thresholds = marking.bytes_at(network.rate_bps[marks], scenario.mtu)
-    thresholds, place = np.unique(thresholds, return_inverse=True)
+    points, place = marking.at_rates(network.rate_bps[marks], scenario.mtu)
     index[marks] = 1 + place
-    step = {"kind": marking.kind, "at": marking.at}
-    return index, [none, *({**step, "threshold_bytes": threshold} for threshold in thresholds.tolist())]
+    return index, [none, *points]

@@ -1,9 +1,15 @@
 //! Congestion points: what a switch port tells the packets that pass through it.
 //!
-//! One file a mechanism. A queue is always counted in bytes on the wire; where a scenario says "35pkt" it
-//! means 35 full frames.
+//! One file a mechanism, and one row of [`MECHANISMS`]; to add one, write both. Each file has `PARAMETERS`
+//! and `build`. A queue is always counted in bytes on the wire; where a scenario says "35pkt" it means 35
+//! full frames.
 
-pub mod step;
+use std::fmt::Debug;
+
+use crate::parameter::{Parameter, Values};
+use crate::units::{Bytes, Rate, Time};
+
+use step::Step;
 
 /// When a port looks at its queue: as a packet joins it, or as it leaves.
 ///
@@ -13,6 +19,75 @@ pub mod step;
 pub enum MarkAt {
     /// The queue that the packet meets, itself included.
     Enqueue,
-    /// The queue that it leaves behind.
+    /// The queue that it leaves behind as it begins to be sent.
     Dequeue,
+}
+
+/// A congestion point: decides which packets are marked.
+///
+/// Whoever drives it calls it in time order; where a wake and a packet fall on the same time, the wake goes
+/// first.
+pub trait CongestionPoint: Debug + Send {
+    /// A packet of length `packet` joins or leaves ([`MarkAt`]) and sees `queue`. Whether it is marked.
+    /// `draw` gives a number in [0, 1), another one at each call.
+    fn on_packet(&mut self, now: Time, queue: Bytes, packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool;
+
+    /// When it wants to look at the queue regardless of packets.
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    /// That time has come.
+    fn on_wake(&mut self, _now: Time, _queue: Bytes) {}
+
+    /// Itself, where it is nothing but a step: a port then compares without calling it.
+    fn as_step(&self) -> Option<Step> {
+        None
+    }
+}
+
+/// One mechanism: what a scenario's `marking.kind` names.
+#[derive(Clone, Copy, Debug)]
+pub struct Mechanism {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Paper or RFC.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Where it looks unless the scenario says otherwise.
+    pub at: MarkAt,
+    /// Builds it for a port whose link has this rate.
+    pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
+}
+
+/// The mechanism of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Mechanism> {
+    MECHANISMS.iter().find(|m| m.name == name)
+}
+
+macro_rules! mechanisms {
+    ($($module:ident: $at:ident; $summary:literal, $source:literal;)*) => {
+        $(pub mod $module;)*
+
+        /// Every mechanism there is.
+        pub static MECHANISMS: &[Mechanism] = &[$(Mechanism {
+            name: stringify!($module),
+            summary: $summary,
+            source: $source,
+            parameters: $module::PARAMETERS,
+            at: MarkAt::$at,
+            build: $module::build,
+        }),*];
+    };
+}
+
+mechanisms! {
+    step: Enqueue;
+        "Marks every packet while the queue is above a threshold.", "Alizadeh et al., SIGCOMM 2010 §3.1 (1)";
+    phantom: Dequeue;
+        "Marks by a virtual queue that drains slower than the link.", "Alizadeh et al., NSDI 2012 §3.1";
 }

@@ -6,7 +6,27 @@
 //!
 //! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
 
-use crate::units::Bytes;
+use super::CongestionPoint;
+use crate::parameter::{Parameter, Unit, Values};
+use crate::units::{Bytes, Rate, Time};
+
+/// Its one parameter.
+pub const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "threshold",
+    symbol: "K",
+    unit: Unit::Bytes,
+    default: 97_500.0,
+    min: 0.0,
+    max: 1e12,
+    meaning: "queue above which packets are marked",
+    source: "SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate",
+}];
+
+/// Builds the congestion point.
+#[must_use]
+pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
+    Box::new(Step::above(values.bytes("threshold")))
+}
 
 /// A step: nothing below K, everything above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +49,16 @@ impl Step {
     #[must_use]
     pub fn marks(self, queue: Bytes) -> bool {
         queue > self.threshold
+    }
+}
+
+impl CongestionPoint for Step {
+    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
+        self.marks(queue)
+    }
+
+    fn as_step(&self) -> Option<Step> {
+        Some(*self)
     }
 }
 

@@ -1,0 +1,96 @@
+//! Marks by a virtual queue that drains slower than the link: a counter, no packets.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | gamma | `gamma` | share of the link's rate at which the counter drains |
+//! | - | `threshold` | counter above which packets are marked |
+//! | - | `counter` | bytes in the virtual queue |
+//!
+//! Source: Alizadeh et al., NSDI 2012 §3.1. Looked at on leaving it stands behind the link and sees what
+//! the link sends; on joining, beside the queue, and sees what arrives.
+//!
+//! Differs: the counter drains as a fluid, worked out when a packet comes. It counts every packet and marks
+//! those that can be.
+
+use super::CongestionPoint;
+use crate::parameter::{Parameter, Unit, Values};
+use crate::units::{Bytes, Rate, Time};
+
+/// In the order of the paper.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "gamma",
+        symbol: "gamma",
+        unit: Unit::One,
+        default: 0.95,
+        min: 0.01,
+        max: 1.0,
+        meaning: "share of the link's rate at which the virtual queue drains",
+        source: "NSDI 2012 §6: 0.95",
+    },
+    Parameter {
+        name: "threshold",
+        symbol: "-",
+        unit: Unit::Bytes,
+        default: 15_000.0,
+        min: 0.0,
+        max: 1e12,
+        meaning: "virtual queue above which packets are marked",
+        source: "NSDI 2012, 10 Gbps simulations: 15 KB (testbed, 1 Gbps: 1 KB or 6 KB)",
+    },
+];
+
+/// Builds the congestion point.
+#[must_use]
+pub fn build(values: &Values, rate: Rate) -> Box<dyn CongestionPoint> {
+    Box::new(Phantom {
+        bytes_per_ps: values.get("gamma") * rate.0 as f64 / 8e12,
+        threshold: values.get("threshold"),
+        counter: 0.0,
+        updated: Time::ZERO,
+    })
+}
+
+/// The virtual queue of one port.
+#[derive(Clone, Copy, Debug)]
+struct Phantom {
+    bytes_per_ps: f64,
+    threshold: f64,
+    counter: f64,
+    updated: Time,
+}
+
+impl CongestionPoint for Phantom {
+    fn on_packet(&mut self, now: Time, _queue: Bytes, packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
+        let drained = (now - self.updated).0 as f64 * self.bytes_per_ps;
+        self.counter = (self.counter - drained).max(0.0) + packet.0 as f64;
+        self.updated = now;
+        self.counter > self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At 10 Gbps a full frame takes 1.2 us; at 95 % of it the counter drains 1425 B meanwhile: 75 B remain of
+    /// each. It starts at 1500 B and exceeds 3000 B with the 22nd: 1500 + 21 * 75 = 3075.
+    #[test]
+    fn a_full_link_is_marked_once_the_remainders_reach_the_threshold() {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("threshold", 3000.0).unwrap();
+        let mut phantom = build(&values, Rate::from_gbps(10));
+        let mut marks = (0..30).map(|n| {
+            phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500), &mut || unreachable!())
+        });
+        assert_eq!(marks.position(|marked| marked), Some(21));
+    }
+
+    #[test]
+    fn a_link_used_below_its_share_is_never_marked() {
+        let mut phantom = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
+        for n in 0..10_000 {
+            assert!(!phantom.on_packet(Time::from_nanos(1300 * n), Bytes::ZERO, Bytes(1500), &mut || 0.0));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+"""Congestion points as a scenario names them: a row of the core's table of markings with its parameters."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.parameters import read, text
+from shallows.units import did_you_mean
+
+RECOMMENDED = None
+"""The step threshold that is worked out for each port by its rate."""
+
+
+@cache
+def markings():
+    """The table of markings, as docs/crossing.md describes it."""
+    from shallows import _core
+
+    return _core.markings()
+
+
+@dataclass(frozen=True)
+class Marking:
+    """How switch ports mark: `kind`, where they look (`at`), and `parameters` in SI base units."""
+
+    kind: str
+    at: str
+    parameters: dict
+
+    def table(self, mtu):
+        """The `marking` table that gives this, every parameter written out."""
+        units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
+        texts = {
+            key: "recommended" if value is RECOMMENDED else text(value, units[key], mtu)
+            for key, value in self.parameters.items()
+        }
+        return {"kind": self.kind, "at": self.at, **texts}
+
+    def largest_threshold(self, rate_bps, mtu):
+        """The largest queue in bytes, over ports of these rates, that a step needs to begin to mark."""
+        if self.kind != "step":
+            return 0
+        points, _ = self.at_rates(rate_bps, mtu)
+        return max(int(point["parameters"]["threshold"]) for point in points)
+
+    def at_rates(self, rate_bps, mtu):
+        """What crosses into the core for ports of these rates, and which of it each port has."""
+        if RECOMMENDED not in self.parameters.values():
+            return [self._crossing(self.parameters)], np.zeros(len(rate_bps), np.uint32)
+        thresholds, place = np.unique(recommended(rate_bps, mtu), return_inverse=True)
+        return [self._crossing({**self.parameters, "threshold": float(t)}) for t in thresholds], place
+
+    def _crossing(self, parameters):
+        return {"kind": self.kind, "at": self.at, "parameters": parameters}
+
+
+def recommended(rate_bps, mtu):
+    """Step thresholds in bytes for ports of these rates: 20 packets at 1 Gbps, 65 at 10 Gbps."""
+    packets = np.maximum(20, np.ceil(np.asarray(rate_bps, np.float64) * 6.5e-9))
+    return packets.astype(np.uint64) * np.uint64(mtu)
+
+
+def choose(table, frame):
+    """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
+    row = _row(table.get("kind", "step"))
+    values = {p["name"]: float(p["default"]) for p in row["parameters"]}
+    if row["name"] == "step":
+        values["threshold"] = RECOMMENDED
+    for key, value in table.items():
+        if key in ("kind", "at"):
+            continue
+        if not (row["name"] == "step" and key == "threshold" and value == "recommended"):
+            values[key] = read(row, key, value, frame)
+    at = table.get("at", row["at"])
+    if at not in ("enqueue", "dequeue"):
+        raise ScenarioError("at", at, '"enqueue" or "dequeue"')
+    return Marking(row["name"], at, values)
+
+
+def _row(kind):
+    rows = {row["name"]: row for row in markings()}
+    if kind not in rows:
+        raise ScenarioError("kind", kind, f"one of {', '.join(rows)}{did_you_mean(kind, rows)}")
+    return rows[kind]

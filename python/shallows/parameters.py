@@ -1,0 +1,65 @@
+"""Parameters of the compiled-in tables (algorithms, markings): texts with units and SI base units."""
+
+from decimal import Decimal
+
+from shallows.errors import ScenarioError
+from shallows.units import RATE, SIZE, TIME, did_you_mean
+
+
+def read(row, key, value, frame):
+    """The value of parameter `key` of a catalog `row` in SI base units. Raises `ScenarioError` with `key`."""
+    known = {p["name"]: p for p in row["parameters"]}
+    if key not in known:
+        has = ", ".join(known) or "no parameters"
+        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){did_you_mean(key, known)}")
+    row = known[key]
+    low, high = row["min"], row["max"]
+    try:
+        number = _in_unit(value, row["unit"], frame)
+    except ValueError as error:
+        raise ScenarioError(key, value, str(error)) from None
+    if not low <= number <= high:
+        low, high = (text(bound, row["unit"], frame.wire) for bound in (low, high))
+        raise ScenarioError(key, value, f"{low} to {high}")
+    return number
+
+
+def _in_unit(value, unit, frame):
+    if unit == "s":
+        return float(TIME.amount(value).scaleb(-12))
+    if unit == "B":
+        return float(SIZE.amount(value, frame.wire))
+    if unit == "bit/s":
+        return float(RATE.amount(value))
+    if unit == "flag":
+        if not isinstance(value, bool):
+            raise ValueError("true or false")
+        return float(value)
+    if unit == "pkt" and isinstance(value, str) and value.endswith("pkt"):
+        value = _number(value[:-3])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        packets = 'a number of packets, such as 2 or "2pkt"'
+        raise ValueError(packets if unit == "pkt" else "a number without a unit")
+    return float(value)
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def text(value, unit, mtu):
+    """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
+    if unit == "flag":
+        return bool(value)
+    dimension, scale = {"s": (TIME, 12), "B": (SIZE, 0), "bit/s": (RATE, 0)}.get(unit, (None, 0))
+    amount = Decimal(repr(float(value)))
+    if dimension and amount.is_finite():
+        amount = amount.scaleb(scale)
+        if amount == int(amount):
+            return dimension.text(int(amount), mtu if dimension is SIZE else None)
+    if dimension:
+        return f"{value!r}{dimension.zero}"
+    return int(value) if unit == "pkt" and float(value).is_integer() else float(value)
