@@ -102,7 +102,7 @@ def test_the_catalog_lists_every_algorithm(shallows):
 def test_the_catalog_shows_one_algorithm(shallows):
     page = shallows("cc", "dctcp").stdout
     row = json.loads(shallows("cc", "dctcp", "--json").stdout)
-    for part in ("RFC 8257", "marking (required)", "0.0625", "dctcp@", "not modelled"):
+    for part in ("RFC 8257", "step (required)", "0.0625", "dctcp@", "not modelled"):
         assert part in page
     assert {"g"} <= {parameter["name"] for parameter in row["parameters"]}
 
