@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -146,3 +147,15 @@ def test_the_guide_names_every_column():
         assert f"`{name}.parquet`" in guide
         for column in columns:
             assert f"`{column}`" in guide, f"{name}.{column}"
+
+
+def test_saving_a_run_does_not_import_pandas(tmp_path):
+    code = "import sys, fake_packet_run as f; f.run().save(sys.argv[1]); print('pandas' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "False\n", done.stderr

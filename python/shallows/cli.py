@@ -5,6 +5,7 @@ mistake is one message on stderr and status 2; heavy modules are imported by the
 """
 
 import json
+import os
 import sys
 from functools import wraps
 from pathlib import Path
@@ -38,6 +39,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 
 def main():
     """Run the command line and exit with its status."""
+    # Arrow's own allocator keeps what it frees: 20 MB more in a run with a million samples.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     app()
 
 

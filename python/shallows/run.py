@@ -19,7 +19,7 @@ from shallows import summary as sums
 from shallows.errors import BooksError, ScenarioError
 
 NEVER = 2**64 - 1
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 WORLDS = ("packet",)
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup")
@@ -302,17 +302,26 @@ def schema(name):
 def _record_batch(name, block):
     import pyarrow
 
-    def array(values, kind):
-        if isinstance(values, Names):
-            codes = pyarrow.array(np.asarray(values.codes), pyarrow.int32())
-            return pyarrow.DictionaryArray.from_arrays(codes, pyarrow.array(values.names, pyarrow.string()))
-        missing = np.isnan(values) if values.dtype.kind == "f" else None
-        if pyarrow.types.is_integer(kind) and missing is not None:
-            values = np.where(missing, 0, values)
-        return pyarrow.array(values, mask=missing).cast(kind)
-
     fields = schema(name)
-    return pyarrow.record_batch([array(block[field.name], field.type) for field in fields], schema=fields)
+    return pyarrow.record_batch([_array(block[field.name], field.type) for field in fields], schema=fields)
+
+
+def _array(values, kind):
+    """A column in Arrow, from buffers: pyarrow.array would import pandas, which costs 60 MB."""
+    import pyarrow
+
+    if isinstance(values, Names):
+        text = "".join(values.names).encode()
+        ends = np.cumsum([0, *(len(name.encode()) for name in values.names)], dtype=np.int32)
+        buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(text)]
+        names = pyarrow.Array.from_buffers(pyarrow.string(), len(values.names), buffers)
+        return pyarrow.DictionaryArray.from_arrays(_array(values.codes, pyarrow.int32()), names)
+    known = None
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        known = pyarrow.py_buffer(np.packbits(~np.isnan(values), bitorder="little"))
+        values = np.nan_to_num(values)
+    values = np.ascontiguousarray(values, kind.to_pandas_dtype())
+    return pyarrow.Array.from_buffers(kind, len(values), [known, pyarrow.py_buffer(values)])
 
 
 class _PacketAnswer:
