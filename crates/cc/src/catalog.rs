@@ -19,6 +19,13 @@ pub enum Marking {
     WhenFlag(&'static str, &'static str),
 }
 
+/// What carries an algorithm's packets; the packet world has one module for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A window, cumulative and selective acknowledgements, repair packet by packet.
+    Tcp,
+}
+
 /// A notification point by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Notification {
@@ -54,6 +61,8 @@ pub struct Algorithm {
     pub receiver: Notification,
     /// The congestion point it needs.
     pub marking: Marking,
+    /// What carries its packets.
+    pub transport: Transport,
 }
 
 impl Algorithm {
@@ -74,8 +83,19 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().find(|a| a.name == name)
 }
 
+/// The transport that a row names with `over`; TCP-like where it names none.
+macro_rules! transport {
+    () => {
+        Transport::Tcp
+    };
+    ($name:ident) => {
+        Transport::$name
+    };
+}
+
 macro_rules! catalog {
-    ($($module:ident $file:literal: $receiver:expr, $marking:expr; $summary:literal, $source:literal;)*) => {
+    ($($module:ident $file:literal $(over $transport:ident)?: $receiver:expr, $marking:expr;
+        $summary:literal, $source:literal;)*) => {
         $(#[path = $file] pub mod $module;)*
 
         /// Every algorithm there is.
@@ -89,6 +109,7 @@ macro_rules! catalog {
             sender: $module::build,
             receiver: $receiver,
             marking: $marking,
+            transport: transport!($($transport)?),
         }),*];
     };
 }

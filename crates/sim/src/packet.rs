@@ -5,21 +5,81 @@ use shallows_cc::units::{Bytes, Time};
 /// The end of a list.
 pub const NIL: u32 = u32::MAX;
 
-/// What a packet carries besides numbers.
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Payload.
+    Data,
+    /// What has arrived.
+    Ack,
+    /// What should have arrived and has not (RoCE-like).
+    Nack,
+    /// Congestion notification: a marked packet arrived (RoCE-like).
+    Notification,
+    /// A switch asks the other end of a link to stop sending (PFC).
+    Pause,
+    /// And to go on.
+    Resume,
+}
+
+/// Every kind, in the order of their numbers.
+pub const PACKET_KINDS: [PacketKind; 6] = [
+    PacketKind::Data,
+    PacketKind::Ack,
+    PacketKind::Nack,
+    PacketKind::Notification,
+    PacketKind::Pause,
+    PacketKind::Resume,
+];
+
+/// What a packet is for, and what it carries besides numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// An acknowledgement; without it, data.
-    pub const ACK: Self = Self(1);
+    /// The bits that hold the kind.
+    const KIND: u8 = 15;
     /// ECN-capable: may be marked.
-    pub const ECT: Self = Self(2);
+    pub const ECT: Self = Self(16);
     /// Congestion experienced: was marked.
-    pub const CE: Self = Self(4);
+    pub const CE: Self = Self(32);
     /// ECN-Echo, on an acknowledgement.
-    pub const ECE: Self = Self(8);
-    /// Congestion window reduced, on data.
-    pub const CWR: Self = Self(16);
+    pub const ECE: Self = Self(64);
+    /// Congestion window reduced, on data of a TCP-like flow.
+    pub const CWR: Self = Self(128);
+    /// Asks for an acknowledgement, on data of a RoCE-like flow.
+    pub const LAST: Self = Self(128);
+
+    /// No flag, and this kind.
+    #[inline]
+    #[must_use]
+    pub const fn of(kind: PacketKind) -> Self {
+        Self(kind as u8)
+    }
+
+    /// What the packet is for.
+    #[inline]
+    #[must_use]
+    pub const fn kind(self) -> PacketKind {
+        PACKET_KINDS[(self.0 & Self::KIND) as usize]
+    }
+
+    /// Whether that is `kind`.
+    #[inline]
+    #[must_use]
+    pub const fn is(self, kind: PacketKind) -> bool {
+        self.0 & Self::KIND == kind as u8
+    }
+
+    /// Whether it is the sending half of its flow that it is for.
+    #[inline]
+    #[must_use]
+    pub const fn for_sender(self) -> bool {
+        const KINDS: u32 =
+            1 << PacketKind::Ack as u32 | 1 << PacketKind::Nack as u32 | 1 << PacketKind::Notification as u32;
+        (KINDS >> (self.0 & Self::KIND)) & 1 == 1
+    }
 
     /// Whether `flag` is set.
     #[inline]
@@ -149,6 +209,14 @@ impl std::ops::IndexMut<u32> for Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_is_its_number() {
+        for (number, kind) in PACKET_KINDS.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
+            assert_eq!(Flags::of(kind).with(Flags::CE, true).kind(), kind);
+        }
+    }
 
     #[test]
     fn a_packet_is_one_cache_line() {

@@ -13,13 +13,12 @@ use crate::answer::{Answer, FlowReport, QueueTable};
 use crate::books;
 use crate::host::Host;
 use crate::network::{Network, Nic, ideal_completion};
-use crate::packet::{Flags, NIL, Packet, Slab};
+use crate::packet::{NIL, Packet, Slab};
 use crate::port::{Port, PortSpec, mix};
-use crate::receive::Receiving;
 use crate::record::Record;
 use crate::route::Routes;
-use crate::send::{Opening, Sending, Turn};
 use crate::timers::{Kind, Timer, Timers};
+use crate::transport::{Ends, Expecting, Opening, Receiving, Replies, Sending, Turn};
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,10 +192,10 @@ impl Simulation {
             let packet = *packet;
             self.packets.remove(at);
             self.consumed += 1;
-            if packet.flags.has(Flags::ACK) {
-                self.take_ack(&packet);
+            if packet.flags.for_sender() {
+                self.tell_sender(&packet);
             } else {
-                self.take_data(&packet);
+                self.tell_receiver(&packet);
             }
         }
     }
@@ -211,18 +210,16 @@ impl Simulation {
     }
 
     #[inline]
-    fn take_data(&mut self, packet: &Packet) {
+    fn tell_receiver(&mut self, packet: &Packet) {
         // A repair that was not needed may come after its flow is done.
         let Some(receiving) = &mut self.receiving[packet.slot as usize] else { return };
-        if receiving.flow != packet.flow {
+        if receiving.ends.flow != packet.flow {
             return;
         }
-        let acks = receiving.on_data(self.now, packet);
-        let host = receiving.host;
-        if acks.now.is_none() && !receiving.timer_armed {
-            receiving.timer_armed = true;
-            let at = self.now + self.network.host.ack_delay;
-            self.timers.set(Timer { at, kind: Kind::Ack, number: packet.flow, slot: packet.slot });
+        let replies = receiving.on_packet(self.now, packet);
+        let host = receiving.ends.dst;
+        if let Some(at) = receiving.arm_timer(self.now) {
+            self.timers.set(Timer { at, kind: Kind::Reply, number: packet.flow, slot: packet.slot });
         }
         if receiving.complete() {
             let report = &mut self.flows[packet.flow as usize];
@@ -232,21 +229,30 @@ impl Simulation {
                 self.over |= self.unfinished == 0 && self.network.until_done;
             }
         }
+        self.send_replies(host, &replies);
+    }
+
+    #[inline]
+    fn send_replies(&mut self, host: u32, replies: &Replies) {
         let nic = self.hosts[host as usize].port;
-        for ack in [acks.earlier, acks.now].into_iter().flatten() {
-            let at = self.packets.insert(ack);
+        if let Some(reply) = &replies.earlier {
+            let at = self.packets.insert(*reply);
+            self.enqueue(nic, at);
+        }
+        if let Some(reply) = &replies.now {
+            let at = self.packets.insert(*reply);
             self.enqueue(nic, at);
         }
     }
 
     #[inline]
-    fn take_ack(&mut self, packet: &Packet) {
+    fn tell_sender(&mut self, packet: &Packet) {
         let Some(sending) = &mut self.sending[packet.slot as usize] else { return };
-        if sending.flow != packet.flow {
+        if sending.ends.flow != packet.flow {
             return;
         }
-        let wake = sending.wake;
-        sending.on_ack(self.now, packet);
+        let wake = sending.wake();
+        sending.on_packet(self.now, packet);
         if sending.done() {
             self.close(packet.slot);
             return;
@@ -258,9 +264,10 @@ impl Simulation {
     #[inline]
     fn after_decision(&mut self, slot: u32, wake_before: Option<Time>) {
         let Some(sending) = &mut self.sending[slot as usize] else { return };
-        let (host, number) = (sending.host, sending.flow);
-        if sending.wake != wake_before
-            && let Some(at) = sending.wake
+        let (host, number) = (sending.ends.src, sending.ends.flow);
+        let wake = sending.wake();
+        if wake != wake_before
+            && let Some(at) = wake
         {
             self.timers.set(Timer { at, kind: Kind::Wake, number, slot });
         }
@@ -291,7 +298,7 @@ impl Simulation {
             Turn::At(at) => {
                 if !sending.pace_timer {
                     sending.pace_timer = true;
-                    let number = sending.flow;
+                    let number = sending.ends.flow;
                     self.timers.set(Timer { at, kind: Kind::Pace, number, slot });
                 }
                 false
@@ -333,7 +340,7 @@ impl Simulation {
         if sending.turn(self.now) != Turn::Now {
             return;
         }
-        let packet = sending.take(self.now, slot, self.network.header);
+        let packet = sending.take(self.now, self.network.header);
         let at = self.packets.insert(packet);
         self.enqueue(port, at);
     }
@@ -348,17 +355,17 @@ impl Simulation {
             Kind::Probes => self.read_probes(timer),
             Kind::Start => self.open(timer.number),
             Kind::Stop => self.stop(timer.number),
-            Kind::Ack => self.ack_is_due(timer),
+            Kind::Reply => self.reply_is_due(timer),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(timer),
         }
     }
 
     fn wake_sender(&mut self, timer: Timer) {
         let Some(sending) = &mut self.sending[timer.slot as usize] else { return };
-        if sending.flow != timer.number {
+        if sending.ends.flow != timer.number {
             return;
         }
-        let wake = sending.wake;
+        let wake = sending.wake();
         match timer.kind {
             Kind::Timeout => sending.on_timer(self.now),
             Kind::Pace => sending.pace_timer = false,
@@ -369,43 +376,49 @@ impl Simulation {
         self.after_decision(timer.slot, wake);
     }
 
-    fn ack_is_due(&mut self, timer: Timer) {
+    fn reply_is_due(&mut self, timer: Timer) {
         let Some(receiving) = &mut self.receiving[timer.slot as usize] else { return };
-        if receiving.flow != timer.number {
+        if receiving.ends.flow != timer.number {
             return;
         }
-        let nic = self.hosts[receiving.host as usize].port;
-        if let Some(ack) = receiving.on_timer(self.now) {
-            let at = self.packets.insert(ack);
-            self.enqueue(nic, at);
+        let replies = receiving.on_timer(self.now);
+        let host = receiving.ends.dst;
+        if let Some(at) = receiving.arm_timer(self.now) {
+            self.timers.set(Timer { at, ..timer });
         }
+        self.send_replies(host, &replies);
     }
 
     /// A flow begins.
     fn open(&mut self, flow: u32) {
         let spec = self.network.flows[flow as usize];
-        let control = &self.network.controls[spec.control as usize];
         let mss = self.network.mss();
         let nic = self.routes.nic(spec.src) as usize;
         let path =
             Path { mss, initial_window: self.network.host.initial_window, line_rate: self.network.ports[nic].rate };
-        let sending = Sending::new(Opening {
-            flow,
-            src: spec.src,
-            dst: spec.dst,
+        let control = &self.network.controls[spec.control as usize];
+        let (algorithm, values) = (control.algorithm, &control.values);
+        let opening = Opening {
             bytes: spec.bytes,
             mss,
-            ecn: control.algorithm.ecn_capable(&control.values),
+            ecn: algorithm.ecn_capable(values),
             host: &self.network.host,
-            control: (control.algorithm.sender)(&control.values, &path),
-        });
-        let notification = (control.algorithm.receiver.build)(self.network.host.acks_every);
-        let receiving = Receiving::new(flow, (spec.src, spec.dst), spec.bytes, mss, notification);
+            control: (algorithm.sender)(values, &path),
+        };
+        let expecting = Expecting {
+            bytes: spec.bytes,
+            mss,
+            ack_delay: self.network.host.ack_delay,
+            notification: (algorithm.receiver.build)(self.network.host.acks_every),
+        };
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.sending.push(None);
             self.receiving.push(None);
             self.sending.len() as u32 - 1
         });
+        let ends = Ends { flow, slot, src: spec.src, dst: spec.dst };
+        let sending = Sending::new(algorithm.transport, ends, opening);
+        let receiving = Receiving::new(algorithm.transport, ends, expecting);
         self.slots[flow as usize] = slot;
         self.sending[slot as usize] = Some(sending);
         self.receiving[slot as usize] = Some(receiving);
@@ -418,7 +431,7 @@ impl Simulation {
         if let Some(sending) = self.sending[slot as usize].take() {
             // A flow in the NIC's turn would be served under another's name.
             assert!(!sending.queued, "a flow that is done has nothing to send");
-            self.slots[sending.flow as usize] = NIL;
+            self.slots[sending.ends.flow as usize] = NIL;
         }
         self.receiving[slot as usize] = None;
         self.free_slots.push(slot);
@@ -436,11 +449,10 @@ impl Simulation {
     /// Carries a live flow's counts over into its report.
     fn settle(&mut self, slot: u32) {
         if let (Some(sending), Some(receiving)) = (&self.sending[slot as usize], &self.receiving[slot as usize]) {
-            let report = &mut self.flows[sending.flow as usize];
-            report.goodput += receiving.delivered - report.delivered;
-            report.delivered = receiving.delivered;
-            report.retransmits = sending.retransmits;
-            report.timeouts = sending.timeouts;
+            let report = &mut self.flows[sending.ends.flow as usize];
+            report.goodput += receiving.delivered() - report.delivered;
+            report.delivered = receiving.delivered();
+            (report.retransmits, report.timeouts) = sending.repairs();
         }
     }
 

@@ -23,8 +23,8 @@ pub enum Kind {
     Stop,
     /// A retransmission timeout.
     Timeout,
-    /// A delayed acknowledgement is due.
-    Ack,
+    /// A receiver has something to send.
+    Reply,
     /// A paced flow may send again.
     Pace,
     /// An algorithm asked to be called.

@@ -37,6 +37,12 @@ pub struct Reply {
 
 /// A notification point.
 pub trait Receiver: Debug + Send {
+    /// Whether the data packet that arrives calls for a congestion notification at once, apart from any
+    /// acknowledgement. Asked before [`Self::on_data`].
+    fn notifies(&mut self, _now: Time, _data: &Data) -> bool {
+        false
+    }
+
     /// A data packet arrived.
     fn on_data(&mut self, now: Time, data: &Data) -> Reply;
 

@@ -51,6 +51,9 @@ pub trait Sender: Debug + Send {
     /// A loss was noticed; once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
+    /// A congestion notification arrived.
+    fn on_notification(&mut self, _now: Time) {}
+
     /// The time asked for in [`Decision::wake`] has come.
     fn on_wake(&mut self, _now: Time) {}
 

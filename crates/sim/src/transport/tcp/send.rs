@@ -12,35 +12,22 @@ use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
+use super::ranges::Ranges;
 use crate::network::HostSpec;
 use crate::packet::{Flags, Packet};
-use crate::ranges::Ranges;
+use crate::transport::{Ends, Opening, Turn, packets_in};
 
 /// Packets that must arrive behind a hole before it counts as lost.
 const DUPLICATES: u32 = 3;
 
-/// Whether a flow may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Not before it hears something.
-    No,
-    /// Now.
-    Now,
-    /// Its pace lets it at this time.
-    At(Time),
-}
-
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
-    pub flow: u32,
-    pub host: u32,
-    pub to: u32,
     control: Box<dyn Sender>,
     /// The algorithm's last word.
     window: Bytes,
     pace: Option<Rate>,
-    pub wake: Option<Time>,
+    wake: Option<Time>,
     mss: Bytes,
     /// Payload of the last packet.
     last_payload: Bytes,
@@ -59,12 +46,9 @@ pub struct Sending {
     repair_at_once: bool,
     /// Whether the window has stopped the flow since the last acknowledgement.
     window_limited: bool,
-    /// Whether it has a place in its NIC's turn.
-    pub queued: bool,
-    pub ecn: bool,
+    ecn: bool,
     report_reduction: bool,
     next_paced: Time,
-    pub pace_timer: bool,
     timer: Retransmission,
     pub retransmits: u32,
     pub timeouts: u32,
@@ -124,28 +108,12 @@ impl Retransmission {
     }
 }
 
-/// Everything a new flow is made from.
-#[derive(Debug)]
-pub struct Opening<'a> {
-    pub flow: u32,
-    pub src: u32,
-    pub dst: u32,
-    pub bytes: Bytes,
-    pub mss: Bytes,
-    pub ecn: bool,
-    pub host: &'a HostSpec,
-    pub control: Box<dyn Sender>,
-}
-
 impl Sending {
     pub fn new(opening: Opening<'_>) -> Self {
         let mss = opening.mss;
         let (end, last_payload) = packets_in(opening.bytes, mss);
         let Decision { window, pace, wake } = opening.control.decision();
         Self {
-            flow: opening.flow,
-            host: opening.src,
-            to: opening.dst,
             control: opening.control,
             window,
             pace,
@@ -162,11 +130,9 @@ impl Sending {
             recovering: false,
             repair_at_once: false,
             window_limited: false,
-            queued: false,
             ecn: opening.ecn,
             report_reduction: false,
             next_paced: Time::ZERO,
-            pace_timer: false,
             timer: Retransmission::new(opening.host),
             retransmits: 0,
             timeouts: 0,
@@ -218,7 +184,7 @@ impl Sending {
 
     /// Takes the packet that is to leave now.
     #[inline]
-    pub fn take(&mut self, now: Time, slot: u32, header: Bytes) -> Packet {
+    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
         let seq = match self.next_repair() {
             Some(seq) => {
                 self.repaired_below = seq + 1;
@@ -243,9 +209,9 @@ impl Sending {
         self.repair_at_once = false;
         Packet {
             sent: now,
-            flow: self.flow,
-            slot,
-            to: self.to,
+            flow: ends.flow,
+            slot: ends.slot,
+            to: ends.dst,
             seq,
             length: length.0 as u16,
             flags,
@@ -254,7 +220,7 @@ impl Sending {
     }
 
     /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, now: Time, packet: &Packet) {
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let newly_acked = self.note_arrivals(packet);
         let rtt = now - packet.sent - packet.held;
         self.last_rtt = rtt;
@@ -373,6 +339,12 @@ impl Sending {
         self.last_payload = self.mss;
     }
 
+    /// When the algorithm asked to be called.
+    #[inline]
+    pub fn wake(&self) -> Option<Time> {
+        self.wake
+    }
+
     /// Whether everything was acknowledged.
     #[inline]
     pub fn done(&self) -> bool {
@@ -396,15 +368,6 @@ impl Sending {
     }
 }
 
-/// How many packets carry `bytes`, and the payload of the last.
-pub fn packets_in(bytes: Bytes, mss: Bytes) -> (u32, Bytes) {
-    if bytes == Bytes::MAX {
-        return (u32::MAX, mss);
-    }
-    let packets = bytes.0.div_ceil(mss.0);
-    (packets as u32, bytes - mss * (packets - 1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -413,6 +376,7 @@ mod tests {
     use shallows_cc::sender::Path;
 
     const MSS: Bytes = Bytes(1460);
+    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
 
     fn reno(packets: u64) -> Sending {
         let host = HostSpec {
@@ -427,15 +391,14 @@ mod tests {
         let row = catalog::find("reno").unwrap();
         let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10) };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
-        let opening =
-            Opening { flow: 0, src: 0, dst: 1, bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
+        let opening = Opening { bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
         Sending::new(opening)
     }
 
     fn send_all(sending: &mut Sending, now: Time) -> Vec<u32> {
         let mut sent = Vec::new();
         while sending.turn(now) == Turn::Now {
-            sent.push(sending.take(now, 0, Bytes(40)).seq);
+            sent.push(sending.take(now, &ENDS, Bytes(40)).seq);
         }
         sent
     }
@@ -455,18 +418,18 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         for end in 2..5 {
-            sending.on_ack(now, &ack(0, (1, end)));
+            sending.on_packet(now, &ack(0, (1, end)));
         }
         // Ten in flight: the window becomes five. Three arrived, one is lost: six are in flight, yet the
         // repair leaves at once; then nothing before three more have arrived.
         assert_eq!(sending.window, MSS * 5);
         assert_eq!(send_all(&mut sending, now), [0]);
-        sending.on_ack(now, &ack(0, (1, 6)));
+        sending.on_packet(now, &ack(0, (1, 6)));
         assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
-        sending.on_ack(now, &ack(0, (1, 7)));
+        sending.on_packet(now, &ack(0, (1, 7)));
         assert_eq!(send_all(&mut sending, now), [10]);
         assert_eq!((sending.window, sending.retransmits), (MSS * 5, 1));
-        sending.on_ack(now, &ack(7, (0, 0)));
+        sending.on_packet(now, &ack(7, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [11]);
     }
 
@@ -477,7 +440,7 @@ mod tests {
         assert_eq!(sending.arm_timer(), Some(Time::from_millis(10)));
         sending.on_timer(Time::from_millis(10));
         assert_eq!(send_all(&mut sending, Time::from_millis(10)), [0]);
-        sending.on_ack(Time::from_millis(11), &ack(1, (0, 0)));
+        sending.on_packet(Time::from_millis(11), &ack(1, (0, 0)));
         assert_eq!(send_all(&mut sending, Time::from_millis(11)), [1, 2]);
         assert_eq!((sending.timeouts, sending.retransmits), (1, 3));
     }
@@ -486,15 +449,8 @@ mod tests {
     fn the_timeout_is_srtt_and_four_variations_but_not_below_its_floor() {
         let mut sending = reno(50);
         send_all(&mut sending, Time::ZERO);
-        sending.on_ack(Time::from_millis(2), &ack(1, (0, 0)));
+        sending.on_packet(Time::from_millis(2), &ack(1, (0, 0)));
         // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms.
         assert_eq!(sending.timer.deadline, Time::from_millis(8));
-    }
-
-    #[test]
-    fn bytes_become_packets() {
-        assert_eq!(packets_in(Bytes(1), MSS), (1, Bytes(1)));
-        assert_eq!(packets_in(Bytes(1460), MSS), (1, MSS));
-        assert_eq!(packets_in(Bytes(1461), MSS), (2, Bytes(1)));
     }
 }

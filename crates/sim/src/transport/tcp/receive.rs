@@ -3,17 +3,14 @@
 use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
+use super::ranges::Ranges;
 use crate::network::MIN_FRAME;
-use crate::packet::{Flags, Packet};
-use crate::ranges::Ranges;
-use crate::send::packets_in;
+use crate::packet::{Flags, Packet, PacketKind};
+use crate::transport::{Ends, Expecting, Replies, packets_in};
 
 /// One flow at its receiver.
 #[derive(Debug)]
 pub struct Receiving {
-    pub flow: u32,
-    pub host: u32,
-    sender: u32,
     notification: Box<dyn Receiver>,
     mss: Bytes,
     last_payload: Bytes,
@@ -25,27 +22,18 @@ pub struct Receiving {
     delay_sum: u64,
     newest: Packet,
     newest_at: Time,
-    pub timer_armed: bool,
+    ack_delay: Time,
+    timer_armed: bool,
     /// In-order payload.
     pub delivered: u64,
 }
 
-/// Acknowledgements to send because of a data packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Acks {
-    pub earlier: Option<Packet>,
-    pub now: Option<Packet>,
-}
-
 impl Receiving {
-    pub fn new(flow: u32, ends: (u32, u32), bytes: Bytes, mss: Bytes, notification: Box<dyn Receiver>) -> Self {
-        let (end, last_payload) = packets_in(bytes, mss);
+    pub fn new(expecting: Expecting) -> Self {
+        let (end, last_payload) = packets_in(expecting.bytes, expecting.mss);
         Self {
-            flow,
-            host: ends.1,
-            sender: ends.0,
-            notification,
-            mss,
+            notification: expecting.notification,
+            mss: expecting.mss,
             last_payload,
             expected: 0,
             end,
@@ -54,6 +42,7 @@ impl Receiving {
             delay_sum: 0,
             newest: Packet::default(),
             newest_at: Time::ZERO,
+            ack_delay: expecting.ack_delay,
             timer_armed: false,
             delivered: 0,
         }
@@ -61,20 +50,20 @@ impl Receiving {
 
     /// A data packet arrived.
     #[inline]
-    pub fn on_data(&mut self, now: Time, packet: &Packet) -> Acks {
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
         let data = Data {
             marked: packet.flags.has(Flags::CE),
             window_reduced: packet.flags.has(Flags::CWR),
             in_order: packet.seq == self.expected && self.early.is_empty(),
         };
         let reply = self.notification.on_data(now, &data);
-        let earlier = reply.earlier.map(|echo| self.acknowledge(now, echo));
+        let earlier = reply.earlier.map(|echo| self.acknowledge(now, ends, echo));
         self.samples += 1;
         self.delay_sum += (now - packet.sent).0;
         self.newest = *packet;
         self.newest_at = now;
         self.take_in(packet.seq);
-        Acks { earlier, now: reply.now.map(|echo| self.acknowledge(now, echo)) }
+        Replies { earlier, now: reply.now.map(|echo| self.acknowledge(now, ends, echo)) }
     }
 
     #[inline]
@@ -107,37 +96,38 @@ impl Receiving {
         self.expected == self.end
     }
 
-    /// Whether data waits for its acknowledgement.
-    pub fn owes_ack(&self) -> bool {
-        self.samples > 0
+    /// The time to look for an acknowledgement that is owed, if it is not already set.
+    #[inline]
+    pub fn arm_timer(&mut self, now: Time) -> Option<Time> {
+        let wanted = self.samples > 0 && !self.timer_armed;
+        self.timer_armed |= wanted;
+        wanted.then(|| now + self.ack_delay)
     }
 
     /// The delayed-acknowledgement timer ran out.
-    pub fn on_timer(&mut self, now: Time) -> Option<Packet> {
+    pub fn on_timer(&mut self, now: Time, ends: &Ends) -> Replies {
         self.timer_armed = false;
-        self.owes_ack().then(|| {
-            let echo = self.notification.on_timer(now);
-            self.acknowledge(now, echo)
-        })
+        let owed = (self.samples > 0).then(|| self.notification.on_timer(now));
+        Replies { earlier: None, now: owed.map(|echo| self.acknowledge(now, ends, echo)) }
     }
 
     #[inline]
-    fn acknowledge(&mut self, now: Time, echo: Echo) -> Packet {
+    fn acknowledge(&mut self, now: Time, ends: &Ends, echo: Echo) -> Packet {
         let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest.seq) };
         let (seq, block_end) = block.unwrap_or((0, 0));
         let ack = Packet {
             sent: self.newest.sent,
             delay: Time(self.delay_sum / u64::from(self.samples)),
             held: now - self.newest_at,
-            flow: self.flow,
-            slot: self.newest.slot,
-            to: self.sender,
+            flow: ends.flow,
+            slot: ends.slot,
+            to: ends.src,
             seq,
             block_end,
             cumulative: self.expected,
             length: MIN_FRAME.0 as u16,
             samples: self.samples,
-            flags: Flags::ACK.with(Flags::ECE, echo.marked),
+            flags: Flags::of(PacketKind::Ack).with(Flags::ECE, echo.marked),
             ..Packet::default()
         };
         self.samples = 0;
@@ -151,8 +141,12 @@ mod tests {
     use super::*;
     use shallows_cc::receiver::ecn_echo::Accurate;
 
+    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+
     fn receiving() -> Receiving {
-        Receiving::new(0, (0, 1), Bytes(4 * 1460 + 60), Bytes(1460), Accurate::boxed(1))
+        let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
+        let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(1));
+        Receiving::new(Expecting { bytes, mss, ack_delay, notification })
     }
 
     fn data(seq: u32) -> Packet {
@@ -163,7 +157,8 @@ mod tests {
     fn a_hole_is_reported_with_the_block_behind_it() {
         let mut receiving = receiving();
         let now = Time::from_micros(10);
-        let acks: Vec<_> = [0, 2, 3, 1, 4].iter().map(|&seq| receiving.on_data(now, &data(seq)).now.unwrap()).collect();
+        let acks: Vec<_> =
+            [0, 2, 3, 1, 4].iter().map(|&seq| receiving.on_packet(now, &data(seq), &ENDS).now.unwrap()).collect();
         let seen: Vec<_> = acks.iter().map(|a| (a.cumulative, a.seq, a.block_end)).collect();
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert!(receiving.complete());
@@ -173,8 +168,8 @@ mod tests {
     #[test]
     fn a_packet_twice_counts_once() {
         let mut receiving = receiving();
-        receiving.on_data(Time::ZERO, &data(0));
-        receiving.on_data(Time::ZERO, &data(0));
+        receiving.on_packet(Time::ZERO, &data(0), &ENDS);
+        receiving.on_packet(Time::ZERO, &data(0), &ENDS);
         assert_eq!(receiving.delivered, 1460);
     }
 }

@@ -1,0 +1,229 @@
+//! The two halves of a flow: what its sender puts on the wire, and what its receiver answers.
+//!
+//! A catalog row names the transport that its algorithm runs over. Each is a folder or a file with a
+//! `Sending` and a `Receiving`; to add one, write it, name it in [`shallows_cc::catalog::Transport`] and give
+//! it a line in the two enums below. The simulation knows only what they share: when a flow may send and
+//! what, which packets came, which timers are wanted.
+
+use shallows_cc::catalog::Transport;
+use shallows_cc::receiver::Receiver;
+use shallows_cc::sender::Sender;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::network::HostSpec;
+use crate::packet::Packet;
+
+mod tcp;
+
+/// Whether a flow may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Not before it hears something.
+    No,
+    /// Now.
+    Now,
+    /// Its pace lets it at this time.
+    At(Time),
+}
+
+/// Which flow, and between whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    pub flow: u32,
+    /// Where both ends keep its state while it lives.
+    pub slot: u32,
+    pub src: u32,
+    pub dst: u32,
+}
+
+/// What a sending half is made from.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    pub bytes: Bytes,
+    pub mss: Bytes,
+    pub ecn: bool,
+    pub host: &'a HostSpec,
+    pub control: Box<dyn Sender>,
+}
+
+/// What a receiving half is made from.
+#[derive(Debug)]
+pub struct Expecting {
+    pub bytes: Bytes,
+    pub mss: Bytes,
+    pub ack_delay: Time,
+    pub notification: Box<dyn Receiver>,
+}
+
+/// What a receiver sends because of a packet or a timer, in this order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Replies {
+    pub earlier: Option<Packet>,
+    pub now: Option<Packet>,
+}
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub struct Sending {
+    pub ends: Ends,
+    /// Whether it has a place in its NIC's turn.
+    pub queued: bool,
+    /// Whether the world will look at its pace again.
+    pub pace_timer: bool,
+    half: SendingHalf,
+}
+
+#[derive(Debug)]
+enum SendingHalf {
+    Tcp(tcp::Sending),
+}
+
+/// One flow at its receiver.
+#[derive(Debug)]
+pub struct Receiving {
+    pub ends: Ends,
+    half: ReceivingHalf,
+}
+
+#[derive(Debug)]
+enum ReceivingHalf {
+    Tcp(tcp::Receiving),
+}
+
+/// The same call on whichever half it is.
+macro_rules! on {
+    ($halves:ident, $half:expr, $it:ident => $call:expr) => {
+        match $half {
+            $halves::Tcp($it) => $call,
+        }
+    };
+}
+
+impl Sending {
+    pub fn new(transport: Transport, ends: Ends, opening: Opening<'_>) -> Self {
+        let half = match transport {
+            Transport::Tcp => SendingHalf::Tcp(tcp::Sending::new(opening)),
+        };
+        Self { ends, queued: false, pace_timer: false, half }
+    }
+
+    /// Whether it may send now.
+    #[inline]
+    pub fn turn(&mut self, now: Time) -> Turn {
+        on!(SendingHalf, &mut self.half, half => half.turn(now))
+    }
+
+    /// Takes the packet that is to leave now.
+    #[inline]
+    pub fn take(&mut self, now: Time, header: Bytes) -> Packet {
+        on!(SendingHalf, &mut self.half, half => half.take(now, &self.ends, header))
+    }
+
+    /// Something came back: an acknowledgement, a notification.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        on!(SendingHalf, &mut self.half, half => half.on_packet(now, packet));
+    }
+
+    /// When the algorithm asked to be called.
+    #[inline]
+    pub fn wake(&self) -> Option<Time> {
+        on!(SendingHalf, &self.half, half => half.wake())
+    }
+
+    /// That time has come.
+    pub fn on_wake(&mut self, now: Time) {
+        on!(SendingHalf, &mut self.half, half => half.on_wake(now));
+    }
+
+    /// The time to look again at the retransmission timer, if it is not already set.
+    #[inline]
+    pub fn arm_timer(&mut self) -> Option<Time> {
+        on!(SendingHalf, &mut self.half, half => half.arm_timer())
+    }
+
+    /// That time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        on!(SendingHalf, &mut self.half, half => half.on_timer(now));
+    }
+
+    /// Sends nothing new from now on.
+    pub fn stop(&mut self) {
+        on!(SendingHalf, &mut self.half, half => half.stop());
+    }
+
+    /// Whether its receiver has everything and it knows.
+    #[inline]
+    pub fn done(&self) -> bool {
+        on!(SendingHalf, &self.half, half => half.done())
+    }
+
+    /// Packets sent again, and how often it gave up waiting.
+    pub fn repairs(&self) -> (u32, u32) {
+        on!(SendingHalf, &self.half, half => (half.retransmits, half.timeouts))
+    }
+
+    /// Internals worth plotting; `since` is the span since they were last read.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        on!(SendingHalf, &mut self.half, half => half.probe(since, record));
+    }
+}
+
+impl Receiving {
+    pub fn new(transport: Transport, ends: Ends, expecting: Expecting) -> Self {
+        let half = match transport {
+            Transport::Tcp => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
+        };
+        Self { ends, half }
+    }
+
+    /// A packet came from the sender.
+    #[inline]
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) -> Replies {
+        on!(ReceivingHalf, &mut self.half, half => half.on_packet(now, packet, &self.ends))
+    }
+
+    /// The time to call [`Self::on_timer`], if the world does not know it yet.
+    #[inline]
+    pub fn arm_timer(&mut self, now: Time) -> Option<Time> {
+        on!(ReceivingHalf, &mut self.half, half => half.arm_timer(now))
+    }
+
+    /// That time has come.
+    pub fn on_timer(&mut self, now: Time) -> Replies {
+        on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, &self.ends))
+    }
+
+    /// Whether every byte is there.
+    #[inline]
+    pub fn complete(&self) -> bool {
+        on!(ReceivingHalf, &self.half, half => half.complete())
+    }
+
+    /// In-order payload.
+    pub fn delivered(&self) -> u64 {
+        on!(ReceivingHalf, &self.half, half => half.delivered)
+    }
+}
+
+/// How many packets carry `bytes`, and the payload of the last.
+fn packets_in(bytes: Bytes, mss: Bytes) -> (u32, Bytes) {
+    if bytes == Bytes::MAX {
+        return (u32::MAX, mss);
+    }
+    let packets = bytes.0.div_ceil(mss.0);
+    (packets as u32, bytes - mss * (packets - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_become_packets() {
+        let mss = Bytes(1460);
+        assert_eq!(packets_in(Bytes(1), mss), (1, Bytes(1)));
+        assert_eq!(packets_in(Bytes(1460), mss), (1, mss));
+        assert_eq!(packets_in(Bytes(1461), mss), (2, Bytes(1)));
+    }
+}
