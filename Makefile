@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 
 # The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
 run: build
-	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx --out results/websearch-tree
+	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop --out results/websearch-tree
 
 test: build
 	cargo test --locked --workspace --quiet
@@ -26,7 +26,7 @@ lint: .venv/ready
 
 # Builds the Rust core into the package; cargo knows when there is nothing to do.
 build: .venv/ready
-	$(BIN)/maturin develop --release --locked --quiet
+	@$(BIN)/maturin develop --release --locked > .venv/build.log 2>&1 || { cat .venv/build.log; exit 1; }
 
 .venv/ready: requirements.lock
 	$(PYTHON) -m venv .venv

@@ -40,8 +40,20 @@ pub const PARAMETERS: &[Parameter] = &[Parameter {
     source: "ToN 2017 §V-B; 0 with ideal timestamps",
 }];
 
-/// None yet: the paper gives no other values.
-pub const PRESETS: &[Preset] = &[];
+/// Headrooms that public ns-2 scripts use at 10 Gbps; the paper names none for its simulations.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "ns-2",
+        values: &[("headroom", 2.401e-6)],
+        source: "ExpressPass's public ns-2 scripts (kaist-ina/ns2-xpass), one hop: two packets",
+    },
+    Preset {
+        name: "ns-2-multi-hop",
+        values: &[("headroom", 7.201e-6)],
+        source: "the same scripts, several hops: two packets at each of three; without it the packets of other flows \
+                 that happen to be in the way at every hop keep large flows from growing",
+    },
+];
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
