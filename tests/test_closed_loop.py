@@ -1,0 +1,108 @@
+"""Closed loops on the scenarios that come with Shallows: what the papers and the theory say must come out.
+
+Bands are those of the papers' figures, with the tolerance that a single run of another simulator deserves.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shallows as sh
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+FRAME_US = 1.2  # 1500 bytes at 10 Gbps
+
+
+def run(name, **changes):
+    scenario = sh.Scenario.load(SCENARIOS / f"{name}.toml")
+    result = sh.run(scenario.replace(changes) if changes else scenario)
+    assert result.summary["books"]["closed"]
+    return result
+
+
+def probe(result, name, after_us):
+    table = result.probes
+    return table[(table.name == name) & (table.time_us >= after_us)]
+
+
+@pytest.fixture(scope="module")
+def forty():
+    return run("dctcp-40")
+
+
+def test_forty_dctcp_flows_share_a_full_link_around_the_threshold(forty):
+    """DX, Fig. 1: K = 35, most frequent window 5."""
+    port, flows = forty.summary["bottleneck"], forty.summary["flows"]
+    assert port["utilization"] >= 0.98
+    assert 24 <= port["queue_mean_pkt"] <= 40
+    assert port["queue_max_pkt"] <= 90
+    assert port["dropped"] == 0
+    assert flows["jain"] >= 0.98
+    windows = probe(forty, "window_pkt", 100e3).value
+    assert np.floor(windows).mode()[0] == 5
+
+
+def test_littles_law_on_the_recorded_queue(forty):
+    """Mean of the samples = arrival rate times mean stay, both in bytes; data frames make up both."""
+    queue = forty.queues[forty.queues.time_us >= 100e3].queue_bytes.mean()
+    port = forty.ports[forty.ports.port == "s0->s1"].iloc[0]
+    span_us = 900e3
+    # The packet being sent counts by what is left of it: half of it on average, hence half a frame time less.
+    stay_us = forty.summary["bottleneck"]["delay_mean_us"] - FRAME_US / 2
+    assert queue == pytest.approx(port.sent * 1500 / span_us * stay_us, rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_run_and_another_one_does_not(forty):
+    assert run("dctcp-40").summary["fingerprint"] == forty.summary["fingerprint"]
+    assert run("dctcp-40", seed=2).summary["fingerprint"] != forty.summary["fingerprint"]
+
+
+@pytest.mark.parametrize(("flows", "low", "high"), [(2, 52, 67), (10, 41, 75)])
+def test_the_sawtooth_stays_within_its_closed_form(flows, low, high):
+    """SIGCOMM 2010 §3.3: Q_max = K + N, amplitude sqrt(2 N (C RTT + K)) / 2, each end within 8 packets."""
+    result = run("dctcp-sawtooth", **{"traffic.0.flows": flows})
+    queue = result.queues[result.queues.time_us >= 200e3].queue_pkt
+    assert abs(queue.min() - low) <= 8
+    assert abs(queue.max() - high) <= 8
+
+
+@pytest.mark.parametrize("flows", range(2, 11))
+def test_dx_fills_the_link_with_a_packet_a_flow(flows):
+    """DX, Fig. 8: utilisation, queue and the mean window (C R + n) / n; C R is 166.7 packets."""
+    result = run("dx-10", **{"traffic.0.flows": flows})
+    port = result.summary["bottleneck"]
+    assert port["port"] == "s0->s1"
+    assert port["utilization"] >= 0.995
+    assert port["queue_mean_pkt"] <= flows
+    windows = probe(result, "window_pkt", 100e3).value
+    assert abs(windows.mean() - (166.7 + flows) / flows) <= 3
+
+
+def test_dx_queues_a_quarter_of_dctcp_or_less():
+    """DX §VI-C1: 6.6 times less at ten flows."""
+    dx = run("dx-10").summary["bottleneck"]
+    dctcp = run("dctcp-sawtooth", **{"traffic.0.flows": 10}).summary["bottleneck"]
+    assert dctcp["delay_mean_us"] >= 4 * dx["delay_mean_us"]
+
+
+def test_vegas_flows_take_the_queue_for_distance():
+    """DX, Fig. 7: 42 packets with ten flows; the last one's base RTT is 33 us above the first's."""
+    result = run("vegas-staircase")
+    assert abs(result.summary["bottleneck"]["queue_mean_pkt"] - 42) <= 8
+    base = probe(result, "base_rtt_us", 4.9e6).groupby("flow").value.last()
+    assert 20 <= base[9] - base[0] <= 60
+
+
+def test_ping_pong_queues_from_nineteen_flows_on():
+    """Poster, Fig. 1: room for 22.4 / 1.2 = 18.7 packets, then one packet time a flow."""
+
+    def waits_us(flows):
+        changes = {"traffic.0.flows": flows, "traffic.0.stagger": "1us", "duration": "20ms", "warmup": "10ms"}
+        return run("pingpong", **changes).summary["bottleneck"]["delay_mean_us"] - FRAME_US
+
+    assert all(abs(waits_us(flows)) < 0.01 for flows in (2, 10, 18))
+    waits = [waits_us(flows) for flows in (19, 20, 25, 50)]
+    assert 0 < waits[0] < FRAME_US
+    slopes = np.diff(waits) / np.diff([19, 20, 25, 50])
+    assert slopes == pytest.approx(np.full(3, FRAME_US), rel=0.05)
