@@ -3,8 +3,9 @@
     python bench/speed.py [RUNS]
 
 Each run is a process of its own, `shallows run SCENARIO`, on one thread. Speed is packet-hops (packets
-received over one link, data and acks) a second of the simulation itself; memory is the peak of the whole process,
-Python, tables and files included. The middle of RUNS (5) runs counts; compare only numbers from one machine.
+received over one link, data and acks) a second of the simulation itself; memory is the peak of the whole
+process, Python, tables and files included. The middle of RUNS (5) runs counts; compare only numbers from one
+machine.
 """
 
 import json
