@@ -315,7 +315,7 @@ class Linear:
             matrices.setdefault(delay, np.zeros((size, size)))[S:, state] += by_delayed[:, m]
         return sorted(matrices.items())
 
-    def roots(self, mode="common", nodes=32):
+    def roots(self, mode="common", nodes=20):
         """The characteristic roots nearest the right, as an array of complex numbers in 1/s."""
         return characteristic_roots(*(self.common if mode == "common" else self.differential), nodes=nodes)
 
@@ -355,15 +355,19 @@ def linearise(model):
     )  # fmt: skip
 
 
-def characteristic_roots(now, delayed, nodes=32):
+NO_DELAY = 1e-12
+"""Seconds: what is shorter counts as none, for the collocation divides by it."""
+
+
+def characteristic_roots(now, delayed, nodes=20):
     """Roots of det(s I - A0 - sum A_k e^(-s tau_k)), rightmost first, those that are accurate.
 
     Collocates the system's history at Chebyshev points: the eigenvalues of the discretised generator
     approximate the roots near the origin, and Newton's method finishes them.
     """
     size = len(now)
-    instant = now + sum((A for delay, A in delayed if delay == 0), np.zeros_like(now))
-    lagging = [(delay, A) for delay, A in delayed if delay > 0 and A.any()]
+    instant = now + sum((A for delay, A in delayed if delay < NO_DELAY), np.zeros_like(now))
+    lagging = [(delay, A) for delay, A in delayed if delay >= NO_DELAY and A.any()]
     if not lagging:
         found = np.linalg.eigvals(instant)
         return found[np.argsort(-found.real)]
