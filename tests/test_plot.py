@@ -36,10 +36,19 @@ def test_windows_of_few_flows_are_drawn_one_by_one(ax):
 
 
 def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
-    assert plot.slowdown_by_size(ax, fake.run())
+    # slowdown 2 and 4 at 9 KB, 1.25 and 2 at 90 KB
+    flows = fake.flows()
+    flows.bytes[1] = 9_000
+    flows.start_ps[:4] = 100 * fake.US
+    finish = fake.column([120, 140, 200, 260, 0, 0, 0]) * fake.US
+    finish[4:] = fake.NEVER
+    ideal = fake.column([10, 10, 80, 80, 0, 0, 0]) * fake.US
+    answer = fake.answer(flows__finish_ps=finish, flows__ideal_ps=ideal)
+    run = fake.Run.from_packet(fake.scenario(), fake.network(), flows, answer, 1.0)
+    assert plot.slowdown_by_size(ax, run)
     median, high = ax.lines
-    assert points(median) == [[9, pytest.approx(2)], [90, pytest.approx(1.25)]]
-    assert points(high) == [[9, pytest.approx(2)], [90, pytest.approx(1.25)]]
+    assert points(median) == [[9, pytest.approx(3)], [90, pytest.approx(1.625)]]
+    assert points(high) == [[9, pytest.approx(3.98)], [90, pytest.approx(1.9925)]]
 
 
 def test_goodput_of_flows_without_an_end_is_sorted(ax):
