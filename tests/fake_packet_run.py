@@ -13,9 +13,14 @@ def column(values, kind=np.uint64):
     return np.array(values, kind)
 
 
-def scenario():
+def scenario(ports="bottleneck"):
     return SimpleNamespace(
-        name="by-hand", seed=7, mtu=1500, warmup_ps=100 * US, to_toml=lambda: 'name = "by-hand"\nseed = 7\n'
+        record=SimpleNamespace(ports=ports),
+        name="by-hand",
+        seed=7,
+        mtu=1500,
+        warmup_ps=100 * US,
+        to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )
 
 

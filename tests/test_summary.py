@@ -43,6 +43,13 @@ def test_without_any_queue_the_busiest_port_is_the_bottleneck():
     assert summary["bottleneck"]["port"] == "h0->s0"
 
 
+def test_a_port_that_the_scenario_names_is_the_bottleneck():
+    network = fake.network()
+    network.recorded_ports = fake.column([0], "u4")
+    run = fake.Run.from_packet(fake.scenario(["h0->s0"]), network, fake.flows(), fake.answer(), 1.0)
+    assert run.summary["bottleneck"]["port"] == "h0->s0"
+
+
 def test_flows():
     # In the 200 us after the warm-up: 9 + 90 + 30 + 150 KB. Completion times 20 and 100 us (slowdown 2 and
     # 1.25); the one of 50 us began in the warm-up. Those without an end had 1, 2 and 3 Gbit/s.

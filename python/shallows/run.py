@@ -392,7 +392,7 @@ class _PacketAnswer:
             "events": answer["events"],
             "packet_hops": answer["packet_hops"],
             "packet_hops_per_s": answer["packet_hops"] / wall_s if wall_s > 0 else None,
-            "bottleneck": sums.bottleneck(self.port_columns),
+            "bottleneck": sums.bottleneck(self.port_columns, self._candidates()),
             "network": {of: int(answer["ports"][of].sum()) for of in PORT_COUNTS},
             "flows": sums.flow_statistics(
                 flows,
@@ -428,6 +428,11 @@ class _PacketAnswer:
             for i, load in enumerate(self.loads)
             if load
         ]
+
+    def _candidates(self):
+        """The ports among which the bottleneck is: those the scenario names, else all."""
+        network, told = self.network, self.scenario.record.ports
+        return network.recorded_ports if isinstance(told, list) else np.arange(len(network.port_names))
 
     def _algorithms(self):
         """The algorithms that have a flow, in the order of the scenario."""

@@ -37,15 +37,15 @@ def jain(goodput):
     return float(np.sum(x)) ** 2 / (len(x) * squares) if squares > 0 else None
 
 
-def bottleneck(ports, named=None):
-    """The port that matters: `named` (a position), else the one with the highest mean queue.
+def bottleneck(ports, among):
+    """The port with the highest mean queue, of those at the positions `among`; if none queued, the busiest.
 
-    Where no port ever queued, the busiest. `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`.
+    `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`.
     """
-    if named is None:
-        # lexsort: last key first; both negated so that a tie keeps the network's own order
-        named = int(np.lexsort((-ports["utilization"], -ports["queue_mean_pkt"]))[0])
-    return {"port": ports["port"].names[named]} | {key: plain(ports[key][named]) for key in BOTTLENECK_KEYS}
+    # lexsort: last key first; both negated so that a tie keeps the network's own order
+    busiest = np.lexsort((-ports["utilization"][among], -ports["queue_mean_pkt"][among]))[0]
+    port = int(among[busiest])
+    return {"port": ports["port"].names[port]} | {key: plain(ports[key][port]) for key in BOTTLENECK_KEYS}
 
 
 def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
