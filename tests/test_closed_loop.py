@@ -106,3 +106,11 @@ def test_ping_pong_queues_from_nineteen_flows_on():
     assert 0 < waits[0] < FRAME_US
     slopes = np.diff(waits) / np.diff([19, 20, 25, 50])
     assert slopes == pytest.approx(np.full(3, FRAME_US), rel=0.05)
+
+
+def test_reno_repairs_what_a_tree_drops_and_every_flow_finishes():
+    """Drops, timeouts and repairs that arrive while their flow still waits for its NIC."""
+    result = run("websearch-tree", **{"cc.name": "reno", "traffic.0.flows": 1500})
+    assert result.summary["network"]["dropped"] > 0
+    assert result.summary["flows"]["timeouts"] > 0
+    assert result.summary["flows"]["finished"] == 1500

@@ -27,6 +27,11 @@ impl Host {
         self.ready.pop_front()
     }
 
+    /// A flow leaves the turn before it came.
+    pub fn leave(&mut self, slot: u32) {
+        self.ready.retain(|&ready| ready != slot);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.ready.is_empty()
     }
