@@ -97,27 +97,41 @@ def feedback(q, C, tau_star, enqueue):
 
 
 @equations
-def _imbalance(p, R, tau, tau_prime, T, B, F, R_AI):
-    """Eq. 11 as left side minus right side, times (b+d)(c+e) R."""
+def _imbalance(log_p, R, tau, tau_prime, T, B, F, R_AI):
+    """ln of the left side of eq. 11 over its right side: nearly a straight line in ln p, rising."""
+    p = np.exp(log_p)
     a, alpha = any_marked(p, tau * R), any_marked(p, tau_prime * R)
     increases, additive = increase_rates(p, R, B, T, F)
-    return a * a * alpha * R - tau * tau * R_AI * increases * additive
+    return np.log(a * a * alpha * R) - np.log(tau * tau * R_AI * increases * additive)
 
 
 @equations
 def marking_at_rest(R, tau, tau_prime, T, B, F, R_AI):
-    """The marking probability that holds a flow at rate R (eq. 11), by bisection in ln p; or -1."""
+    """The marking probability that holds a flow at rate R (eq. 11); -1 where none does.
+
+    False position in ln p that halves a side used twice (Illinois), and bisects where a side overflows.
+    """
     low, high = np.log(1e-12), np.log(1.0 - 1e-9)
-    if _imbalance(np.exp(low), R, tau, tau_prime, T, B, F, R_AI) > 0.0:
+    f_low = _imbalance(low, R, tau, tau_prime, T, B, F, R_AI)
+    f_high = _imbalance(high, R, tau, tau_prime, T, B, F, R_AI)
+    if not f_low < 0.0 or not f_high > 0.0:
         return -1.0
-    if _imbalance(np.exp(high), R, tau, tau_prime, T, B, F, R_AI) < 0.0:
-        return -1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _imbalance(np.exp(middle), R, tau, tau_prime, T, B, F, R_AI) < 0.0:
-            low = middle
+    last = 0
+    for _ in range(200):
+        middle = high - f_high * (high - low) / (f_high - f_low)
+        if not low < middle < high:
+            middle = (low + high) / 2
+        f = _imbalance(middle, R, tau, tau_prime, T, B, F, R_AI)
+        if abs(f) < 1e-14 or high - low < 1e-15 * abs(low):
+            return np.exp(middle)
+        side = -1 if f < 0.0 else 1
+        if side < 0:
+            low, f_low = middle, f
+            f_high = f_high / 2 if last == side else f_high
         else:
-            high = middle
+            high, f_high = middle, f
+            f_low = f_low / 2 if last == side else f_low
+        last = side
     return np.exp((low + high) / 2)
 
 

@@ -77,13 +77,19 @@ def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _size(z):
+    """As good as |z| for choosing a pivot, without the root."""
+    return abs(z.real) + abs(z.imag)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solve(A, b):
     """Solves A x = b in place by elimination with pivoting; the solution is left in b."""
     n = b.size
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
-            if abs(A[i, k]) > abs(A[pivot, k]):
+            if _size(A[i, k]) > _size(A[pivot, k]):
                 pivot = i
         if pivot != k:
             for j in range(k, n):
@@ -104,18 +110,23 @@ CUT = types.Tuple((types.UniTuple(_MATRIX, 7), float64, int64[::1], _VECTOR, int
 """A loop to be cut: (partial derivatives, flows, tap states, tap delays, own rate or -1, at the mark?)."""
 
 
-@njit(complex128(complex128, CUT, float64), cache=True, nogil=True, error_model="numpy")
-def loop_gain(s, cut, advance):
+_WORK = types.Tuple((complex128[:, ::1], complex128[::1]))
+
+
+@njit(complex128(complex128, CUT, float64, _WORK), cache=True, nogil=True, error_model="numpy")
+def loop_gain(s, cut, advance, work):
     """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
 
     Cut at the rate, the link and the delayed own rate see the input, and the output is the sending
     rate. Cut at the mark, the delayed shared state is the input, and the output is that state.
     `advance` is a delay common to all paths from input to output, in seconds, to be left out.
+    work: a matrix and a vector over all states, overwritten.
     """
     partials, flows, tap_states, tap_delays, own_rate, at_mark = cut
     link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, by_delayed = partials
     S, K, M = link_shared.shape[0], by_flow.shape[0], tap_states.size
-    A, b = np.zeros((S + K, S + K), complex128), np.zeros(S + K, complex128)
+    A, b = work
+    A[:], b[:] = 0.0, 0.0
     for i in range(S + K):
         A[i, i] = s
     mark = -1
@@ -140,7 +151,9 @@ def loop_gain(s, cut, advance):
                 mark = state
             is_cut = state < S if at_mark else own_rate >= 0 and state == S + own_rate
             delay = tap_delays[m] - advance if is_cut or not at_mark else tap_delays[m]
-            gain = by_delayed[i, m] * np.exp(-s * delay)
+            gain = by_delayed[i, m] + 0j
+            if delay > 0.0:
+                gain *= np.exp(-s * delay)
             if is_cut:
                 b[S + i] += gain
             else:
@@ -156,7 +169,7 @@ def loop_gain(s, cut, advance):
     return -output
 
 
-LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e8, 16
+LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e7, 12
 """Where a crossover is looked for, in rad/s. Two crossovers closer than a step of the grid are missed."""
 
 
@@ -174,14 +187,14 @@ def _common_delay(cut):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _crossing(left, right, gain_left, gain_right, cut, advance):
+def _crossing(left, right, gain_left, gain_right, cut, advance, work):
     """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
     a, b = np.log(left), np.log(right)
     fa, fb = np.log(gain_left), np.log(gain_right)
     w = b
     for _ in range(60):
         w = b - fb * (b - a) / (fb - fa)
-        fw = np.log(abs(loop_gain(1j * np.exp(w), cut, advance)))
+        fw = np.log(abs(loop_gain(1j * np.exp(w), cut, advance, work)))
         if abs(fw) < 1e-13 or abs(b - a) < 1e-14:
             break
         if (fw > 0.0) == (fb > 0.0):
@@ -200,17 +213,19 @@ def margin(cut):
     first, so that the margin is not folded back into half a turn however long that delay is.
     """
     advance = _common_delay(cut)
+    size = cut[0][0].shape[0] + cut[0][5].shape[0]
+    work = np.empty((size, size), complex128), np.empty(size, complex128)
     count = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
     ratio = 10.0 ** (1.0 / PER_DECADE)
     worst, crossover = np.nan, np.nan
     left = LOWEST_FREQUENCY
-    gain_left = abs(loop_gain(1j * left, cut, advance))
+    gain_left = abs(loop_gain(1j * left, cut, advance, work))
     for _ in range(count):
         right = left * ratio
-        gain_right = abs(loop_gain(1j * right, cut, advance))
+        gain_right = abs(loop_gain(1j * right, cut, advance, work))
         if (gain_left > 1.0) != (gain_right > 1.0):
-            w = _crossing(left, right, gain_left, gain_right, cut, advance)
-            gain = loop_gain(1j * w, cut, advance)
+            w = _crossing(left, right, gain_left, gain_right, cut, advance, work)
+            gain = loop_gain(1j * w, cut, advance, work)
             phase = np.angle(-gain) - w * advance
             if not phase > worst:
                 worst, crossover = phase, w
@@ -246,7 +261,9 @@ class Loop:
 
     def gain(self, s):
         """L(s) for an array of complex s; 1 + L(s) = 0 is the characteristic equation."""
-        values = [loop_gain(complex(one), self._cut, 0.0) for one in np.ravel(s)]
+        size = len(self.linear.states)
+        work = np.empty((size, size), complex), np.empty(size, complex)
+        values = [loop_gain(complex(one), self._cut, 0.0, work) for one in np.ravel(s)]
         return np.array(values).reshape(np.shape(s))
 
     def response(self, omega_rad_s):
