@@ -55,6 +55,7 @@ pub struct Simulation {
     hops: u64,
     /// Packets that reached a host.
     consumed: u64,
+    problems: Vec<String>,
 }
 
 impl Simulation {
@@ -86,6 +87,7 @@ impl Simulation {
             events: 0,
             hops: 0,
             consumed: 0,
+            problems: Vec::new(),
             routes,
             network,
         };
@@ -96,7 +98,9 @@ impl Simulation {
     fn set_first_timers(&mut self) {
         let network = &self.network;
         let mut set = |at, kind, number| self.timers.set(Timer { at, kind, number, slot: NIL });
-        set(network.duration, Kind::End, 0);
+        if network.duration < Time::MAX {
+            set(network.duration, Kind::End, 0);
+        }
         if network.warmup > Time::ZERO {
             set(network.warmup, Kind::Warmup, 0);
         }
@@ -154,11 +158,19 @@ impl Simulation {
                 }
                 _ => match self.timers.pop() {
                     Some(timer) => self.run_out(timer),
-                    None => self.over = true,
+                    None => self.run_dry(),
                 },
             }
         }
         if self.over { Progress::Done } else { Progress::Running }
+    }
+
+    /// Nothing is left to happen.
+    fn run_dry(&mut self) {
+        self.over = true;
+        if self.unfinished > 0 {
+            self.problems.push(format!("{} flows have not finished and wait for nothing", self.unfinished));
+        }
     }
 
     #[inline]
@@ -275,10 +287,16 @@ impl Simulation {
             self.hosts[host as usize].push(slot);
             self.serve(host);
         }
+        self.arm_timer(slot);
+    }
+
+    /// Sets the timer of a flow that has something in flight and none yet.
+    #[inline]
+    fn arm_timer(&mut self, slot: u32) {
         if let Some(sending) = &mut self.sending[slot as usize]
             && let Some(at) = sending.arm_timer()
         {
-            self.timers.set(Timer { at, kind: Kind::Timeout, number, slot });
+            self.timers.set(Timer { at, kind: Kind::Timeout, number: sending.ends.flow, slot });
         }
     }
 
@@ -343,6 +361,7 @@ impl Simulation {
         let packet = sending.take(self.now, self.network.header);
         let at = self.packets.insert(packet);
         self.enqueue(port, at);
+        self.arm_timer(slot);
     }
 
     fn run_out(&mut self, timer: Timer) {
@@ -506,7 +525,8 @@ impl Simulation {
         let measured = self.now - self.measured_from;
         let (now, ports) = (self.now, &mut self.ports);
         let ports: Vec<_> = ports.iter_mut().map(|port| port.report(now, measured)).collect();
-        let problems = books::problems(&self.network, &ports, &self.flows, &self.packets, self.consumed, measured);
+        let mut problems = self.problems;
+        problems.extend(books::problems(&self.network, &ports, &self.flows, &self.packets, self.consumed, measured));
         let hash = ports.iter().fold(self.now.0, |hash, port| mix(hash, port.fingerprint));
         let fingerprint = self.flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));
         Answer {
