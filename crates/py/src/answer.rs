@@ -6,6 +6,8 @@ use pyo3::types::{PyDict, PyList};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::answer::{Answer, FlowReport, ProbeTable, QueueTable};
 use shallows_sim::port::PortReport;
+use shallows_sim::port::classes::ClassReport;
+use shallows_sim::switch::Deadlock;
 
 /// The whole answer; `queue_ports` are the ports whose queues were recorded.
 pub fn to_python<'py>(
@@ -28,10 +30,37 @@ pub fn to_python<'py>(
     dict.set_item("queues", queues(py, answer.queues)?)?;
     dict.set_item("probe_names", &answer.probes.names)?;
     dict.set_item("probes", probes(py, answer.probes)?)?;
+    dict.set_item("classes", classes(py, &answer.ports)?)?;
+    dict.set_item("deadlock", deadlock(py, answer.deadlock.unwrap_or_default())?)?;
     let books = PyDict::new(py);
     books.set_item("closed", answer.problems.is_empty())?;
     books.set_item("problems", answer.problems)?;
     dict.set_item("books", books)?;
+    Ok(dict)
+}
+
+/// Every class of every port that has some.
+fn classes<'py>(py: Python<'py>, ports: &[PortReport]) -> PyResult<Bound<'py, PyDict>> {
+    let rows =
+        || ports.iter().zip(0_u32..).flat_map(|(port, link)| port.classes.iter().map(move |class| (link, class)));
+    let within = ports.iter().flat_map(|port| 0..port.classes.len() as u32);
+    let wide = |value: fn(&ClassReport) -> u64| rows().map(|(_, c)| value(c)).collect::<Vec<_>>().into_pyarray(py);
+    let columns = PyDict::new(py);
+    columns.set_item("link", rows().map(|(link, _)| link).collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("class", within.collect::<Vec<_>>().into_pyarray(py))?;
+    columns.set_item("sent", wide(|c| c.sent))?;
+    columns.set_item("dropped", wide(|c| c.dropped))?;
+    columns.set_item("largest_bytes", wide(|c| c.largest.0))?;
+    columns.set_item("pauses", wide(|c| c.pauses))?;
+    columns.set_item("paused_ps", wide(|c| c.paused.0))?;
+    Ok(columns)
+}
+
+/// Ports that wait for each other for ever: none where there is no deadlock.
+fn deadlock(py: Python<'_>, found: Deadlock) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("time_ps", found.at.0)?;
+    dict.set_item("links", found.ports.into_pyarray(py))?;
     Ok(dict)
 }
 
@@ -60,6 +89,8 @@ fn ports<'py>(py: Python<'py>, ports: &[PortReport], span: Time, mtu: Bytes) -> 
     columns.set_item("marked", counts(|p| p.counters.marked))?;
     columns.set_item("dropped", counts(|p| p.counters.dropped))?;
     columns.set_item("dropped_in_warmup", counts(|p| p.dropped_in_warmup))?;
+    columns.set_item("pauses", counts(|p| p.classes.iter().map(|c| c.pauses).sum()))?;
+    columns.set_item("paused_ps", counts(|p| p.classes.iter().map(|c| c.paused.0).sum()))?;
     columns.set_item("busy_ps", counts(|p| p.busy.0))?;
     let mean = |p: &PortReport| p.area as f64 / (span.0 as f64).max(1.0);
     columns.set_item("queue_mean_bytes", reals(&|p| bytes(p, mean(p))))?;

@@ -5,6 +5,7 @@
 mod answer;
 mod catalog;
 mod request;
+mod scheduling;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -11,6 +11,8 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
 
+use crate::scheduling;
+
 /// Reads the whole request.
 pub fn network(request: &Bound<'_, PyDict>) -> PyResult<Network> {
     let markings = markings(&get(request, "markings")?)?;
@@ -19,6 +21,9 @@ pub fn network(request: &Bound<'_, PyDict>) -> PyResult<Network> {
         nodes: get(request, "nodes")?,
         ports: ports(&get(request, "links")?, &markings)?,
         markings: markings.into_iter().flatten().collect(),
+        disciplines: scheduling::disciplines(request)?,
+        shared: scheduling::shared(request)?,
+        pause: scheduling::pause(request)?,
         flows: flows(&get(request, "flows")?)?,
         controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c)).collect::<PyResult<_>>()?,
         host: host(&get(request, "host")?)?,
@@ -36,7 +41,8 @@ fn item<'py>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>
     dict.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))
 }
 
-fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
+/// One value of a table, or an error that names its key.
+pub fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
     let refused = |error: PyErr| PyValueError::new_err(format!("{key}: {error}"));
     item(dict, key)?.extract().map_err(|error: T::Error| refused(error.into()))
 }
@@ -95,7 +101,7 @@ fn ports(links: &Bound<'_, PyDict>, markings: &[Option<Marking>]) -> PyResult<Ve
         Some(place)
     });
     let place: Vec<_> = place.collect();
-    (0..same_length("links", &lengths)?)
+    let mut ports: Vec<_> = (0..same_length("links", &lengths)?)
         .map(|at| {
             let marking = place.get(marking[at] as usize);
             let &marking =
@@ -107,9 +113,12 @@ fn ports(links: &Bound<'_, PyDict>, markings: &[Option<Marking>]) -> PyResult<Ve
                 delay: Time(delay[at]),
                 buffer: Bytes(buffer[at]),
                 marking,
+                discipline: None,
             })
         })
-        .collect()
+        .collect::<PyResult<_>>()?;
+    scheduling::assign(links, &mut ports)?;
+    Ok(ports)
 }
 
 fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {

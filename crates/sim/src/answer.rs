@@ -3,6 +3,7 @@
 use shallows_cc::units::Time;
 
 use crate::port::PortReport;
+use crate::switch::Deadlock;
 
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Answer {
     pub queues: QueueTable,
     /// Internals at fixed times.
     pub probes: ProbeTable,
+    /// Ports that wait for each other for ever.
+    pub deadlock: Option<Deadlock>,
     /// What does not add up; empty when the books close.
     pub problems: Vec<String>,
 }

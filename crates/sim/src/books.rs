@@ -51,6 +51,11 @@ fn conservation(ports: &[PortReport], packets: &Slab, consumed: u64) -> Vec<Stri
     problems
 }
 
+/// What switches count against their memories is what waits in their ports.
+pub fn memory_problem((counted, waiting): (Bytes, Bytes)) -> Option<String> {
+    (counted != waiting).then(|| format!("{} bytes counted in switches, {} wait there", counted.0, waiting.0))
+}
+
 /// Little's law: the backlog integrated over the packets' stay lies where the time spent at each backlog
 /// allows; and the time spent at all backlogs is the time there was.
 fn port_problem(port: &PortReport, span: Time) -> Option<String> {

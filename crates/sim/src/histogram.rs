@@ -77,6 +77,12 @@ impl Histogram {
         bin.partial -= into as i64;
     }
 
+    /// The backlog stays where it is for a while.
+    pub fn hold(&mut self, backlog: Time, span: Time) {
+        let (at, _) = self.locate(backlog);
+        self.bins[at].partial += span.0 as i64;
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.bins.fill(Bin::default());

@@ -15,5 +15,6 @@ pub mod port;
 mod record;
 mod route;
 pub mod simulation;
+pub mod switch;
 mod timers;
 mod transport;

@@ -6,7 +6,9 @@ use shallows_cc::port::{MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda;
+use crate::port::classes::Discipline;
 use crate::port::{Clock, PortSpec};
+use crate::switch::{PauseSpec, SharedSpec};
 
 /// How a host's NIC takes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,12 @@ pub struct Network {
     pub ports: Vec<PortSpec>,
     /// What ports mark by.
     pub markings: Vec<Marking>,
+    /// Ways to schedule.
+    pub disciplines: Vec<Discipline>,
+    /// Whether the ports of a switch share its memory.
+    pub shared: Option<SharedSpec>,
+    /// Whether switches pause the links that bring them too much (PFC).
+    pub pause: Option<PauseSpec>,
     /// Transfers.
     pub flows: Vec<FlowSpec>,
     /// Algorithms.
@@ -141,9 +149,10 @@ impl Network {
     /// # Errors
     /// A sentence that says what contradicts what.
     pub fn check(&self) -> Result<(), String> {
-        let entities = self.ports.len() + self.hosts as usize;
+        let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
+        let entities = self.ports.len() + self.hosts as usize + scheduled;
         if entities > agenda::MAX_ENTITIES {
-            return Err(format!("{entities} ports and hosts: expected at most {}", agenda::MAX_ENTITIES));
+            return Err(format!("{entities} ports, hosts and schedulers: expected at most {}", agenda::MAX_ENTITIES));
         }
         if self.header.0 == 0 || self.mtu <= self.header || self.mtu.0 > u64::from(u16::MAX) {
             return Err(format!("mtu of {} with headers of {}: expected room for payload", self.mtu.0, self.header.0));
@@ -154,8 +163,19 @@ impl Network {
         if self.duration == Time::MAX && !self.until_done {
             return Err("the run has no end: expected a duration, or to end when flows are done".into());
         }
+        self.check_disciplines()?;
         self.check_ports()?;
         self.check_flows()
+    }
+
+    fn check_disciplines(&self) -> Result<(), String> {
+        for (at, discipline) in self.disciplines.iter().enumerate() {
+            let classes = discipline.classes.len();
+            if let Some(&class) = discipline.class_of.iter().find(|&&class| usize::from(class) >= classes) {
+                return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
+            }
+        }
+        Ok(())
     }
 
     fn check_ports(&self) -> Result<(), String> {
@@ -169,6 +189,13 @@ impl Network {
             }
             if port.rate.0 < 1_000_000 || port.delay.0 > agenda::HORIZON.0 / 2 {
                 return Err(format!("link {at}: expected at least 1 Mbps and at most 2 s of delay"));
+            }
+            let scheduled = port.discipline.is_some_and(|at| (at as usize) < self.disciplines.len());
+            if port.discipline.is_some() != scheduled {
+                return Err(format!("link {at} has a discipline that is not one of {}", self.disciplines.len()));
+            }
+            if (self.shared.is_some() && port.from >= self.hosts || self.pause.is_some()) && !scheduled {
+                return Err(format!("link {at}: shared memory and pauses need ports with classes"));
             }
             if port.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
                 return Err(format!("link {at} marks by a marking that is not one of {}", self.markings.len()));
@@ -238,6 +265,7 @@ mod tests {
             delay: Time::from_micros(micros),
             buffer: Bytes::MAX,
             marking: None,
+            discipline: None,
         }
     }
 
@@ -247,6 +275,9 @@ mod tests {
             nodes: 0,
             ports: Vec::new(),
             markings: Vec::new(),
+            disciplines: Vec::new(),
+            shared: None,
+            pause: None,
             flows: Vec::new(),
             controls: Vec::new(),
             host: HostSpec {

@@ -23,6 +23,21 @@ pub enum PacketKind {
     Resume,
 }
 
+impl PacketKind {
+    /// What a request calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Nack => "nack",
+            Self::Notification => "notification",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+        }
+    }
+}
+
 /// Every kind, in the order of their numbers.
 pub const PACKET_KINDS: [PacketKind; 6] = [
     PacketKind::Data,
@@ -78,6 +93,14 @@ impl Flags {
     pub const fn for_sender(self) -> bool {
         const KINDS: u32 =
             1 << PacketKind::Ack as u32 | 1 << PacketKind::Nack as u32 | 1 << PacketKind::Notification as u32;
+        (KINDS >> (self.0 & Self::KIND)) & 1 == 1
+    }
+
+    /// Whether it is for the node at the other end of the link and goes no further.
+    #[inline]
+    #[must_use]
+    pub const fn for_neighbour(self) -> bool {
+        const KINDS: u32 = 1 << PacketKind::Pause as u32 | 1 << PacketKind::Resume as u32;
         (KINDS >> (self.0 & Self::KIND)) & 1 == 1
     }
 

@@ -15,6 +15,10 @@ use crate::histogram::{Distribution, Histogram};
 use crate::network::Marking;
 use crate::packet::{Flags, NIL, Packet, Slab};
 
+pub mod classes;
+
+use classes::{ClassReport, Classes, Closing};
+
 /// Fraction bits of picoseconds a byte, and of bytes a picosecond.
 const TIME_BITS: u32 = 16;
 const SIZE_BITS: u32 = 40;
@@ -34,6 +38,8 @@ pub struct PortSpec {
     pub buffer: Bytes,
     /// How it marks: index of the network's markings; none never marks.
     pub marking: Option<u32>,
+    /// How it schedules: index of the network's disciplines; none sends in the order of arrival.
+    pub discipline: Option<u32>,
 }
 
 /// Serialisation in integers: the time to send a frame, the bytes that a backlog is.
@@ -140,6 +146,8 @@ pub struct Port {
     /// The node at the other end.
     pub to: u32,
     congestion: Option<Box<Congestion>>,
+    /// Where packets wait if they do not leave in the order in which they came.
+    classes: Option<Box<Classes>>,
     counters: Counters,
     largest: Time,
     histogram: Histogram,
@@ -168,6 +176,7 @@ impl Port {
             tail: NIL,
             to: spec.to,
             congestion: None,
+            classes: None,
             counters: Counters::default(),
             largest: Time::ZERO,
             histogram,
@@ -200,7 +209,14 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn queue(&self, now: Time) -> Bytes {
-        self.clock.bytes(self.busy_until.saturating_sub(now))
+        self.clock.bytes(self.backlog(now))
+    }
+
+    /// The time to send it.
+    #[inline]
+    fn backlog(&self, now: Time) -> Time {
+        let waiting = self.classes.as_ref().map_or(Time::ZERO, |room| room.waiting());
+        waiting + self.busy_until.saturating_sub(now)
     }
 
     /// A packet joins the queue. Gives its arrival at the other end if the link was empty, so that the
@@ -308,7 +324,9 @@ impl Port {
                 return;
             }
             if wake <= begins {
-                congestion.point.on_wake(wake, self.clock.bytes(self.busy_until.saturating_sub(wake)));
+                let waiting = self.classes.as_ref().map_or(Time::ZERO, |room| room.waiting());
+                let backlog = waiting + self.busy_until.saturating_sub(wake);
+                congestion.point.on_wake(wake, self.clock.bytes(backlog));
             } else if congestion.leave(begins, packets) {
                 self.counters.marked += 1;
             }
@@ -317,34 +335,47 @@ impl Port {
 
     /// Statistics start now.
     pub fn end_warmup(&mut self, now: Time) {
-        let backlog = self.busy_until.saturating_sub(now);
+        if self.classes.is_some() {
+            self.end_classes_warmup(now);
+        }
+        let sending = self.busy_until.saturating_sub(now);
         self.in_warmup = std::mem::take(&mut self.counters);
-        self.from_warmup = backlog;
-        self.counters.area = square(backlog);
-        self.largest = backlog;
+        self.from_warmup = sending;
+        self.counters.area = square(sending);
+        self.largest = self.backlog(now);
         self.histogram.clear();
-        self.histogram.begin(backlog);
+        if self.classes.is_some() {
+            self.reopen(now);
+        } else {
+            self.histogram.begin(sending);
+        }
     }
 
     /// Closes the statistics of the `span` that ends now.
     #[must_use]
-    pub fn report(&mut self, now: Time, span: Time) -> PortReport {
-        let backlog = self.busy_until.saturating_sub(now);
-        self.histogram.end(backlog);
-        let busy = self.from_warmup + self.counters.work - backlog;
-        let backlogs = self.histogram.finish(span.saturating_sub(busy));
+    pub fn report(&mut self, now: Time, span: Time, packets: &Slab) -> PortReport {
+        let sending = self.busy_until.saturating_sub(now);
+        let waiting = if self.classes.is_some() {
+            self.close_classes(now, packets)
+        } else {
+            self.histogram.end(sending);
+            Closing::default()
+        };
+        let busy = self.from_warmup + self.counters.work - sending;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat));
         PortReport {
             counters: self.counters,
             dropped_in_warmup: self.in_warmup.dropped,
             busy,
-            area: (self.counters.area - square(backlog)) / 2,
+            area: (self.counters.area + waiting.area - square(sending)) / 2,
             largest: self.largest,
             backlogs,
             clock: self.clock,
-            in_flight: self.in_warmup.sent + self.counters.sent - self.delivered,
+            in_flight: self.in_warmup.sent + self.counters.sent - self.delivered + waiting.packets,
             dropped: self.in_warmup.dropped + self.counters.dropped,
             delivered: self.delivered,
             fingerprint: self.fingerprint,
+            classes: waiting.reports,
         }
     }
 }
@@ -378,6 +409,8 @@ pub struct PortReport {
     pub delivered: u64,
     /// Hash of every delivery: time and packet, in order.
     pub fingerprint: u64,
+    /// Its classes, if it has any.
+    pub classes: Vec<ClassReport>,
 }
 
 fn square(time: Time) -> u128 {
@@ -415,6 +448,7 @@ mod tests {
             delay: Time::from_micros(1),
             buffer: MTU * buffer,
             marking: None,
+            discipline: None,
         };
         let port = Port::new(&spec, MTU);
         match marking {
@@ -459,7 +493,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(3, None);
         assert_eq!(five_at_once(&mut port, &mut packets).len(), 3);
-        assert_eq!(port.report(FRAME * 10, FRAME * 10).dropped, 2);
+        assert_eq!(port.report(FRAME * 10, FRAME * 10, &packets).dropped, 2);
     }
 
     #[test]
@@ -521,7 +555,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(10, None);
         five_at_once(&mut port, &mut packets);
-        let report = port.report(FRAME * 10, FRAME * 10);
+        let report = port.report(FRAME * 10, FRAME * 10, &packets);
         // Five frame times of backlog draining in five frame times: 12.5 square frame times.
         assert_eq!(report.area, u128::from(FRAME.0) * u128::from(FRAME.0) * 25 / 2);
         assert_eq!(report.busy, FRAME * 5);

@@ -12,13 +12,16 @@ use crate::agenda::Agenda;
 use crate::answer::{Answer, FlowReport, QueueTable};
 use crate::books;
 use crate::host::Host;
-use crate::network::{Network, Nic, ideal_completion};
+use crate::network::{Network, ideal_completion};
 use crate::packet::{NIL, Packet, Slab};
 use crate::port::{Port, PortSpec, mix};
 use crate::record::Record;
 use crate::route::Routes;
+use crate::switch::{Deadlock, Switches};
 use crate::timers::{Kind, Timer, Timers};
 use crate::transport::{Ends, Expecting, Opening, Receiving, Replies, Sending, Turn};
+
+mod scheduled;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,11 @@ pub struct Simulation {
     routes: Routes,
     ports: Vec<Port>,
     hosts: Vec<Host>,
+    /// Their memories, where they have one.
+    switches: Option<Switches>,
+    deadlock: Option<Deadlock>,
+    /// Whether a search for a deadlock is due.
+    watching: bool,
     packets: Slab,
     agenda: Agenda,
     timers: Timers,
@@ -71,6 +79,9 @@ impl Simulation {
         let mut simulation = Self {
             ports: (0_u64..).zip(&network.ports).map(|(number, spec)| port(&network, number, spec)).collect(),
             hosts: (0..network.hosts).map(|host| Host::new(routes.nic(host))).collect(),
+            switches: Switches::new(&network)?,
+            deadlock: None,
+            watching: false,
             packets: Slab::default(),
             agenda: Agenda::default(),
             timers: Timers::default(),
@@ -177,10 +188,14 @@ impl Simulation {
     fn happen(&mut self, entity: u32) {
         match (entity as usize).checked_sub(self.ports.len()) {
             None => self.arrive(entity),
-            Some(host) => {
+            Some(host) if host < self.hosts.len() => {
                 self.agenda.pop();
                 self.hosts[host].awaiting_port = false;
                 self.serve(host as u32);
+            }
+            Some(other) => {
+                self.agenda.pop();
+                self.wake_port((other - self.hosts.len()) as u32);
             }
         }
     }
@@ -197,9 +212,11 @@ impl Simulation {
         }
         self.hops += 1;
         let packet = &self.packets[at];
-        if node >= self.network.hosts {
+        if packet.flags.for_neighbour() {
+            self.heed(link, at);
+        } else if node >= self.network.hosts {
             let out = self.routes.next(node, packet.to, packet.flow);
-            self.enqueue(out.expect("a flow is only set up where there is a path"), at);
+            self.enqueue(out.expect("a flow is only set up where there is a path"), at, link);
         } else {
             let packet = *packet;
             self.packets.remove(at);
@@ -213,7 +230,11 @@ impl Simulation {
     }
 
     #[inline]
-    fn enqueue(&mut self, link: u32, at: u32) {
+    fn enqueue(&mut self, link: u32, at: u32, from: u32) {
+        if self.ports[link as usize].is_scheduled() {
+            self.enqueue_scheduled(link, at, from);
+            return;
+        }
         match self.ports[link as usize].enqueue(self.now, at, &mut self.packets) {
             Ok(None) => {}
             Ok(Some(arrives)) => self.agenda.push(arrives, link),
@@ -249,11 +270,11 @@ impl Simulation {
         let nic = self.hosts[host as usize].port;
         if let Some(reply) = &replies.earlier {
             let at = self.packets.insert(*reply);
-            self.enqueue(nic, at);
+            self.enqueue(nic, at, NIL);
         }
         if let Some(reply) = &replies.now {
             let at = self.packets.insert(*reply);
-            self.enqueue(nic, at);
+            self.enqueue(nic, at, NIL);
         }
     }
 
@@ -329,9 +350,7 @@ impl Simulation {
     fn serve(&mut self, host: u32) {
         let port = self.hosts[host as usize].port;
         while !self.hosts[host as usize].is_empty() {
-            let busy_until = self.ports[port as usize].busy_until();
-            if self.network.host.nic == Nic::Fair && busy_until > self.now {
-                self.await_port(host, busy_until);
+            if !self.nic_takes(host, port) {
                 return;
             }
             let Some(slot) = self.hosts[host as usize].pop() else { return };
@@ -360,7 +379,7 @@ impl Simulation {
         }
         let packet = sending.take(self.now, self.network.header);
         let at = self.packets.insert(packet);
-        self.enqueue(port, at);
+        self.enqueue(port, at, NIL);
         self.arm_timer(slot);
     }
 
@@ -371,6 +390,7 @@ impl Simulation {
             Kind::End => self.over = true,
             Kind::Warmup => self.end_warmup(),
             Kind::Queues => self.read_queues(timer),
+            Kind::Deadlock => self.search_deadlock(),
             Kind::Probes => self.read_probes(timer),
             Kind::Start => self.open(timer.number),
             Kind::Stop => self.stop(timer.number),
@@ -523,10 +543,12 @@ impl Simulation {
     pub fn finish(mut self) -> Answer {
         self.settle_all();
         let measured = self.now - self.measured_from;
-        let (now, ports) = (self.now, &mut self.ports);
-        let ports: Vec<_> = ports.iter_mut().map(|port| port.report(now, measured)).collect();
+        let balance = self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets));
+        let (now, ports, packets) = (self.now, &mut self.ports, &self.packets);
+        let ports: Vec<_> = ports.iter_mut().map(|port| port.report(now, measured, packets)).collect();
         let mut problems = self.problems;
         problems.extend(books::problems(&self.network, &ports, &self.flows, &self.packets, self.consumed, measured));
+        problems.extend(balance.and_then(books::memory_problem));
         let hash = ports.iter().fold(self.now.0, |hash, port| mix(hash, port.fingerprint));
         let fingerprint = self.flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));
         Answer {
@@ -539,6 +561,7 @@ impl Simulation {
             ports,
             queues: self.record.queues,
             probes: self.record.probes,
+            deadlock: self.deadlock,
             problems,
         }
     }
@@ -546,7 +569,14 @@ impl Simulation {
 
 /// An idle port, with its own stream of draws.
 fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
-    let port = Port::new(spec, network.mtu);
+    let port = match spec.discipline {
+        None => Port::new(spec, network.mtu),
+        // Its classes have limits of their own.
+        Some(at) => {
+            let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };
+            Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize])
+        }
+    };
     match spec.marking {
         None => port,
         Some(at) => port.marking(spec.rate, &network.markings[at as usize], Draws::new(network.seed, number)),

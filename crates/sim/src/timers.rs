@@ -19,6 +19,8 @@ pub enum Kind {
     Queues,
     /// Senders are read.
     Probes,
+    /// Paused links are searched for a deadlock.
+    Deadlock,
     /// A flow stops.
     Stop,
     /// A retransmission timeout.

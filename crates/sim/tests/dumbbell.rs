@@ -30,7 +30,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             let delay = Time::from_micros(micros);
             let marking = (buffer != Bytes::MAX && mechanism.is_some()).then_some(0);
             let rate = Rate::from_gbps(10);
-            ports.push(PortSpec { from, to, rate, delay, buffer, marking });
+            ports.push(PortSpec { from, to, rate, delay, buffer, marking, discipline: None });
         }
     };
     cable(left, right, 50, MTU * 250, MTU * 250);
@@ -50,6 +50,9 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         nodes: 2 * flows + 2,
         ports,
         markings: mechanism.into_iter().map(default_marking).collect(),
+        disciplines: Vec::new(),
+        shared: None,
+        pause: None,
         flows: (0..flows).map(flow).collect(),
         controls: vec![Control { algorithm: row, values: Values::defaults(row.parameters) }],
         host: HostSpec {

@@ -19,7 +19,15 @@ impl Draws {
 
 /// Mean waits, in packet times, of `batches` batches of packets that arrive as a Poisson stream.
 fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
-    let spec = PortSpec { from: 0, to: 1, rate: RATE, delay: Time::from_micros(1), buffer: Bytes::MAX, marking: None };
+    let spec = PortSpec {
+        from: 0,
+        to: 1,
+        rate: RATE,
+        delay: Time::from_micros(1),
+        buffer: Bytes::MAX,
+        marking: None,
+        discipline: None,
+    };
     let mut port = Port::new(&spec, FRAME);
     let mut packets = Slab::default();
     let mut draws = Draws(1);

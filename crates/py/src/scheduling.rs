@@ -1,0 +1,83 @@
+//! What a request says about classes, shared memory and pauses; all of it may be left out.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use shallows_cc::units::{Bytes, Rate};
+use shallows_sim::packet::PACKET_KINDS;
+use shallows_sim::port::PortSpec;
+use shallows_sim::port::classes::{ClassSpec, Discipline, Shaper};
+use shallows_sim::switch::{PauseSpec, SharedSpec};
+
+use crate::request::get;
+
+fn table<'py>(request: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
+    Ok(request.get_item(key)?.filter(|value| !value.is_none()).map(|value| value.cast_into()).transpose()?)
+}
+
+/// Memory that the ports of a switch share.
+pub fn shared(request: &Bound<'_, PyDict>) -> PyResult<Option<SharedSpec>> {
+    let read = |table: Bound<'_, PyDict>| {
+        Ok(SharedSpec { size: Bytes(get(&table, "size_bytes")?), alpha: get(&table, "alpha")? })
+    };
+    table(request, "shared")?.map(read).transpose()
+}
+
+/// When links are paused.
+pub fn pause(request: &Bound<'_, PyDict>) -> PyResult<Option<PauseSpec>> {
+    let read = |table: Bound<'_, PyDict>| {
+        Ok(PauseSpec {
+            threshold: Bytes(get(&table, "threshold_bytes")?),
+            hysteresis: Bytes(get(&table, "hysteresis_bytes")?),
+            headroom: get::<Option<u64>>(&table, "headroom_bytes")?.map(Bytes),
+        })
+    };
+    table(request, "pause")?.map(read).transpose()
+}
+
+/// Every discipline; the first is number 1, as 0 is a FIFO.
+pub fn disciplines(request: &Bound<'_, PyDict>) -> PyResult<Vec<Discipline>> {
+    let Some(list) = request.get_item("disciplines")? else { return Ok(Vec::new()) };
+    list.cast::<PyList>()?.iter().map(|item| discipline(&item.cast_into::<PyList>()?)).collect()
+}
+
+fn discipline(classes: &Bound<'_, PyList>) -> PyResult<Discipline> {
+    let mut class_of = [u8::MAX; PACKET_KINDS.len()];
+    let mut specs = Vec::new();
+    for (number, item) in classes.iter().enumerate() {
+        let item = item.cast_into::<PyDict>()?;
+        for name in get::<Vec<String>>(&item, "carries")? {
+            let kind = PACKET_KINDS.iter().position(|kind| kind.name() == name);
+            let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no packet is called {name:?}")))?;
+            class_of[kind] = number as u8;
+        }
+        specs.push(class(&item)?);
+    }
+    if let Some(kind) = class_of.iter().position(|&class| class == u8::MAX) {
+        let name = PACKET_KINDS[kind].name();
+        return Err(PyValueError::new_err(format!("a discipline has no class for {name:?}")));
+    }
+    Ok(Discipline { classes: specs, class_of })
+}
+
+fn class(item: &Bound<'_, PyDict>) -> PyResult<ClassSpec> {
+    let shaper = match get::<Option<u64>>(item, "shaper_bps")? {
+        None => None,
+        Some(rate) => Some(Shaper { rate: Rate(rate), burst: Bytes(get(item, "shaper_burst_bytes")?) }),
+    };
+    Ok(ClassSpec { limit: Bytes(get(item, "limit_bytes")?), shaper })
+}
+
+/// Gives each port the discipline that the column names.
+pub fn assign(links: &Bound<'_, PyDict>, ports: &mut [PortSpec]) -> PyResult<()> {
+    let Some(column) = links.get_item("discipline")? else { return Ok(()) };
+    let column = column.cast::<PyArray1<u32>>()?.to_vec()?;
+    if column.len() != ports.len() {
+        return Err(PyValueError::new_err(format!("links.discipline: expected {} of them", ports.len())));
+    }
+    for (port, number) in ports.iter_mut().zip(column) {
+        port.discipline = number.checked_sub(1);
+    }
+    Ok(())
+}

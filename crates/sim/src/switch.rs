@@ -1,0 +1,246 @@
+//! A switch's packet memory: who may still use it, and whom it asks to stop.
+//!
+//! Shared memory: a port may hold a multiple of what is free (dynamic thresholds, Choudhury and Hahne,
+//! IEEE/ACM ToN 6(2), 1998). Pauses (PFC, IEEE 802.1Qbb): data is counted by the link that brought it; when
+//! that exceeds a threshold, the other end of the link is asked to stop, and what is still on its way goes
+//! into the link's headroom.
+//!
+//! A packet counts from its arrival until it begins to be sent. Only data is paused and counted by link.
+//!
+//! Not modelled: the quanta of a pause (it holds until it is lifted), the time that a MAC takes to act on it.
+
+use std::collections::BTreeMap;
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::network::Network;
+use crate::packet::{NIL, PacketKind, Slab};
+use crate::port::{Port, PortSpec};
+
+/// Memory that the ports of a switch share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedSpec {
+    /// All of it, headroom apart.
+    pub size: Bytes,
+    /// A port may hold this many times what is free.
+    pub alpha: f64,
+}
+
+/// When a switch pauses a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseSpec {
+    /// Data of one link above which it is paused; with shared memory the dynamic threshold takes its place.
+    pub threshold: Bytes,
+    /// It goes on this far below.
+    pub hysteresis: Bytes,
+    /// What may still come then; none gives each link what it can need.
+    pub headroom: Option<Bytes>,
+}
+
+impl PauseSpec {
+    /// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause
+    /// itself, the frame that the other end has begun, the one under way, and all that two delays hold.
+    fn headroom(&self, link: &PortSpec, mtu: Bytes) -> Bytes {
+        self.headroom.unwrap_or_else(|| link.rate.sent_in(link.delay * 2) + mtu * 3 + crate::network::MIN_FRAME)
+    }
+}
+
+/// What a link brought that is still here.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    held: Bytes,
+    /// The part that lies in headroom, and how much there is.
+    in_headroom: Bytes,
+    headroom: Bytes,
+    pausing: bool,
+}
+
+/// What a switch tells the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is room.
+    Admit,
+    /// There is, but no more may come.
+    AdmitAndPause,
+    /// There is none.
+    Drop,
+}
+
+/// The memories of all switches.
+#[derive(Debug)]
+pub struct Switches {
+    shared: Option<SharedSpec>,
+    pause: Option<PauseSpec>,
+    /// By node: what its ports hold, headroom apart.
+    used: Vec<Bytes>,
+    /// By link.
+    ingress: Vec<Ingress>,
+    /// By link: the one the other way.
+    reverse: Vec<u32>,
+}
+
+impl Switches {
+    /// The memories of a network; none where no switch needs one.
+    ///
+    /// # Errors
+    /// If a link to a switch has no way back for its pauses.
+    pub fn new(network: &Network) -> Result<Option<Self>, String> {
+        if network.shared.is_none() && network.pause.is_none() {
+            return Ok(None);
+        }
+        let headroom = |link| network.pause.map_or(Bytes::ZERO, |pause| pause.headroom(link, network.mtu));
+        let ingress = |link| Ingress { headroom: headroom(link), ..Ingress::default() };
+        Ok(Some(Self {
+            shared: network.shared,
+            pause: network.pause,
+            used: vec![Bytes::ZERO; network.nodes as usize],
+            ingress: network.ports.iter().map(ingress).collect(),
+            reverse: if network.pause.is_some() { ways_back(&network.ports)? } else { Vec::new() },
+        }))
+    }
+
+    /// The link the other way.
+    pub fn reverse(&self, link: u32) -> u32 {
+        self.reverse[link as usize]
+    }
+
+    /// How much one port, or one link, may hold.
+    fn threshold(&self, node: u32) -> Bytes {
+        match self.shared {
+            Some(shared) => shared.size.saturating_sub(self.used[node as usize]).scale(shared.alpha),
+            None => self.pause.map_or(Bytes::MAX, |pause| pause.threshold),
+        }
+    }
+
+    /// Whether a packet that `link` brought to `node`, for a port that holds `held`, finds room.
+    pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: Bytes) -> Verdict {
+        let threshold = self.threshold(node);
+        if self.pause.is_some() {
+            return self.admit_lossless(node, link, length, threshold);
+        }
+        let free = self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]));
+        if length > free || held + length > threshold {
+            return Verdict::Drop;
+        }
+        self.used[node as usize] += length;
+        Verdict::Admit
+    }
+
+    fn admit_lossless(&mut self, node: u32, link: u32, length: Bytes, threshold: Bytes) -> Verdict {
+        let ingress = &mut self.ingress[link as usize];
+        let within = ingress.held - ingress.in_headroom + length <= threshold;
+        if within && !ingress.pausing {
+            ingress.held += length;
+            self.used[node as usize] += length;
+            return Verdict::Admit;
+        }
+        if ingress.in_headroom + length > ingress.headroom {
+            return Verdict::Drop;
+        }
+        ingress.held += length;
+        ingress.in_headroom += length;
+        if std::mem::replace(&mut ingress.pausing, true) { Verdict::Admit } else { Verdict::AdmitAndPause }
+    }
+
+    /// A packet that `link` had brought begins to leave `node`. Headroom empties first.
+    pub fn release(&mut self, node: u32, link: u32, length: Bytes) {
+        let ingress = &mut self.ingress[link as usize];
+        let from_headroom = length.min(ingress.in_headroom);
+        ingress.in_headroom -= from_headroom;
+        if self.pause.is_some() {
+            ingress.held -= length;
+        }
+        self.used[node as usize] -= length - from_headroom;
+    }
+
+    /// Whether `link` was paused and may go on; it then does.
+    pub fn resumes(&mut self, node: u32, link: u32) -> bool {
+        let Some(pause) = self.pause else { return false };
+        let threshold = self.threshold(node).saturating_sub(pause.hysteresis);
+        let ingress = &mut self.ingress[link as usize];
+        let resumes = ingress.pausing && ingress.in_headroom == Bytes::ZERO && ingress.held <= threshold;
+        ingress.pausing &= !resumes;
+        resumes
+    }
+
+    /// What is counted, and what of the packets that wait should be.
+    pub fn balance(&self, ports: &[Port], packets: &Slab) -> (Bytes, Bytes) {
+        let data_only = self.pause.is_some();
+        let waiting = ports.iter().flat_map(|port| port.waiting(packets));
+        let counted = waiting.filter(|w| w.from != NIL && (w.kind == PacketKind::Data || !data_only));
+        let headroom: Bytes = self.ingress.iter().map(|ingress| ingress.in_headroom).sum();
+        (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
+    }
+
+    /// The ports of a circle in which each waits for the next and none can ever go on; empty if there is
+    /// none.
+    ///
+    /// A paused port stays so while more than its threshold lies in ports that stay so.
+    pub fn deadlock(&self, ports: &[Port], specs: &[PortSpec], packets: &Slab) -> Vec<u32> {
+        let Some(pause) = self.pause else { return Vec::new() };
+        let paused = |port: &u32| ports[*port as usize].is_paused() && self.ingress[*port as usize].pausing;
+        let mut stuck: Vec<u32> = (0..ports.len() as u32).filter(paused).collect();
+        loop {
+            let behind = self.behind(&stuck, ports, packets);
+            let stays = |port: &u32| {
+                let resumes_at = self.threshold(specs[*port as usize].to).saturating_sub(pause.hysteresis);
+                let held = behind.iter().filter(|(from, ..)| from == port).map(|(.., length)| *length).sum::<Bytes>();
+                held > resumes_at
+            };
+            let still: Vec<u32> = stuck.iter().copied().filter(stays).collect();
+            if still.len() == stuck.len() {
+                return circle(&stuck, &behind);
+            }
+            stuck = still;
+        }
+    }
+
+    /// For each port of `stuck`: which links' data waits in it, and how much.
+    fn behind(&self, stuck: &[u32], ports: &[Port], packets: &Slab) -> Vec<(u32, u32, Bytes)> {
+        let waiting = |&port: &u32| {
+            let data = ports[port as usize].waiting(packets).filter(|w| w.kind == PacketKind::Data);
+            data.map(move |w| (w.from, port, w.length))
+        };
+        stuck.iter().flat_map(waiting).collect()
+    }
+}
+
+/// Follows who waits for whom until somebody comes up twice.
+fn circle(stuck: &[u32], behind: &[(u32, u32, Bytes)]) -> Vec<u32> {
+    let mut seen = Vec::new();
+    let mut at = stuck.first().copied();
+    while let Some(port) = at {
+        if let Some(begin) = seen.iter().position(|&p| p == port) {
+            return seen.split_off(begin);
+        }
+        seen.push(port);
+        at = behind.iter().filter(|(from, ..)| *from == port).map(|(_, waits_for, _)| *waits_for).min();
+    }
+    Vec::new()
+}
+
+/// By link: the one the other way; parallel links pair up in their order.
+fn ways_back(ports: &[PortSpec]) -> Result<Vec<u32>, String> {
+    let mut links: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
+    let mut places = Vec::with_capacity(ports.len());
+    for (at, port) in ports.iter().enumerate() {
+        let parallel = links.entry((port.from, port.to)).or_default();
+        places.push(parallel.len());
+        parallel.push(at as u32);
+    }
+    let back = |(at, port): (usize, &PortSpec)| {
+        let others = links.get(&(port.to, port.from));
+        let other = others.and_then(|others| others.get(places[at]).copied());
+        other.ok_or_else(|| format!("link {at} has no way back for pauses"))
+    };
+    ports.iter().enumerate().map(back).collect()
+}
+
+/// A circle of ports that wait for each other for ever.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was seen.
+    pub at: Time,
+    /// The ports, each waiting for the next, the last for the first.
+    pub ports: Vec<u32>,
+}

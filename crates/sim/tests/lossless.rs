@@ -1,0 +1,185 @@
+//! Ports with classes, pauses and shared memory, from end to end.
+
+use shallows_cc::catalog;
+use shallows_cc::parameter::Values;
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::answer::Answer;
+use shallows_sim::network::{Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::port::PortSpec;
+use shallows_sim::port::classes::{ClassSpec, Discipline};
+use shallows_sim::simulation::{Progress, Simulation};
+use shallows_sim::switch::{PauseSpec, SharedSpec};
+
+const MTU: Bytes = Bytes(1500);
+
+/// Everything in one class: a FIFO by other means.
+fn one_class(limit: Bytes) -> Discipline {
+    Discipline { classes: vec![ClassSpec { limit, shaper: None }], class_of: [0; PACKET_KINDS.len()] }
+}
+
+/// Pauses first, then what comes back, then data.
+fn lossless() -> Discipline {
+    let class = ClassSpec { limit: Bytes::MAX, shaper: None };
+    let class_of = PACKET_KINDS.map(|kind| match kind {
+        PacketKind::Pause | PacketKind::Resume => 0,
+        PacketKind::Data => 2,
+        _ => 1,
+    });
+    Discipline { classes: vec![class; 3], class_of }
+}
+
+fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
+    let mut ports = Vec::new();
+    for &(a, b) in cables {
+        for (from, to) in [(a, b), (b, a)] {
+            let buffer = if from < hosts { Bytes::MAX } else { buffer };
+            let (rate, delay) = (Rate::from_gbps(10), Time::from_micros(1));
+            ports.push(PortSpec { from, to, rate, delay, buffer, marking: None, discipline: None });
+        }
+    }
+    let algorithm = catalog::find("fixed").expect("a row of the catalog");
+    let mut values = Values::defaults(algorithm.parameters);
+    values.set("window", window).expect("a lawful window");
+    Network {
+        hosts,
+        nodes,
+        ports,
+        flows: Vec::new(),
+        markings: Vec::new(),
+        disciplines: Vec::new(),
+        shared: None,
+        pause: None,
+        controls: vec![Control { algorithm, values }],
+        host: HostSpec {
+            nic: Nic::Fair,
+            initial_window: MTU * 10,
+            rto_min: Time::from_millis(5),
+            rto_max: Time::from_millis(100),
+            rto_initial: Time::from_millis(5),
+            acks_every: 1,
+            ack_delay: Time::from_micros(500),
+        },
+        mtu: MTU,
+        header: Bytes(40),
+        duration: Time::from_millis(5),
+        until_done: false,
+        warmup: Time::from_millis(1),
+        seed: 1,
+        record: RecordSpec::default(),
+    }
+}
+
+fn flow(src: u32, dst: u32) -> FlowSpec {
+    let start = Time::from_micros(u64::from(src));
+    FlowSpec { src, dst, bytes: Bytes::MAX, start, stop: Time::MAX, control: 0 }
+}
+
+/// `senders` hosts around one switch, all sending to the last host.
+fn incast(senders: u32, buffer: Bytes, window: f64) -> Network {
+    let cables: Vec<_> = (0..=senders).map(|host| (host, senders + 1)).collect();
+    let mut network = network(senders + 1, senders + 2, &cables, buffer, window);
+    network.flows = (0..senders).map(|host| flow(host, senders)).collect();
+    network
+}
+
+fn with(mut network: Network, discipline: Discipline) -> Network {
+    network.disciplines = vec![discipline];
+    for port in &mut network.ports {
+        port.discipline = Some(0);
+    }
+    network
+}
+
+const PAUSE: PauseSpec = PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None };
+
+fn run(network: Network) -> Answer {
+    let mut simulation = Simulation::new(network).expect("a lawful network");
+    while simulation.advance(1_000_000) == Progress::Running {}
+    let answer = simulation.finish();
+    assert_eq!(answer.problems, Vec::<String>::new());
+    answer
+}
+
+fn dropped(answer: &Answer) -> u64 {
+    answer.ports.iter().map(|port| port.dropped).sum()
+}
+
+#[test]
+fn one_class_is_a_fifo() {
+    let fifo = run(incast(4, MTU * 20, 8.0));
+    let mut network = with(incast(4, MTU * 20, 8.0), one_class(MTU * 20));
+    for port in &mut network.ports {
+        if port.from < network.hosts {
+            port.discipline = None;
+        }
+    }
+    let classes = run(network);
+    assert!(dropped(&fifo) > 0);
+    assert_eq!(fifo.fingerprint, classes.fingerprint);
+    for (a, b) in fifo.ports.iter().zip(&classes.ports) {
+        assert_eq!((a.counters.dropped, a.busy, a.area, a.largest), (b.counters.dropped, b.busy, b.area, b.largest));
+        assert_eq!(a.backlogs.quantile(0.9), b.backlogs.quantile(0.9));
+    }
+}
+
+#[test]
+fn pauses_leave_nothing_to_drop_and_keep_the_link_full() {
+    let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
+    network.pause = Some(PAUSE);
+    let answer = run(network);
+    assert_eq!(dropped(&answer), 0);
+    let out = answer.ports.last().expect("the port to the receiver");
+    assert_eq!(out.busy, answer.measured);
+    let pauses: u64 = answer.ports.iter().flat_map(|port| &port.classes).map(|class| class.pauses).sum();
+    let paused: Time = answer.ports.iter().flat_map(|port| &port.classes).map(|class| class.paused).sum();
+    assert!(pauses >= 16, "{pauses}");
+    // Sixteen senders share one link: each is stopped for about 15/16 of the time.
+    let share = paused / answer.measured / 16.0;
+    assert!((share - 15.0 / 16.0).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn without_headroom_what_is_on_its_way_is_dropped() {
+    let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
+    network.pause = Some(PauseSpec { headroom: Some(Bytes::ZERO), ..PAUSE });
+    assert!(dropped(&run(network)) > 0);
+}
+
+/// Five switches in a circle, each host sending to the one two further on: every link waits for the next.
+#[test]
+fn a_circle_of_pauses_is_found_and_named() {
+    let mut cables: Vec<_> = (0..5).map(|at| (at, 5 + at)).collect();
+    cables.extend((0..5).map(|at| (5 + at, 5 + (at + 1) % 5)));
+    let mut network = with(network(5, 10, &cables, Bytes::MAX, 1000.0), lossless());
+    network.flows = (0..5).map(|at| flow(at, (at + 2) % 5)).collect();
+    network.pause = Some(PAUSE);
+    let answer = run(network);
+    let mut circle = answer.deadlock.clone().expect("a deadlock").ports;
+    circle.sort_unstable();
+    // The cables of the circle are numbers 5 to 9; clockwise links are the first of each.
+    assert_eq!(circle, [10, 12, 14, 16, 18]);
+    assert_eq!(dropped(&answer), 0);
+}
+
+#[test]
+fn no_circle_no_deadlock() {
+    let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
+    network.pause = Some(PAUSE);
+    assert_eq!(run(network).deadlock, None);
+}
+
+/// Choudhury and Hahne: one busy port with a threshold of alpha times what is free holds
+/// alpha / (1 + alpha) of the memory.
+#[test]
+fn one_busy_port_holds_its_share_of_the_memory() {
+    for (alpha, share) in [(1.0, 0.5), (2.0, 2.0 / 3.0)] {
+        let mut network = with(incast(4, Bytes::MAX, 1000.0), one_class(Bytes::MAX));
+        let size = MTU * 300;
+        network.shared = Some(SharedSpec { size, alpha });
+        let answer = run(network);
+        let out = answer.ports.last().expect("the port to the receiver");
+        let largest = out.clock.bytes(out.largest) / size;
+        assert!((largest - share).abs() < 2.0 / 300.0 && out.dropped > 0, "{largest}");
+    }
+}
