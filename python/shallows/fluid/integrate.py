@@ -7,8 +7,9 @@ the future: that is refused. A lag of exactly 0 reads the present.
 """
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
+from shallows.fluid.compiled import compiled
 from shallows.fluid.system import FLOAT
 
 DONE, STEP_TOO_LONG, HISTORY_TOO_SHORT, NOT_FINITE = range(4)
@@ -16,7 +17,7 @@ DONE, STEP_TOO_LONG, HISTORY_TOO_SHORT, NOT_FINITE = range(4)
 _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def _past(states, slopes, newest, step, time, component, cubic):
     """State `component` at `time`, from the ring of the last states; NaN where the ring has forgotten."""
     size = states.shape[0]
@@ -42,14 +43,11 @@ def _past(states, slopes, newest, step, time, component, cubic):
     )
 
 
-@njit(
+@compiled(
     types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(
         FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, _INDICES, _INDICES, int64, _VECTOR, _VECTOR, _VECTOR,
         _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64, int64, int64, int64, int64,
     ),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
 )  # fmt: skip
 def integrate(
     reaction, link, sending, feedback, constants, K, tap_states, tap_lags, lags, counts, starts, stops,

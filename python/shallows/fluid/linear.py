@@ -13,19 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import boolean, complex128, float64, int64, njit, types
+from numba import boolean, complex128, float64, int64, types
 
+from shallows.fluid.compiled import compiled
 from shallows.fluid.system import COMPLEX
 
 _STEP = 1e-30
 _VECTOR, _MATRIX = float64[::1], float64[:, ::1]
 
 
-@njit(
+@compiled(
     types.UniTuple(_MATRIX, 7)(COMPLEX, COMPLEX, COMPLEX, _VECTOR, _VECTOR, int64[::1], float64, _VECTOR),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
 )
 def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows, constants):
     """Every partial derivative of a system where all flows are alike, by complex steps.
@@ -76,13 +74,13 @@ def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows
     return link_shared, link_total, rate_shared, rate_flow, reaction_shared, reaction_flow, reaction_delayed
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def _size(z):
     """As good as |z| for choosing a pivot, without the root."""
     return abs(z.real) + abs(z.imag)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def _solve(A, b):
     """Solves A x = b in place by elimination with pivoting; the solution is left in b."""
     n = b.size
@@ -113,7 +111,7 @@ CUT = types.Tuple((types.UniTuple(_MATRIX, 7), float64, int64[::1], _VECTOR, int
 _WORK = types.Tuple((complex128[:, ::1], complex128[::1]))
 
 
-@njit(complex128(complex128, CUT, float64, _WORK), cache=True, nogil=True, error_model="numpy")
+@compiled(complex128(complex128, CUT, float64, _WORK))
 def loop_gain(s, cut, advance, work):
     """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
 
@@ -173,7 +171,7 @@ LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e7, 12
 """Where a crossover is looked for, in rad/s. Two crossovers closer than a step of the grid are missed."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def _common_delay(cut):
     """The delay shared by all paths through the cut loop: 0 where one of them has no delay."""
     (_, _, rate_shared, _, by_shared, _, _), _, tap_states, tap_delays, _, at_mark = cut
@@ -186,7 +184,7 @@ def _common_delay(cut):
     return shortest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def _crossing(left, right, gain_left, gain_right, cut, advance, work):
     """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
     a, b = np.log(left), np.log(right)
@@ -205,7 +203,7 @@ def _crossing(left, right, gain_left, gain_right, cut, advance, work):
     return np.exp(w)
 
 
-@njit(types.UniTuple(float64, 2)(CUT), cache=True, nogil=True, error_model="numpy")
+@compiled(types.UniTuple(float64, 2)(CUT))
 def margin(cut):
     """(phase margin in rad, gain crossover in rad/s) of the crossover with the least margin, or NaNs.
 

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numba import boolean, float64, int64, njit, void
+from numba import boolean, float64, int64, void
 
 from shallows.errors import ScenarioError
+from shallows.fluid.compiled import compiled
 from shallows.fluid.linear import margin, partial_derivatives
 from shallows.fluid.model import Model, Status
 from shallows.fluid.system import COMPLEX, FLOAT
@@ -16,14 +17,11 @@ from shallows.fluid.system import COMPLEX, FLOAT
 POINTS_IN_ONE_PIECE = 4096
 
 
-@njit(
+@compiled(
     void(
         COMPLEX, COMPLEX, COMPLEX, FLOAT, FLOAT, float64[:, ::1], float64[::1], int64, int64, int64,
         int64[::1], int64[::1], int64, boolean, float64[:, ::1], float64[:, ::1],
     ),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
 )  # fmt: skip
 def _margins(
     reaction, link, sending, feedback, equilibrium, constants, flows, S, K, lags,

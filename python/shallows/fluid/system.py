@@ -15,7 +15,9 @@ from functools import cached_property
 import numpy as np
 from numba import complex128, float64, njit, types, void
 
-equations = njit(cache=True, error_model="numpy")
+from shallows.fluid.compiled import OPTIONS, compiled
+
+equations = compiled()
 """Marks equations. They may call one another."""
 
 _FLOATS, _COMPLEXES = float64[::1], complex128[::1]
@@ -118,7 +120,7 @@ class System:
         source = f"{head}\n    {targets} = function({arguments})\n"
         scope = {"function": function}
         exec(compile(source, f"<{function.__name__}>", "exec"), scope)
-        return njit(signature, error_model="numpy")(scope["adapter"])
+        return njit(signature, **OPTIONS)(scope["adapter"])
 
 
 def _arguments(function):

@@ -1,0 +1,45 @@
+"""Compiles with numba and keeps the result on disk until any file of this folder changes.
+
+Numba alone looks only at the file of the compiled function. Equations call equations of other files,
+so a stale result would survive an edit there.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from numba import config, njit
+
+FOLDER = Path(__file__).parent
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def _cache():
+    """A directory of its own for each version of the sources."""
+    sources = b"".join(path.read_bytes() for path in sorted(FOLDER.glob("*.py")))
+    version = hashlib.sha256(sources).hexdigest()[:12]
+    if config.CACHE_DIR:
+        parent = Path(config.CACHE_DIR)
+    elif os.access(FOLDER, os.W_OK):
+        parent = FOLDER / "__pycache__"
+    else:
+        parent = Path.home() / ".cache" / "shallows"
+    return str(parent / f"numba-{version}")
+
+
+CACHE = _cache()
+
+
+def compiled(*signature):
+    """numba's `njit` with this folder's options and cache; without arguments it compiles when called."""
+
+    def decorate(function):
+        before, config.CACHE_DIR = config.CACHE_DIR, CACHE
+        try:
+            return njit(*signature, cache=True, **OPTIONS)(function)
+        except RuntimeError:  # there is nowhere to write
+            return njit(*signature, **OPTIONS)(function)
+        finally:
+            config.CACHE_DIR = before
+
+    return decorate
