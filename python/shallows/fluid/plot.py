@@ -81,12 +81,15 @@ def phase_margin(axes, margin_map, label=None, index=0):
     ((name, values),) = margin_map.axes.items()
     text, factor = axis_label(margin_map.model, name)
     margin = np.where(margin_map.exists, margin_map.phase_margin_deg, np.nan)
-    axes.plot(
-        values * factor, margin, _STYLES[index % 4], color=_GREYS[index % 4], linewidth=1.4, label=label
-    )
-    axes.axhline(0, color="0.7", linewidth=0.8)
+    line(axes, values * factor, margin, label, index)
     axes.set_xlabel(text)
     axes.set_ylabel("phase margin (degrees)")
+
+
+def line(axes, x, y, label=None, index=0):
+    """One more curve over a line at 0, told from the others without colour."""
+    axes.plot(x, y, _STYLES[index % 4], color=_GREYS[index % 4], linewidth=1.4, label=label)
+    axes.axhline(0, color="0.7", linewidth=0.8)
     if label:
         axes.legend(frameon=False)
 
