@@ -165,7 +165,19 @@ def test_marking_at_enqueue_waits_in_the_queue():
         run = trajectory(Dcqcn(delay=85e-6, kmax=2e6, pmax=0.1, at=at), 0.2)
         late[at] = np.ptp(run.queue_bytes[run.between(0.18)]) / 1e3
     assert late["dequeue"] < 0.5
-    assert late["enqueue"] > 20
+    assert late["enqueue"] == pytest.approx(39.6, abs=1)
+
+
+def test_mark_made_at_enqueue_is_that_of_the_packet_which_leaves():
+    """Two flows at line rate queue a packet for each that leaves, so the wait grows as fast as time.
+
+    Marks begin with the packet that meets 5 packets, after 1 us; it leaves 1 us later and its mark is
+    back at 87 us. The wait of a packet that enters at 87 us would put that off for ever.
+    """
+    run = trajectory(Dcqcn(delay=85e-6, kmax=2e6, pmax=0.1, at="enqueue"), 150e-6, sample_s=1e-6)
+    rate = run.rates_bps[0]
+    assert rate[run.time_s < 86e-6] == pytest.approx(40e9)
+    assert rate[run.time_s > 95e-6].max() < 40e9
 
 
 def test_jitter_leaves_the_fixed_point_within_the_delay_margin():

@@ -198,6 +198,10 @@ class Dcqcn(Model):
     def constants(self):
         return sender_constants(self) | red_constants(self)
 
+    @property
+    def drain(self):
+        return self.rate / self.unit_bits if self.at == "enqueue" else 0.0
+
     def bounds(self):
         line_rate = self.rate / self.unit_bits
         return super().bounds() | {"R_C": (0.0, line_rate), "R_T": (0.0, line_rate), "alpha": (0.0, 1.0)}

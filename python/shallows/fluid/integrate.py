@@ -43,22 +43,42 @@ def _past(states, slopes, newest, step, time, component, cubic):
     )
 
 
+@compiled()
+def _entered(states, slopes, newest, step, left, base, now, deepest, drain, cubic):
+    """When the unit of queue that leaves at `left` came in: the s with s + q(s)/drain = left, by bisection.
+
+    base is the state's index of the queue, `now` the latest time known, deepest the most q has been.
+    """
+    low, high = left - deepest / drain, min(left, now)
+    for _ in range(48):
+        middle = (low + high) / 2
+        queue = _past(states, slopes, newest, step, middle, base, cubic)
+        if middle + queue / drain < left:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 @compiled(
     types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(
         FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, _INDICES, _INDICES, int64, _VECTOR, _VECTOR, _VECTOR,
-        _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64, int64, int64, int64, int64,
+        _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64,
+        float64, int64, int64, int64, int64,
     ),
 )  # fmt: skip
 def integrate(
     reaction, link, sending, feedback, constants, K, tap_states, tap_lags, lags, counts, starts, stops,
-    shared, flows, low, high, tap_noise, jitter, jitter_step, step, steps, every, order, ring,
+    shared, flows, low, high, tap_noise, jitter, jitter_step, drain,
+    step, steps, every, order, ring,
 ):  # fmt: skip
     """The states at every `every`-th step.
 
     shared: [S], flows: [F, K] initial states. counts, starts, stops: [F] flows alike in each class, and
     when (s) they are there. low, high: [S + K] bounds. jitter: [F, draws] seconds added to every lag of
     a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
-    order: 4 is RK4, 2 is Heun. ring: steps remembered.
+    drain: where the lags contain the wait in the queue, how fast it drains (else 0): the wait is then that
+    of the packet the feedback is about, not of one that comes now. order: 4 is RK4, 2 is Heun. ring: steps remembered.
 
     Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
     """
@@ -77,10 +97,11 @@ def integrate(
     k, stage = np.empty((stages, size)), np.empty(size)
     delayed, lag_values, one_flow, d_flow = np.empty(M), np.empty(lags), np.empty(K), np.empty(K)
     total, d_shared, rate, none = np.empty(1), np.empty(S), np.empty(1), np.empty(0)
-    cubic = order == 4
+    cubic, deepest = order == 4, shared[0]
     for n in range(steps + 1):
         now = n * step
         states[n % ring] = y
+        deepest = max(deepest, y[0])
         for s in range(stages):
             if s == 0:
                 time, stage[:] = now, y
@@ -123,6 +144,9 @@ def integrate(
                         return STEP_TOO_LONG, lag, out_time, out_states, out_rates
                     # Rounding must not ask for more than the last state computed.
                     when = min(time - lag, now)
+                    if drain > 0.0:
+                        left = time - lag + head[0] / drain
+                        when = _entered(states, slopes, n, step, left, 0, now, deepest, drain, cubic)
                     value = _past(states, slopes, n, step, when, component, cubic)
                     if np.isnan(value):
                         status = NOT_FINITE if np.isnan(y).any() else HISTORY_TOO_SHORT

@@ -85,6 +85,11 @@ class Model:
     """state -> (its name with a unit in a trajectory, whether it counts packets or bits)."""
 
     @property
+    def drain(self) -> float:
+        """In the equations' units a second, where lags contain the wait of the packet reported on; else 0."""
+        return 0.0
+
+    @property
     def measured_per_second(self) -> dict[str, float]:
         """delayed value -> what a second of extra delay adds to it, where a delay is what is measured."""
         return {}

@@ -116,7 +116,7 @@ def trajectory(
             np.array([float(one.count) for one in classes]),
             np.array([float(one.start_s) for one in classes]),
             np.array([float(one.stop_s) for one in classes]),
-            start_shared, start_flows, low, high, noise, draws, jitter_step,
+            start_shared, start_flows, low, high, noise, draws, jitter_step, model.drain,
             step, steps, every, ORDERS[method], ring,
         )  # fmt: skip
         if status != HISTORY_TOO_SHORT:
