@@ -11,29 +11,36 @@ use crate::port::PortReport;
 /// Problems named before the rest is only counted.
 const NAMED: usize = 10;
 
-/// Everything that does not add up.
-pub fn problems(
-    network: &Network,
-    ports: &[PortReport],
-    flows: &[FlowReport],
-    packets: &Slab,
-    consumed: u64,
-    span: Time,
-) -> Vec<String> {
-    let mut problems = conservation(ports, packets, consumed);
-    for (at, port) in ports.iter().enumerate() {
-        problems.extend(port_problem(port, span).map(|problem| format!("port {at}: {problem}")));
+/// What the books are closed over.
+pub struct Ledger<'a> {
+    pub network: &'a Network,
+    pub ports: &'a [PortReport],
+    pub flows: &'a [FlowReport],
+    pub packets: &'a Slab,
+    /// Packets that reached a host.
+    pub consumed: u64,
+    /// Time that the statistics cover.
+    pub span: Time,
+}
+
+impl Ledger<'_> {
+    /// Everything that does not add up.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = conservation(self.ports, self.packets, self.consumed);
+        for (at, port) in self.ports.iter().enumerate() {
+            problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
+        }
+        for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
+            let problem = flow_problem(flow, spec.bytes, spec.start);
+            problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
+        }
+        if problems.len() > NAMED {
+            let rest = problems.len() - NAMED;
+            problems.truncate(NAMED);
+            problems.push(format!("and {rest} more"));
+        }
+        problems
     }
-    for (at, (flow, spec)) in flows.iter().zip(&network.flows).enumerate() {
-        let problem = flow_problem(flow, spec.bytes, spec.start);
-        problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
-    }
-    if problems.len() > NAMED {
-        let rest = problems.len() - NAMED;
-        problems.truncate(NAMED);
-        problems.push(format!("and {rest} more"));
-    }
-    problems
 }
 
 /// Packets created = taken in by hosts + dropped + in flight, and those in flight are on the ports' lists.

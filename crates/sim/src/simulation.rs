@@ -10,7 +10,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda::Agenda;
 use crate::answer::{Answer, FlowReport, QueueTable};
-use crate::books;
+use crate::books::{self, Ledger};
 use crate::host::Host;
 use crate::network::{Network, ideal_completion};
 use crate::packet::{NIL, Packet, Slab};
@@ -546,8 +546,16 @@ impl Simulation {
         let balance = self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets));
         let (now, ports, packets) = (self.now, &mut self.ports, &self.packets);
         let ports: Vec<_> = ports.iter_mut().map(|port| port.report(now, measured, packets)).collect();
+        let ledger = Ledger {
+            network: &self.network,
+            ports: &ports,
+            flows: &self.flows,
+            packets: &self.packets,
+            consumed: self.consumed,
+            span: measured,
+        };
         let mut problems = self.problems;
-        problems.extend(books::problems(&self.network, &ports, &self.flows, &self.packets, self.consumed, measured));
+        problems.extend(ledger.problems());
         problems.extend(balance.and_then(books::memory_problem));
         let hash = ports.iter().fold(self.now.0, |hash, port| mix(hash, port.fingerprint));
         let fingerprint = self.flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));

@@ -128,6 +128,6 @@ fn reno_fills_the_buffer_and_repairs_what_is_lost() {
 fn without_a_route_the_network_is_refused() {
     let mut network = dumbbell("reno", 1, Bytes::MAX, 1);
     network.ports.retain(|port| !(port.from == 2 && port.to == 3));
-    let error = Simulation::new(network).err().expect("an error");
+    let error = Simulation::new(network).expect_err("there is no way");
     assert_eq!(error, "flow 0: no path from host 0 to 1");
 }
