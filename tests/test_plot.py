@@ -29,6 +29,12 @@ def test_queue_cdf_is_the_histogram_summed_up(ax):
     assert points(ax.lines[0]) == [[0, 0], [1, 0.25], [2, 0.25], [3, 1]]
 
 
+def test_a_run_draws_itself_on_new_axes_or_those_given(ax):
+    run = fake.run()
+    assert run.plot.queue_over_time(ax) is ax
+    assert points(run.plot.queue_over_time().lines[0]) == points(ax.lines[0])
+
+
 def test_windows_of_few_flows_are_drawn_one_by_one(ax):
     assert plot.windows_over_time(ax, fake.run())
     assert [line.get_label() for line in ax.lines] == ["flow 0", "flow 1"]

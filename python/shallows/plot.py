@@ -6,6 +6,7 @@ differ by colour (Okabe and Ito's, told apart by all kinds of eyes) and by marke
 nothing is lost in grey. To add a kind, write such a function and list it in `PANELS`.
 """
 
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -217,6 +218,21 @@ def figure(runs, labels=None):
     return drawing
 
 
+class Plots:
+    """Figures of a run: `run.plot.queue_cdf()` draws on the Axes it is given, or on new ones (returned)."""
+
+    def __init__(self, run):
+        for panel in PANELS:
+            setattr(self, panel.__name__, partial(self._draw, panel, run))
+
+    def _draw(self, panel, run, ax=None):
+        with matplotlib.rc_context(STYLE):
+            if ax is None:
+                ax = Figure(figsize=(4.2, 2.8), dpi=200, layout="constrained").add_subplot()
+            panel(ax, run)
+        return ax
+
+
 def save(drawing, folder):
     """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths."""
     paths = [Path(folder, f"figure.{kind}") for kind in ("png", "pdf")]
@@ -304,7 +320,7 @@ def _warmup(ax, runs):
     if ends_ms > 0:
         ax.axvspan(0, ends_ms, color="#eeeeee", linewidth=0, zorder=0)
         at = ax.get_xaxis_transform()  # x in data, y in shares of the height
-        ax.text(ends_ms, 0.98, "warm-up ", transform=at, ha="right", va="top", fontsize=6, color="#777777")
+        ax.text(0, 0.98, " warm-up", transform=at, ha="left", va="top", fontsize=6, color="#777777")
 
 
 def _band(dense):

@@ -280,6 +280,13 @@ class Run:
 
         return plot.figure([self])
 
+    @property
+    def plot(self):
+        """Single figures, such as `run.plot.queue_over_time()`; see `shallows.plot.PANELS`."""
+        from shallows import plot
+
+        return plot.Plots(self)
+
     def _batches(self, name):
         if name not in self._blocks:
             yield from self.table(name).to_batches()

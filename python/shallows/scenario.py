@@ -309,7 +309,7 @@ class Scenario(_Table):
             raise ScenarioError("warmup", TIME.text(self.warmup), expected)
         flows = self.flows
         if self.duration == NEVER and not flows.bytes.any():
-            raise ScenarioError("duration", "until-done", "some flow that can end, or a time such as \"1s\"")
+            raise ScenarioError("duration", "until-done", 'some flow that can end, or a time such as "1s"')
         for i in range(len(self.traffic)):
             first = int(flows.start_ps[flows.group == i].min())
             if first >= self.duration:

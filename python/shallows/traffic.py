@@ -319,7 +319,7 @@ class Poisson(_Between):
     """
 
     kind: Literal["poisson"]
-    sizes: SizesName = Field(description="a bundled distribution, a CSV file, or one size such as \"20KB\"")
+    sizes: SizesName = Field(description='a bundled distribution, a CSV file, or one size such as "20KB"')
     load: Share = Field(description='a share above 0 and at most 1, such as 0.4 or "40%"')
     load_of: Literal["host", "bottleneck"] = Field("host", description="whose capacity it shares")
     flows: Count = Field(1000, description="how many arrive")
@@ -471,8 +471,10 @@ def draw(tables, network, seed, frame, default):
             ccs.append(algorithm)
         cc.append(ccs.index(algorithm))
     counts = [len(of.src) for of in drawn]
-    columns = {key: np.concatenate([getattr(of, key) for of in drawn]) for key in
-               ("src", "dst", "bytes", "start_ps", "stop_ps")}
+    columns = {
+        key: np.concatenate([getattr(of, key) for of in drawn])
+        for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
+    }
     return Flows(
         **columns,
         cc=np.repeat(np.array(cc, np.uint32), counts),

@@ -67,8 +67,11 @@ class Dimension:
             return f"0{self.zero}"
         if frame and amount % frame == 0:
             return f"{amount // frame}pkt"
-        texts = [f"{_plain(Decimal(amount) / unit)}{name}" for name, unit in self.units.items()
-                 if abs(amount) >= unit and Decimal(amount) / unit * unit == amount]
+        texts = [
+            f"{_plain(Decimal(amount) / unit)}{name}"
+            for name, unit in self.units.items()
+            if abs(amount) >= unit and Decimal(amount) / unit * unit == amount
+        ]
         return min(texts, key=len)
 
     def _units(self, frame):
@@ -105,7 +108,6 @@ RATE = Dimension(
     "bps",
     "10Gbps",
 )
-
 
 
 def share(value):

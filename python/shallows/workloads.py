@@ -93,7 +93,7 @@ def names():
 def bundled(name):
     """The bundled distribution of that name. Raises `ValueError` with what was expected."""
     if name not in names():
-        expected = f"a size such as \"20KB\", a CSV file, or one of {', '.join(names())}"
+        expected = f'a size such as "20KB", a CSV file, or one of {", ".join(names())}'
         raise ValueError(expected + did_you_mean(name, names()))
     file = resources.files("shallows") / "data" / "workloads" / f"{ALIASES.get(name, name)}.csv"
     return parse(name, file.read_text())
