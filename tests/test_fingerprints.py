@@ -13,7 +13,7 @@ NEVER = np.uint64(2**64 - 1)
 US = 1_000_000
 
 
-def dumbbell(cc, marking, seed=1):
+def dumbbell(cc, marking=None, seed=1):
     """The network of dumbbell.rs, cable by cable: two switches, senders 0..4, receivers 4..8."""
     left, right = 2 * FLOWS, 2 * FLOWS + 1
     links = [(left, right, 50, True), (right, left, 50, True)]
@@ -31,12 +31,9 @@ def dumbbell(cc, marking, seed=1):
             "rate_bps": np.full(len(links), 10**10, np.uint64),
             "delay_ps": np.array(columns[2], np.uint64) * np.uint64(US),
             "buffer_bytes": np.where(at_switch, np.uint64(250 * 1500), NEVER),
-            "marking": (at_switch * marking).astype(np.uint32),
+            "marking": (at_switch * bool(marking)).astype(np.uint32),
         },
-        "markings": [
-            {"kind": "none"},
-            {"kind": "step", "at": "enqueue", "parameters": {"threshold": 65 * 1500}},
-        ],
+        "markings": [{"kind": "none"}, *(marked(row) for row in _core.markings() if row["name"] == marking)],
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
             "dst": np.arange(FLOWS, 2 * FLOWS, dtype=np.uint32),
@@ -70,6 +67,11 @@ def dumbbell(cc, marking, seed=1):
     }
 
 
+def marked(row):
+    """A marking with the defaults of its row."""
+    return {"kind": row["name"], "at": row["at"], "parameters": {}}
+
+
 def on_file():
     lines = [line.split() for line in ON_FILE.read_text().splitlines() if not line.startswith("#")]
     return [(name, fingerprint) for name, fingerprint in lines]
@@ -78,7 +80,7 @@ def on_file():
 @pytest.mark.parametrize(("name", "fingerprint"), on_file())
 def test_release_and_debug_agree(name, fingerprint):
     row = next(row for row in _core.catalog() if row["name"] == name)
-    answer = _core.simulate(dumbbell(name, marking=row["marking"] == "required"))
+    answer = _core.simulate(dumbbell(name, row["port"] if row["marking"] == "required" else None))
     assert answer["fingerprint"] == fingerprint
     assert answer["books"] == {"closed": True, "problems": []}
 
@@ -88,14 +90,14 @@ def test_an_exception_of_the_caller_ends_the_run():
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
-        _core.simulate(dumbbell("reno", marking=False), refuse)
+        _core.simulate(dumbbell("reno"), refuse)
 
 
 def test_control_c_ends_the_run_with_what_there_is():
     def interrupt(now_ps, packet_hops, flows_finished):
         raise KeyboardInterrupt
 
-    request = dumbbell("reno", marking=False) | {"duration_ps": 10**13}
+    request = dumbbell("reno") | {"duration_ps": 10**13}
     answer = _core.simulate(request, interrupt)
     assert answer["interrupted"]
     assert 0 < answer["ended_ps"] < 10**13
@@ -103,7 +105,7 @@ def test_control_c_ends_the_run_with_what_there_is():
 
 
 def test_a_request_that_contradicts_itself_is_refused():
-    request = dumbbell("reno", marking=False)
+    request = dumbbell("reno")
     request["flows"]["dst"] = request["flows"]["src"]
     with pytest.raises(ValueError, match="flow 0 from host 0 to 0"):
         _core.simulate(request)

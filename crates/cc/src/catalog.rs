@@ -5,6 +5,7 @@
 
 use crate::parameter::{Parameter, Preset, Values};
 use crate::receiver::Receiver;
+use crate::receiver::cnp::Cnp;
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::sender::{Path, Sender};
 
@@ -24,6 +25,8 @@ pub enum Marking {
 pub enum Transport {
     /// A window, cumulative and selective acknowledgements, repair packet by packet.
     Tcp,
+    /// A rate, from the first packet on; frames out of order are discarded and sent again.
+    Roce,
 }
 
 /// A notification point by name.
@@ -31,12 +34,14 @@ pub enum Transport {
 pub struct Notification {
     /// Its name in tables.
     pub name: &'static str,
-    /// Builds one for acknowledgements that cover this many packets.
-    pub build: fn(acks_every: u32) -> Box<dyn Receiver>,
+    /// Builds one from the algorithm's parameters, for acknowledgements that cover this many packets.
+    pub build: fn(values: &Values, acks_every: u32) -> Box<dyn Receiver>,
 }
 
 /// Marks echoed packet by packet.
 const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
+/// Congestion notification packets.
+const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Marks echoed until the sender reacts.
 const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 
@@ -127,4 +132,6 @@ catalog! {
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
     dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
+    dcqcn "sender/dcqcn.rs" over Roce: CNP, Marking::Required("red");
+        "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
 }

@@ -7,6 +7,9 @@
 //! 100us ack sent=0us acked=1 -> window=11 alpha=0.9375
 //! 200us loss in_flight=20 -> window=5
 //! 300us timeout in_flight=20 -> window=1
+//! 400us sent bytes=1500               a frame left
+//! 410us notify -> pace=5              a congestion notification; the pace in Gbps
+//! 465us wake                          at the very time it asked for
 //! ```
 //!
 //! An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `marked=`,
@@ -88,14 +91,22 @@ fn tell(sender: &mut dyn Sender, line: &Line<'_>) {
             let loss = Loss { kind: LossKind::FastRetransmit, in_flight: line.packets("in_flight") };
             sender.on_loss(now, &loss);
         }
+        "sent" => sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes"))),
+        "notify" => sender.on_notification(now),
+        "wake" => {
+            assert_eq!(sender.decision().wake, Some(now), "it asked for another time");
+            sender.on_wake(now);
+        }
         "timeout" => sender.on_loss(now, &Loss { kind: LossKind::Timeout, in_flight: line.packets("in_flight") }),
         other => panic!("no event is called {other}"),
     }
 }
 
 fn observed(sender: &dyn Sender, name: &str) -> f64 {
-    if name == "window" {
-        return sender.decision().window / MSS;
+    match name {
+        "window" => return sender.decision().window / MSS,
+        "pace" => return sender.decision().pace.expect("it has a pace").as_gbps(),
+        _ => {}
     }
     let mut found = None;
     sender.probe(&mut |probe, value| {

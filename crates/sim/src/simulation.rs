@@ -296,19 +296,26 @@ impl Simulation {
     /// Sets the timers that a decision asks for, and lets the flow send.
     #[inline]
     fn after_decision(&mut self, slot: u32, wake_before: Option<Time>) {
-        let Some(sending) = &mut self.sending[slot as usize] else { return };
-        let (host, number) = (sending.ends.src, sending.ends.flow);
-        let wake = sending.wake();
-        if wake != wake_before
-            && let Some(at) = wake
-        {
-            self.timers.set(Timer { at, kind: Kind::Wake, number, slot });
-        }
+        self.set_wake(slot, wake_before);
+        let Some(sending) = &self.sending[slot as usize] else { return };
+        let host = sending.ends.src;
         if self.may_send(slot) {
             self.hosts[host as usize].push(slot);
             self.serve(host);
         }
         self.arm_timer(slot);
+    }
+
+    /// Sets the timer that an algorithm has newly asked for.
+    #[inline]
+    fn set_wake(&mut self, slot: u32, before: Option<Time>) {
+        let Some(sending) = &self.sending[slot as usize] else { return };
+        let wake = sending.wake();
+        if wake != before
+            && let Some(at) = wake
+        {
+            self.timers.set(Timer { at, kind: Kind::Wake, number: sending.ends.flow, slot });
+        }
     }
 
     /// Sets the timer of a flow that has something in flight and none yet.
@@ -377,8 +384,10 @@ impl Simulation {
         if sending.turn(self.now) != Turn::Now {
             return;
         }
+        let wake = sending.wake();
         let packet = sending.take(self.now, self.network.header);
         let at = self.packets.insert(packet);
+        self.set_wake(slot, wake);
         self.enqueue(port, at, NIL);
         self.arm_timer(slot);
     }
@@ -448,7 +457,7 @@ impl Simulation {
             bytes: spec.bytes,
             mss,
             ack_delay: self.network.host.ack_delay,
-            notification: (algorithm.receiver.build)(self.network.host.acks_every),
+            notification: (algorithm.receiver.build)(values, self.network.host.acks_every),
         };
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.sending.push(None);

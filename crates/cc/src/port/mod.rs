@@ -90,4 +90,8 @@ mechanisms! {
         "Marks every packet while the queue is above a threshold.", "Alizadeh et al., SIGCOMM 2010 §3.1 (1)";
     phantom: Dequeue;
         "Marks by a virtual queue that drains slower than the link.", "Alizadeh et al., NSDI 2012 §3.1";
+    red: Dequeue;
+        "Marks at random, the more probably the longer the queue.", "Zhu et al., SIGCOMM 2015 §3.1";
+    pi: Dequeue;
+        "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
 }

@@ -80,9 +80,8 @@ mod tests {
         let mut values = Values::defaults(PARAMETERS);
         values.set("threshold", 3000.0).unwrap();
         let mut phantom = build(&values, Rate::from_gbps(10));
-        let mut marks = (0..30).map(|n| {
-            phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500), &mut || unreachable!())
-        });
+        let mut marks = (0..30)
+            .map(|n| phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500), &mut || unreachable!()));
         assert_eq!(marks.position(|marked| marked), Some(21));
     }
 

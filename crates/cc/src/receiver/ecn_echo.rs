@@ -10,6 +10,7 @@
 //! [`Classic`] is RFC 3168 §6.1.3.
 
 use super::{Data, Echo, Receiver, Reply};
+use crate::parameter::Values;
 use crate::units::Time;
 
 /// Says for every packet whether it was marked: when the mark changes, what came before is acknowledged
@@ -24,7 +25,7 @@ pub struct Accurate {
 impl Accurate {
     /// For acknowledgements that cover `acks_every` packets.
     #[must_use]
-    pub fn boxed(acks_every: u32) -> Box<dyn Receiver> {
+    pub fn boxed(_values: &Values, acks_every: u32) -> Box<dyn Receiver> {
         Box::new(Self { acks_every, pending: 0, marked: false })
     }
 }
@@ -64,7 +65,7 @@ pub struct Classic {
 impl Classic {
     /// For acknowledgements that cover `acks_every` packets.
     #[must_use]
-    pub fn boxed(acks_every: u32) -> Box<dyn Receiver> {
+    pub fn boxed(_values: &Values, acks_every: u32) -> Box<dyn Receiver> {
         Box::new(Self { acks_every, pending: 0, latched: false })
     }
 }
@@ -91,6 +92,10 @@ impl Receiver for Classic {
 mod tests {
     use super::*;
 
+    fn none() -> Values {
+        Values::defaults(&[])
+    }
+
     fn data(marked: bool) -> Data {
         Data { marked, window_reduced: false, in_order: true }
     }
@@ -101,7 +106,7 @@ mod tests {
 
     #[test]
     fn dctcp_acknowledges_the_past_before_the_mark_changes() {
-        let mut receiver = Accurate::boxed(2);
+        let mut receiver = Accurate::boxed(&none(), 2);
         let replies: Vec<_> =
             [false, true, true, true, false].iter().map(|&m| receiver.on_data(Time::ZERO, &data(m))).collect();
         assert_eq!(replies[0], Reply::default());
@@ -113,21 +118,21 @@ mod tests {
 
     #[test]
     fn every_packet_is_acknowledged_when_each_must_be() {
-        let mut receiver = Accurate::boxed(1);
+        let mut receiver = Accurate::boxed(&none(), 1);
         assert_eq!(receiver.on_data(Time::ZERO, &data(true)), Reply { earlier: None, now: echo(true) });
         assert_eq!(receiver.on_data(Time::ZERO, &data(false)), Reply { earlier: None, now: echo(false) });
     }
 
     #[test]
     fn a_gap_is_reported_at_once() {
-        let mut receiver = Accurate::boxed(2);
+        let mut receiver = Accurate::boxed(&none(), 2);
         let reply = receiver.on_data(Time::ZERO, &Data { in_order: false, ..data(false) });
         assert_eq!(reply.now, echo(false));
     }
 
     #[test]
     fn the_classic_echo_stays_on_until_the_window_was_reduced() {
-        let mut receiver = Classic::boxed(1);
+        let mut receiver = Classic::boxed(&none(), 1);
         assert_eq!(receiver.on_data(Time::ZERO, &data(true)).now, echo(true));
         assert_eq!(receiver.on_data(Time::ZERO, &data(false)).now, echo(true));
         let reduced = Data { window_reduced: true, ..data(false) };

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 
 use crate::units::Time;
 
+pub mod cnp;
 pub mod ecn_echo;
 
 /// A data packet as the receiver sees it.

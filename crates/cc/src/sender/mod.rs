@@ -40,6 +40,15 @@ impl Decision {
     }
 }
 
+/// Pieces of data that are acknowledged as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    /// Payload of each.
+    pub size: Bytes,
+    /// Whether the frames of a segment leave at line rate, and the pace only spaces segments.
+    pub at_once: bool,
+}
+
 /// A reaction point: a pure state machine.
 ///
 /// Whoever drives it calls it in time order, reads [`Sender::decision`] after every call, and calls
@@ -51,6 +60,9 @@ pub trait Sender: Debug + Send {
     /// A loss was noticed; once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
+    /// A frame of this length left the host. Only a transport without a window tells.
+    fn on_sent(&mut self, _now: Time, _sent: Bytes) {}
+
     /// A congestion notification arrived.
     fn on_notification(&mut self, _now: Time) {}
 
@@ -59,6 +71,11 @@ pub trait Sender: Debug + Send {
 
     /// What the flow may do now.
     fn decision(&self) -> Decision;
+
+    /// How a transport without a window divides its data.
+    fn segments(&self) -> Segments {
+        Segments { size: Bytes(16_000), at_once: false }
+    }
 
     /// Names and values of the internals worth plotting, the unit as the name's suffix.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}

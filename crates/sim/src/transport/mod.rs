@@ -13,6 +13,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::network::HostSpec;
 use crate::packet::Packet;
 
+mod roce;
 mod tcp;
 
 /// Whether a flow may send.
@@ -76,6 +77,7 @@ pub struct Sending {
 #[derive(Debug)]
 enum SendingHalf {
     Tcp(tcp::Sending),
+    Roce(roce::Sending),
 }
 
 /// One flow at its receiver.
@@ -88,6 +90,7 @@ pub struct Receiving {
 #[derive(Debug)]
 enum ReceivingHalf {
     Tcp(tcp::Receiving),
+    Roce(roce::Receiving),
 }
 
 /// The same call on whichever half it is.
@@ -95,6 +98,7 @@ macro_rules! on {
     ($halves:ident, $half:expr, $it:ident => $call:expr) => {
         match $half {
             $halves::Tcp($it) => $call,
+            $halves::Roce($it) => $call,
         }
     };
 }
@@ -103,6 +107,7 @@ impl Sending {
     pub fn new(transport: Transport, ends: Ends, opening: Opening<'_>) -> Self {
         let half = match transport {
             Transport::Tcp => SendingHalf::Tcp(tcp::Sending::new(opening)),
+            Transport::Roce => SendingHalf::Roce(roce::Sending::new(opening)),
         };
         Self { ends, queued: false, pace_timer: false, half }
     }
@@ -173,6 +178,7 @@ impl Receiving {
     pub fn new(transport: Transport, ends: Ends, expecting: Expecting) -> Self {
         let half = match transport {
             Transport::Tcp => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
+            Transport::Roce => ReceivingHalf::Roce(roce::Receiving::new(expecting)),
         };
         Self { ends, half }
     }

@@ -145,7 +145,8 @@ mod tests {
 
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
-        let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(1));
+        let (ack_delay, notification) =
+            (Time::from_micros(500), Accurate::boxed(&shallows_cc::parameter::Values::defaults(&[]), 1));
         Receiving::new(Expecting { bytes, mss, ack_delay, notification })
     }
 

@@ -1,0 +1,121 @@
+//! Marks at random, the more probably the longer the queue.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | `K_min` | `kmin` | queue at which marking begins |
+//! | `K_max` | `kmax` | queue at which the ramp ends |
+//! | `P_max` | `pmax` | probability there; above it every packet is marked |
+//!
+//! Source: "ECN or Delay" (`CoNEXT` 2016) eq. 3, whose third line must read q > `K_max`; Zhu et al.,
+//! SIGCOMM 2015 §3.1. The instantaneous queue decides, not RED's average.
+//!
+//! `extended` lets the ramp rise on beyond `K_max` instead of the cliff: the paper's Figs. 2 to 5 and 17 need
+//! it, since 15 flows and more at 40 Gbps have no fixed point below the cliff.
+
+use super::CongestionPoint;
+use crate::parameter::{Parameter, Unit, Values};
+use crate::units::{Bytes, Rate, Time};
+
+/// In the order of the paper.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "kmin",
+        symbol: "K_min",
+        unit: Unit::Bytes,
+        default: 5e3,
+        min: 0.0,
+        max: 1e12,
+        meaning: "queue at which marking begins",
+        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 5 KB",
+    },
+    Parameter {
+        name: "kmax",
+        symbol: "K_max",
+        unit: Unit::Bytes,
+        default: 200e3,
+        min: 1.0,
+        max: 1e12,
+        meaning: "queue at which the ramp ends",
+        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 200 KB",
+    },
+    Parameter {
+        name: "pmax",
+        symbol: "P_max",
+        unit: Unit::One,
+        default: 0.01,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "marking probability at the end of the ramp",
+        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 1 %",
+    },
+    Parameter {
+        name: "extended",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "the ramp rises on beyond its end, instead of marking everything there",
+        source: "off, as eq. 3 says; the authors' scripts get it from K_max = 2000 KB, P_max = 10 %",
+    },
+];
+
+/// Builds the congestion point.
+#[must_use]
+pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
+    let (kmin, kmax) = (values.get("kmin"), values.get("kmax"));
+    Box::new(Red { kmin, kmax, slope: values.get("pmax") / (kmax - kmin).max(1.0), extended: values.flag("extended") })
+}
+
+/// A ramp.
+#[derive(Clone, Copy, Debug)]
+struct Red {
+    kmin: f64,
+    kmax: f64,
+    slope: f64,
+    extended: bool,
+}
+
+impl Red {
+    fn probability(&self, queue: Bytes) -> f64 {
+        let queue = queue.0 as f64;
+        if queue <= self.kmin {
+            0.0
+        } else if queue > self.kmax && !self.extended {
+            1.0
+        } else {
+            (queue - self.kmin) * self.slope
+        }
+    }
+}
+
+impl CongestionPoint for Red {
+    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool {
+        draw() < self.probability(queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(extended: bool, queue: u64, draw: f64) -> bool {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("extended", f64::from(u8::from(extended))).unwrap();
+        build(&values, Rate::from_gbps(40)).on_packet(Time::ZERO, Bytes(queue), Bytes(1000), &mut || draw)
+    }
+
+    /// 102.5 KB is half way up: 0.5 %.
+    #[test]
+    fn half_way_up_the_ramp_half_of_pmax_is_marked() {
+        assert!(marks(false, 102_500, 0.004_99) && !marks(false, 102_500, 0.005_01));
+        assert!(!marks(false, 5_000, 0.0));
+    }
+
+    /// 395 KB is twice as far as the end of the ramp: 2 % where it goes on.
+    #[test]
+    fn beyond_the_ramp_lies_a_cliff_unless_it_is_extended() {
+        assert!(marks(false, 200_001, 0.999));
+        assert!(marks(true, 395_000, 0.019_99) && !marks(true, 395_000, 0.020_01));
+    }
+}

@@ -1,0 +1,275 @@
+//! Cuts its rate on a congestion notification and returns to it by timer and byte counter.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | `R_C`, `R_T` | `current`, `target` | the rate, and where recovery leads |
+//! | alpha, g | `alpha`, `g` | how much a notification cuts, and its gain |
+//! | tau' | `tau_prime` | without a notification for this long alpha decays |
+//! | T, B | `t`, `b` | an increase every so much time, and every so many bytes |
+//! | F | `f` | increases that only lead back to the target |
+//! | `R_AI`, `R_HAI` | `r_ai`, `r_hai` | steps of the target after that |
+//!
+//! Source: Zhu et al., SIGCOMM 2015 §3.1 and Fig. 7; "ECN or Delay" (`CoNEXT` 2016) §3, eq. 1 and 2. The cut
+//! uses alpha as it was. The receiver's half is [`crate::receiver::cnp`], the switch's [`crate::port::red`].
+//!
+//! Choices: B counts frames as sent; hyper increase steps by the stages beyond F times `R_HAI`.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss};
+use crate::parameter::Unit;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Rate, Time};
+
+/// In the order of the papers.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "g",
+        symbol: "g",
+        unit: Unit::One,
+        default: 1.0 / 256.0,
+        min: 1e-6,
+        max: 1.0,
+        meaning: "gain of alpha",
+        source: "SIGCOMM 2015 §5: 1/256",
+    },
+    Parameter {
+        name: "alpha",
+        symbol: "alpha(0)",
+        unit: Unit::One,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "alpha of a new flow",
+        source: "CoNEXT 2016, Appendix B: 1",
+    },
+    Parameter {
+        name: "tau",
+        symbol: "tau",
+        unit: Unit::Time,
+        default: 50e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "least time between two notifications of a flow, at its receiver",
+        source: "SIGCOMM 2015 §5: 50 us",
+    },
+    Parameter {
+        name: "tau_prime",
+        symbol: "tau'",
+        unit: Unit::Time,
+        default: 55e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "alpha decays each time this passes without a notification",
+        source: "SIGCOMM 2015 §5: 55 us",
+    },
+    Parameter {
+        name: "t",
+        symbol: "T",
+        unit: Unit::Time,
+        default: 55e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "timer of rate increases",
+        source: "SIGCOMM 2015 §5: 55 us",
+    },
+    Parameter {
+        name: "b",
+        symbol: "B",
+        unit: Unit::Bytes,
+        default: 10e6,
+        min: 1e3,
+        max: 1e15,
+        meaning: "byte counter of rate increases",
+        source: "SIGCOMM 2015 §5: 10 MB",
+    },
+    Parameter {
+        name: "f",
+        symbol: "F",
+        unit: Unit::One,
+        default: 5.0,
+        min: 0.0,
+        max: 1e6,
+        meaning: "increases by the timer, or by the byte counter, that are fast recovery",
+        source: "SIGCOMM 2015 §3.1: 5",
+    },
+    Parameter {
+        name: "r_ai",
+        symbol: "R_AI",
+        unit: Unit::Rate,
+        default: 40e6,
+        min: 1.0,
+        max: 1e12,
+        meaning: "additive step of the target",
+        source: "SIGCOMM 2015 §5: 40 Mbps",
+    },
+    Parameter {
+        name: "r_hai",
+        symbol: "R_HAI",
+        unit: Unit::Rate,
+        default: 200e6,
+        min: 1.0,
+        max: 1e12,
+        meaning: "step of the target in hyper increase, for each stage beyond F",
+        source: "github.com/bobzhuyb/ns3-rdma: 200 Mbps",
+    },
+    Parameter {
+        name: "min_rate",
+        symbol: "R_min",
+        unit: Unit::Rate,
+        default: 10e6,
+        min: 1e3,
+        max: 1e12,
+        meaning: "no cut goes below it",
+        source: "a choice: the papers say nothing, ns3-rdma takes 100 Mbps",
+    },
+];
+
+/// Whose DCQCN.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "sigcomm15", values: &[], source: "Zhu et al., SIGCOMM 2015 §5" },
+    Preset {
+        name: "ecn-or-delay",
+        values: &[("r_hai", 40e6)],
+        source: "CoNEXT 2016 §3: the same values; it leaves hyper increase out, so its step is the additive one",
+    },
+    Preset {
+        name: "ns3-rdma",
+        values: &[("b", 300e6), ("t", 60e-6), ("min_rate", 100e6)],
+        source: "github.com/bobzhuyb/ns3-rdma, the configuration it ships",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "Losses: it has no reaction to them, since it is made for networks without; the transport repairs them.",
+    "Flows of one queue pair sharing a rate: each flow has its own.",
+];
+
+/// Builds the sender, at line rate.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let parameters = Parameters {
+        g: values.get("g"),
+        tau_prime: values.time("tau_prime"),
+        t: values.time("t"),
+        b: values.bytes("b"),
+        f: values.get("f") as u32,
+        r_ai: values.get("r_ai"),
+        r_hai: values.get("r_hai"),
+        min_rate: values.get("min_rate"),
+        line_rate: path.line_rate.0 as f64,
+    };
+    Box::new(Dcqcn {
+        alpha: values.get("alpha"),
+        current: parameters.line_rate,
+        target: parameters.line_rate,
+        decay_at: parameters.tau_prime,
+        increase_at: parameters.t,
+        sent: Bytes::ZERO,
+        timer_stage: 0,
+        byte_stage: 0,
+        begun: false,
+        parameters,
+    })
+}
+
+/// Rates in bits per second.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    g: f64,
+    tau_prime: Time,
+    t: Time,
+    b: Bytes,
+    f: u32,
+    r_ai: f64,
+    r_hai: f64,
+    min_rate: f64,
+    line_rate: f64,
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Dcqcn {
+    parameters: Parameters,
+    alpha: f64,
+    current: f64,
+    target: f64,
+    /// When alpha decays next.
+    decay_at: Time,
+    /// When the timer increases the rate next.
+    increase_at: Time,
+    /// Since the byte counter last increased it.
+    sent: Bytes,
+    timer_stage: u32,
+    byte_stage: u32,
+    /// Whether the first packet has left: the timers run from there.
+    begun: bool,
+}
+
+impl Dcqcn {
+    /// One stage of timer or byte counter is over.
+    fn increase(&mut self) {
+        let Parameters { f, r_ai, r_hai, line_rate, .. } = self.parameters;
+        let (most, least) = (self.timer_stage.max(self.byte_stage), self.timer_stage.min(self.byte_stage));
+        if least > f {
+            self.target += f64::from(least - f) * r_hai;
+        } else if most > f {
+            self.target += r_ai;
+        }
+        self.target = self.target.min(line_rate);
+        self.current = (self.current + self.target) / 2.0;
+    }
+}
+
+impl Sender for Dcqcn {
+    fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
+
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn on_sent(&mut self, now: Time, sent: Bytes) {
+        if !self.begun {
+            self.begun = true;
+            self.decay_at = now + self.parameters.tau_prime;
+            self.increase_at = now + self.parameters.t;
+        }
+        self.sent += sent;
+        if self.sent >= self.parameters.b {
+            self.sent -= self.parameters.b;
+            self.byte_stage += 1;
+            self.increase();
+        }
+    }
+
+    fn on_notification(&mut self, now: Time) {
+        let Parameters { g, tau_prime, t, min_rate, .. } = self.parameters;
+        self.target = self.current;
+        self.current = (self.current * (1.0 - self.alpha / 2.0)).max(min_rate);
+        self.alpha = (1.0 - g) * self.alpha + g;
+        self.decay_at = now + tau_prime;
+        self.increase_at = now + t;
+        self.sent = Bytes::ZERO;
+        (self.timer_stage, self.byte_stage) = (0, 0);
+    }
+
+    fn on_wake(&mut self, now: Time) {
+        if now >= self.decay_at {
+            self.alpha *= 1.0 - self.parameters.g;
+            self.decay_at = now + self.parameters.tau_prime;
+        }
+        if now >= self.increase_at {
+            self.timer_stage += 1;
+            self.increase();
+            self.increase_at = now + self.parameters.t;
+        }
+    }
+
+    fn decision(&self) -> Decision {
+        let wake = self.begun.then(|| self.decay_at.min(self.increase_at));
+        Decision { window: Bytes::MAX, pace: Some(Rate(self.current as u64)), wake }
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.alpha);
+        record("target_gbps", self.target / 1e9);
+    }
+}

@@ -1,0 +1,436 @@
+//! A RoCE-like transport: a rate from the first packet on, and no window.
+//!
+//! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last
+//! frame of a segment asks for an acknowledgement. The receiver takes frames in order only; at the first one
+//! out of order it says which it expects (NACK), and the sender goes back to that one (go-back-N). When
+//! nothing has been heard for the initial retransmission timeout, doubled each time, it goes back by itself.
+//!
+//! Not modelled: queue pairs (each flow is one message of its own), end-to-end credits, read requests.
+
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::receiver::{Data, Receiver};
+use shallows_cc::sender::{Decision, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use crate::network::MIN_FRAME;
+use crate::packet::{Flags, Packet, PacketKind};
+use crate::transport::{Ends, Expecting, Opening, Replies, Turn, packets_in};
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub struct Sending {
+    control: Box<dyn Sender>,
+    /// The algorithm's last word.
+    pace: Option<Rate>,
+    wake: Option<Time>,
+    mss: Bytes,
+    last_payload: Bytes,
+    ecn: bool,
+    /// Packets in a segment, and whether they leave at once.
+    segment: u32,
+    at_once: bool,
+    unacked: u32,
+    next: u32,
+    /// Everything below has been sent before.
+    reached: u32,
+    end: u32,
+    next_paced: Time,
+    timer: Patience,
+    pub retransmits: u32,
+    pub timeouts: u32,
+    last_rtt: Time,
+    acked_bytes: u64,
+}
+
+/// How long a sender waits to hear something.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    initial: Time,
+    max: Time,
+    current: Time,
+    deadline: Time,
+    armed: bool,
+}
+
+impl Sending {
+    pub fn new(opening: Opening<'_>) -> Self {
+        let (end, last_payload) = packets_in(opening.bytes, opening.mss);
+        let segments = opening.control.segments();
+        let Decision { pace, wake, .. } = opening.control.decision();
+        let (initial, max) = (opening.host.rto_initial, opening.host.rto_max);
+        Self {
+            control: opening.control,
+            pace,
+            wake,
+            mss: opening.mss,
+            last_payload,
+            ecn: opening.ecn,
+            segment: segments.size.0.div_ceil(opening.mss.0).max(1) as u32,
+            at_once: segments.at_once,
+            unacked: 0,
+            next: 0,
+            reached: 0,
+            end,
+            next_paced: Time::ZERO,
+            timer: Patience { initial, max, current: initial, deadline: Time::MAX, armed: false },
+            retransmits: 0,
+            timeouts: 0,
+            last_rtt: Time::ZERO,
+            acked_bytes: 0,
+        }
+    }
+
+    /// Whether it may send now.
+    pub fn turn(&mut self, now: Time) -> Turn {
+        if self.next >= self.end {
+            return Turn::No;
+        }
+        let inside = self.at_once && !self.next.is_multiple_of(self.segment);
+        if self.next_paced > now && !inside { Turn::At(self.next_paced) } else { Turn::Now }
+    }
+
+    /// Takes the packet that is to leave now.
+    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
+        let seq = self.next;
+        self.next += 1;
+        self.retransmits += u32::from(seq < self.reached);
+        self.reached = self.reached.max(self.next);
+        let last = self.next == self.end;
+        let payload = if last { self.last_payload } else { self.mss };
+        let length = (payload + header).max(MIN_FRAME);
+        if let Some(pace) = self.pace {
+            let begins = if self.at_once && !seq.is_multiple_of(self.segment) {
+                self.next_paced
+            } else {
+                self.next_paced.max(now)
+            };
+            self.next_paced = begins + pace.time_to_send(length);
+        }
+        self.timer.deadline = now + self.timer.current;
+        self.control.on_sent(now, length);
+        self.decide();
+        let asks = last || self.next.is_multiple_of(self.segment);
+        Packet {
+            sent: now,
+            flow: ends.flow,
+            slot: ends.slot,
+            to: ends.dst,
+            seq,
+            length: length.0 as u16,
+            flags: Flags::of(PacketKind::Data).with(Flags::ECT, self.ecn).with(Flags::LAST, asks),
+            ..Packet::default()
+        }
+    }
+
+    /// An acknowledgement, a negative one, or a congestion notification.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.flags.kind() {
+            PacketKind::Notification => self.control.on_notification(now),
+            PacketKind::Nack => {
+                self.note_arrivals(now, packet.cumulative);
+                if packet.cumulative < self.next {
+                    self.go_back(now, LossKind::FastRetransmit);
+                }
+            }
+            _ => self.on_ack(now, packet),
+        }
+        self.decide();
+    }
+
+    fn on_ack(&mut self, now: Time, packet: &Packet) {
+        let acked = self.note_arrivals(now, packet.cumulative);
+        self.last_rtt = now - packet.sent;
+        let ack = Ack {
+            sent_at: packet.sent,
+            rtt: self.last_rtt,
+            one_way_delay: packet.delay,
+            samples: 1,
+            acked,
+            marked: Bytes::ZERO,
+            in_flight: self.mss * u64::from(self.next - self.unacked),
+            window_limited: false,
+            recovering: self.next < self.reached,
+        };
+        self.control.on_ack(now, &ack);
+    }
+
+    /// Everything below `cumulative` has arrived; gives the payload that is new.
+    fn note_arrivals(&mut self, now: Time, cumulative: u32) -> Bytes {
+        let packets = cumulative.saturating_sub(self.unacked);
+        if packets == 0 {
+            return Bytes::ZERO;
+        }
+        self.unacked = cumulative;
+        // What was sent twice may be acknowledged before it has been sent again.
+        self.next = self.next.max(cumulative);
+        self.timer.current = self.timer.initial;
+        self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current };
+        let full = self.mss * u64::from(packets);
+        let payload = if self.unacked == self.end { full - self.mss + self.last_payload } else { full };
+        self.acked_bytes += payload.0;
+        payload
+    }
+
+    fn go_back(&mut self, now: Time, kind: LossKind) {
+        let in_flight = self.mss * u64::from(self.next - self.unacked);
+        self.next = self.unacked;
+        self.control.on_loss(now, &Loss { kind, in_flight });
+    }
+
+    /// The time to look again at the timer, if it is not already set.
+    pub fn arm_timer(&mut self) -> Option<Time> {
+        let wanted = !self.timer.armed && self.timer.deadline < Time::MAX;
+        self.timer.armed |= wanted;
+        wanted.then_some(self.timer.deadline)
+    }
+
+    /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile.
+    pub fn on_timer(&mut self, now: Time) {
+        self.timer.armed = false;
+        if self.timer.deadline > now {
+            return;
+        }
+        self.timeouts += 1;
+        self.timer.current = (self.timer.current * 2).min(self.timer.max);
+        self.timer.deadline = Time::MAX;
+        self.go_back(now, LossKind::Timeout);
+        self.decide();
+    }
+
+    /// When the algorithm asked to be called.
+    pub fn wake(&self) -> Option<Time> {
+        self.wake
+    }
+
+    /// That time has come.
+    pub fn on_wake(&mut self, now: Time) {
+        self.wake = None;
+        self.control.on_wake(now);
+        self.decide();
+    }
+
+    fn decide(&mut self) {
+        let Decision { pace, wake, .. } = self.control.decision();
+        self.pace = pace;
+        self.wake = wake;
+    }
+
+    /// Sends nothing new from now on, except the rest of the segment that it has begun.
+    pub fn stop(&mut self) {
+        let end = self.reached.next_multiple_of(self.segment);
+        if end < self.end {
+            self.end = end;
+            self.last_payload = self.mss;
+        }
+    }
+
+    /// Whether everything was acknowledged.
+    pub fn done(&self) -> bool {
+        self.unacked == self.end
+    }
+
+    /// Internals worth plotting; `since` is the span since they were last read.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(pace) = self.pace {
+            record("pace_gbps", pace.as_gbps());
+        }
+        if self.last_rtt > Time::ZERO {
+            record("rtt_us", self.last_rtt.as_micros());
+        }
+        let acked = std::mem::take(&mut self.acked_bytes);
+        if since > Time::ZERO {
+            record("rate_gbps", acked as f64 * 8e3 / since.0 as f64);
+        }
+        self.control.probe(record);
+    }
+}
+
+/// One flow at its receiver.
+#[derive(Debug)]
+pub struct Receiving {
+    notification: Box<dyn Receiver>,
+    mss: Bytes,
+    last_payload: Bytes,
+    expected: u32,
+    end: u32,
+    /// Whether the gap before what arrives has been reported.
+    reported: bool,
+    /// In-order payload.
+    pub delivered: u64,
+}
+
+impl Receiving {
+    pub fn new(expecting: Expecting) -> Self {
+        let (end, last_payload) = packets_in(expecting.bytes, expecting.mss);
+        Self {
+            notification: expecting.notification,
+            mss: expecting.mss,
+            last_payload,
+            expected: 0,
+            end,
+            reported: false,
+            delivered: 0,
+        }
+    }
+
+    /// A data packet arrived.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
+        let in_order = packet.seq == self.expected;
+        let data = Data { marked: packet.flags.has(Flags::CE), window_reduced: false, in_order };
+        let notifies = self.notification.notifies(now, &data);
+        let earlier = notifies.then(|| self.reply(now, packet, ends, PacketKind::Notification));
+        if in_order {
+            self.expected += 1;
+            self.reported = false;
+            let last = self.expected == self.end;
+            self.delivered += if last { self.last_payload.0 } else { self.mss.0 };
+        }
+        let kind = if packet.seq < self.expected {
+            packet.flags.has(Flags::LAST).then_some(PacketKind::Ack)
+        } else {
+            (!std::mem::replace(&mut self.reported, true)).then_some(PacketKind::Nack)
+        };
+        Replies { earlier, now: kind.map(|kind| self.reply(now, packet, ends, kind)) }
+    }
+
+    fn reply(&self, now: Time, packet: &Packet, ends: &Ends, kind: PacketKind) -> Packet {
+        Packet {
+            sent: packet.sent,
+            delay: now - packet.sent,
+            flow: ends.flow,
+            slot: ends.slot,
+            to: ends.src,
+            cumulative: self.expected,
+            length: MIN_FRAME.0 as u16,
+            samples: 1,
+            flags: Flags::of(kind),
+            ..Packet::default()
+        }
+    }
+
+    /// It owes nothing.
+    pub fn arm_timer(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    /// It sets no timer.
+    pub fn on_timer(&mut self, _now: Time, _ends: &Ends) -> Replies {
+        Replies::default()
+    }
+
+    /// Whether every byte is there.
+    pub fn complete(&self) -> bool {
+        self.expected == self.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{HostSpec, Nic};
+    use shallows_cc::receiver::cnp::Silent;
+    use shallows_cc::sender::Segments;
+
+    const MSS: Bytes = Bytes(1000);
+    const HEADER: Bytes = Bytes(48);
+    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+
+    /// 1 Gbps, segments of four packets.
+    #[derive(Debug)]
+    struct Constant {
+        at_once: bool,
+    }
+
+    impl Sender for Constant {
+        fn on_ack(&mut self, _: Time, _: &Ack) {}
+        fn on_loss(&mut self, _: Time, _: &Loss) {}
+        fn decision(&self) -> Decision {
+            Decision { window: Bytes::MAX, pace: Some(Rate::from_gbps(1)), wake: None }
+        }
+        fn segments(&self) -> Segments {
+            Segments { size: MSS * 4, at_once: self.at_once }
+        }
+    }
+
+    fn sending(packets: u64, at_once: bool) -> Sending {
+        let host = HostSpec {
+            nic: Nic::Fair,
+            initial_window: MSS,
+            rto_min: Time::from_millis(1),
+            rto_max: Time::from_millis(100),
+            rto_initial: Time::from_millis(10),
+            acks_every: 1,
+            ack_delay: Time::ZERO,
+        };
+        let control = Box::new(Constant { at_once });
+        Sending::new(Opening { bytes: MSS * packets, mss: MSS, ecn: true, host: &host, control })
+    }
+
+    fn receiving(packets: u64) -> Receiving {
+        let values = shallows_cc::parameter::Values::defaults(&[]);
+        let notification = Silent::boxed(&values, 1);
+        Receiving::new(Expecting { bytes: MSS * packets, mss: MSS, ack_delay: Time::ZERO, notification })
+    }
+
+    /// When each packet leaves.
+    fn departures(sending: &mut Sending) -> Vec<(u64, u32, bool)> {
+        let (mut now, mut out) = (Time::ZERO, Vec::new());
+        loop {
+            match sending.turn(now) {
+                Turn::No => return out,
+                Turn::At(at) => now = at,
+                Turn::Now => {
+                    let packet = sending.take(now, &ENDS, HEADER);
+                    out.push((now.0 / 1000, packet.seq, packet.flags.has(Flags::LAST)));
+                }
+            }
+        }
+    }
+
+    /// A frame of 1048 B takes 8384 ns at 1 Gbps.
+    #[test]
+    fn frames_leave_one_by_one_or_segment_by_segment() {
+        let paced = departures(&mut sending(6, false));
+        let times: Vec<_> = paced.iter().map(|p| p.0).collect();
+        assert_eq!(times, [0, 8384, 2 * 8384, 3 * 8384, 4 * 8384, 5 * 8384]);
+        let at_once: Vec<_> = departures(&mut sending(6, true)).iter().map(|p| p.0).collect();
+        assert_eq!(at_once, [0, 0, 0, 0, 4 * 8384, 4 * 8384]);
+        let asks: Vec<_> = paced.iter().map(|p| p.2).collect();
+        assert_eq!(asks, [false, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_gap_is_reported_once_and_repaired_from_there() {
+        let (mut sending, mut receiving) = (sending(6, false), receiving(6));
+        let packets: Vec<_> = (0..5).map(|_| sending.take(Time::ZERO, &ENDS, HEADER)).collect();
+        let replies: Vec<_> =
+            [0, 2, 3, 4].iter().map(|&at| receiving.on_packet(Time::ZERO, &packets[at as usize], &ENDS).now).collect();
+        assert!(replies[0].is_none() && replies[2].is_none() && replies[3].is_none());
+        let nack = replies[1].unwrap();
+        assert_eq!((nack.flags.kind(), nack.cumulative), (PacketKind::Nack, 1));
+        sending.on_packet(Time::ZERO, &nack);
+        let again: Vec<_> = departures(&mut sending).iter().map(|p| p.1).collect();
+        assert_eq!(again, [1, 2, 3, 4, 5]);
+        assert_eq!((sending.retransmits, sending.timeouts), (4, 0));
+    }
+
+    #[test]
+    fn silence_sends_everything_again() {
+        let mut sending = sending(2, false);
+        departures(&mut sending);
+        let at = sending.arm_timer().unwrap();
+        sending.on_timer(at);
+        let again = departures(&mut sending);
+        assert_eq!((again.len(), sending.timeouts, sending.retransmits), (2, 1, 2));
+    }
+
+    #[test]
+    fn a_stopped_flow_ends_with_its_segment() {
+        let mut sending = sending(100, false);
+        for _ in 0..5 {
+            sending.take(Time::ZERO, &ENDS, HEADER);
+        }
+        sending.stop();
+        assert_eq!(departures(&mut sending).last().map(|p| (p.1, p.2)), Some((7, true)));
+    }
+}
