@@ -77,8 +77,9 @@ def integrate(
     shared: [S], flows: [F, K] initial states. counts, starts, stops: [F] flows alike in each class, and
     when (s) they are there. low, high: [S + K] bounds. jitter: [F, draws] seconds added to every lag of
     a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
-    drain: where the lags contain the wait in the queue, how fast it drains (else 0): the wait is then that
-    of the packet the feedback is about, not of one that comes now. order: 4 is RK4, 2 is Heun. ring: steps remembered.
+    drain: how fast the queue drains, where the lags contain the wait in it (else 0): the wait is then
+    that of the packet the feedback is about, not of one that comes now. order: 4 is RK4, 2 is Heun.
+    ring: steps remembered.
 
     Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
     """

@@ -87,7 +87,8 @@ def trajectory(
     flows: the classes; None is one class of `model.flows`. shared: initial shared states by symbol in
     the equations' units (an empty queue otherwise). step_s: None is `default_step`. method: "rk4" or
     "heun". sample_s: time between recorded states, None is about 10,000 samples in all.
-    Raises ScenarioError where the step is longer than a feedback delay, or where a value is impossible.
+    Raises ScenarioError where the step is longer than a feedback delay or too long to stay finite, or
+    where a value is impossible.
     """
     if method not in ORDERS:
         raise ScenarioError("method", method, " or ".join(ORDERS))
@@ -126,7 +127,8 @@ def trajectory(
         expected = f"a step no longer than the feedback delay of {where * 1e6:g}us"
         raise ScenarioError("step", f"{step * 1e6:g}us", expected)
     if status == NOT_FINITE:
-        raise ArithmeticError(f"{model.name}: the state is not finite after {where:g} s (step {step:g} s)")
+        expected = f"a shorter step: the state is not finite after {where:g} s"
+        raise ScenarioError("step", f"{step * 1e6:g}us", expected)
     return _tables(model, time, states, rates, classes, step)
 
 
