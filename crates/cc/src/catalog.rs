@@ -130,6 +130,12 @@ catalog! {
         "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
     dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required("step");
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+    hull "sender/hull.rs": ACCURATE_ECHO, Marking::Required("phantom");
+        "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
+    cdg "sender/cdg.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+        "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
+    gap "sender/gap.rs": ACCURATE_ECHO, Marking::Unused;
+        "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
     dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
     dcqcn "sender/dcqcn.rs" over Roce: CNP, Marking::Required("red");

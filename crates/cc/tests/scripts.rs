@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! use dctcp g=0.0625 alpha=1          the algorithm and its parameters (SI base units)
-//! path initial=10                     initial window in packets of 1460 bytes
+//! path initial=10                     initial window in packets of 1460 bytes; seed=2: of its draws
 //! 100us ack sent=0us acked=1 -> window=11 alpha=0.9375
 //! 200us loss in_flight=20 -> window=5
 //! 300us timeout in_flight=20 -> window=1
@@ -14,7 +14,8 @@
 //!
 //! An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `marked=`,
 //! `in_flight=`, and the words `idle` (the window did not limit the flow) and `recovering`. Sizes are in packets.
-//! After the arrow stand the window in packets and any probe of the algorithm, to one part in a thousand.
+//! After the arrow stand `window=` in packets, `pace=` (0: none) and any probe of the algorithm, to one
+//! part in a thousand.
 
 use std::fs;
 
@@ -65,7 +66,8 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Sender> {
         values.set(name, value.parse().expect("a number")).expect("a parameter");
     }
     let initial_window = path.packets("initial");
-    (row.sender)(&values, &Path { mss: MSS, initial_window, line_rate: Rate::from_gbps(10) })
+    let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
+    (row.sender)(&values, &Path { mss: MSS, initial_window, line_rate: Rate::from_gbps(10), seed })
 }
 
 fn tell(sender: &mut dyn Sender, line: &Line<'_>) {
@@ -105,7 +107,7 @@ fn tell(sender: &mut dyn Sender, line: &Line<'_>) {
 fn observed(sender: &dyn Sender, name: &str) -> f64 {
     match name {
         "window" => return sender.decision().window / MSS,
-        "pace" => return sender.decision().pace.expect("it has a pace").as_gbps(),
+        "pace" => return sender.decision().pace.map_or(0.0, Rate::as_gbps),
         _ => {}
     }
     let mut found = None;

@@ -23,6 +23,9 @@ use crate::transport::{Ends, Expecting, Opening, Receiving, Replies, Sending, Tu
 
 mod scheduled;
 
+/// Streams of draws below belong to ports, from here on to flows.
+const FLOW_STREAMS: u64 = 1 << 32;
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -442,8 +445,12 @@ impl Simulation {
         let spec = self.network.flows[flow as usize];
         let mss = self.network.mss();
         let nic = self.routes.nic(spec.src) as usize;
-        let path =
-            Path { mss, initial_window: self.network.host.initial_window, line_rate: self.network.ports[nic].rate };
+        let path = Path {
+            mss,
+            initial_window: self.network.host.initial_window,
+            line_rate: self.network.ports[nic].rate,
+            seed: Draws::new(self.network.seed, FLOW_STREAMS + u64::from(flow)).bits(),
+        };
         let control = &self.network.controls[spec.control as usize];
         let (algorithm, values) = (control.algorithm, &control.values);
         let opening = Opening {

@@ -76,21 +76,12 @@ pub const NOT_MODELLED: &[&str] = &[
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
-    Box::new(Dctcp {
-        g: values.get("g"),
-        min_window: values.get("min_window"),
-        alpha: values.get("alpha"),
-        window: Window::initial(path),
-        acked: Bytes::ZERO,
-        marked: Bytes::ZERO,
-        round: Round::default(),
-        reduced_at: None,
-    })
+    Box::new(Dctcp::new(values, path))
 }
 
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
-struct Dctcp {
+pub(super) struct Dctcp {
     g: f64,
     min_window: f64,
     alpha: f64,
@@ -103,6 +94,19 @@ struct Dctcp {
 }
 
 impl Dctcp {
+    pub(super) fn new(values: &Values, path: &Path) -> Self {
+        Self {
+            g: values.get("g"),
+            min_window: values.get("min_window"),
+            alpha: values.get("alpha"),
+            window: Window::initial(path),
+            acked: Bytes::ZERO,
+            marked: Bytes::ZERO,
+            round: Round::default(),
+            reduced_at: None,
+        }
+    }
+
     fn update_alpha(&mut self) {
         let marked_share = if self.acked.0 > 0 { self.marked / self.acked } else { 0.0 };
         self.alpha = (1.0 - self.g) * self.alpha + self.g * marked_share;

@@ -19,6 +19,8 @@ pub struct Path {
     pub initial_window: Bytes,
     /// Rate of the host's own link.
     pub line_rate: Rate,
+    /// Of this flow's draws, for algorithms that throw dice ([`crate::draws`]).
+    pub seed: u64,
 }
 
 /// What a sender may do from now on.

@@ -1,0 +1,407 @@
+//! Backs off at random, the more probably the faster the delay rises, and keeps what it gave up in mind
+//! (the shadow window) for the day a loss comes.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | g_min, g_max | `gradient` | change of a round's smallest and largest RTT, us |
+//! | - | `sum` | sums of the last `window` gradients |
+//! | G | `backoff_factor` | P(back off) = 1 - exp(-sum * factor * 1e-6) |
+//! | beta | `beta` | what a back-off leaves of the window |
+//! | s | `shadow` | the window that loss-based TCP would have |
+//!
+//! Source: Hayes and Armitage, Networking 2011, as Linux's `tcp_cdg.c` (4.2 and later) does it.
+//!
+//! The back-off needs a draw. A sender's randomness is a seed, handed in when it is built, and the stream that
+//! follows from it is part of its state: what it does can then be replayed from its events alone, and nobody
+//! draws for the algorithms that do not ask.
+//!
+//! Differs: windows are real numbers and shrink at once instead of packet by packet; the exponential is a
+//! series instead of a table.
+
+use super::{Parameter, Preset, Values};
+use crate::draws::Draws;
+use crate::event::{Ack, Loss, LossKind};
+use crate::parameter::Unit;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::Time;
+use crate::window::Window;
+
+/// Linux's module parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "window",
+        symbol: "a",
+        unit: Unit::One,
+        default: 8.0,
+        min: 1.0,
+        max: 256.0,
+        meaning: "rounds whose gradients are summed",
+        source: "Linux tcp_cdg.c: 8",
+    },
+    Parameter {
+        name: "beta",
+        symbol: "beta",
+        unit: Unit::One,
+        default: 724.0 / 1024.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "what a back-off leaves of the window",
+        source: "Linux tcp_cdg.c backoff_beta: 0.7071 in 1024ths",
+    },
+    Parameter {
+        name: "backoff_factor",
+        symbol: "1/(G a)",
+        unit: Unit::One,
+        default: 42.0,
+        min: 0.0,
+        max: 1e6,
+        meaning: "back-off probability: 1 - exp(-gradient in us * factor / 1e6)",
+        source: "Linux tcp_cdg.c: 42, that is G = 3 ms over 8 rounds",
+    },
+    Parameter {
+        name: "ineffective",
+        symbol: "-",
+        unit: Unit::One,
+        default: 5.0,
+        min: 0.0,
+        max: 1e6,
+        meaning: "back-offs without effect before they stop; 0: they never do",
+        source: "Linux tcp_cdg.c use_ineff: 5",
+    },
+    Parameter {
+        name: "shadow",
+        symbol: "s",
+        unit: Unit::Flag,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "a loss halves the shadow window if that is the larger one",
+        source: "Linux tcp_cdg.c use_shadow: 1",
+    },
+    Parameter {
+        name: "tolerance",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "a loss while the queue is not full is not congestion",
+        source: "Linux tcp_cdg.c use_tolerance: 0",
+    },
+    Parameter {
+        name: "hystart",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "leave slow start by acknowledgement trains and delay",
+        source: "Linux tcp_cdg.c hystart_detect: 3",
+    },
+    Parameter {
+        name: "ecn",
+        symbol: "ECT",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "ask switches to mark rather than drop, and take a mark as a loss",
+        source: "RFC 3168; off by default as in Linux",
+    },
+];
+
+/// Whose CDG.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "linux", values: &[], source: "Linux tcp_cdg.c, module defaults" },
+    Preset {
+        name: "inigo",
+        values: &[("tolerance", 1.0)],
+        source: "the Inigo paper's experiments loaded it with use_tolerance=1 (mininet-tests repository)",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "The filter against delayed acknowledgements: RTTs here leave out the time an acknowledgement is held.",
+    "Forgetting everything after an idle time.",
+];
+
+/// No cut goes below two packets.
+const FLOOR: f64 = 2.0;
+/// Microseconds of falling gradient that show that back-offs work.
+const EFFECT_US: f64 = -32.0;
+/// Gradients are rounded to this before the queue is judged (tolerance).
+const COARSE_US: f64 = 64.0;
+/// `HyStart`: least threshold above the smallest RTT, samples before it counts, gap that ends a train.
+const HYSTART_LEAST: Time = Time::from_micros(125);
+const HYSTART_SAMPLES: u32 = 8;
+const HYSTART_ACK_GAP: Time = Time::from_millis(3);
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let window = Window::initial(path);
+    Box::new(Cdg {
+        beta: values.get("beta"),
+        backoff_factor: values.get("backoff_factor"),
+        ineffective: values.get("ineffective"),
+        use_shadow: values.flag("shadow"),
+        tolerance: values.flag("tolerance"),
+        hystart: values.flag("hystart"),
+        window,
+        shadow: window.packets,
+        queue_full: None,
+        backoffs: 0.0,
+        extremes: Extremes::NONE,
+        previous: Extremes::NONE,
+        gradients: Gradients::new(values.get("window") as usize),
+        delay_min: Time::MAX,
+        samples: 0,
+        train: Train::default(),
+        round: Round::default(),
+        reduced_at: None,
+        draws: Draws::new(path.seed, 0),
+    })
+}
+
+/// Smallest and largest RTT of a round.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    min: Time,
+    max: Time,
+}
+
+impl Extremes {
+    const NONE: Self = Self { min: Time::MAX, max: Time::ZERO };
+
+    fn any(self) -> bool {
+        self.min <= self.max
+    }
+
+    fn note(&mut self, rtt: Time) {
+        self.min = self.min.min(rtt);
+        self.max = self.max.max(rtt);
+    }
+}
+
+/// The last gradients of both extremes, in microseconds, and their sums.
+#[derive(Clone, Debug)]
+struct Gradients {
+    ring: Vec<(f64, f64)>,
+    next: usize,
+    full: bool,
+    sum: (f64, f64),
+}
+
+impl Gradients {
+    fn new(rounds: usize) -> Self {
+        Self { ring: vec![(0.0, 0.0); rounds], next: 0, full: false, sum: (0.0, 0.0) }
+    }
+
+    /// Adds the gradients of a round; gives the sum that counts, extrapolated until the ring is full.
+    fn add(&mut self, min: f64, max: f64) -> f64 {
+        let oldest = std::mem::replace(&mut self.ring[self.next], (min, max));
+        self.sum = (self.sum.0 + min - oldest.0, self.sum.1 + max - oldest.1);
+        self.next = (self.next + 1) % self.ring.len();
+        self.full |= self.next == 0;
+        let sum = if self.sum.0 > 0.0 { self.sum.0 } else { self.sum.1 };
+        if self.full { sum } else { sum * self.ring.len() as f64 / self.next as f64 }
+    }
+}
+
+/// A train of acknowledgements in slow start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Train {
+    start: Time,
+    /// None at the start of a round.
+    last_ack: Option<Time>,
+}
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+struct Cdg {
+    beta: f64,
+    backoff_factor: f64,
+    ineffective: f64,
+    use_shadow: bool,
+    tolerance: bool,
+    hystart: bool,
+    window: Window,
+    shadow: f64,
+    /// Whether the last gradients showed a full queue; none: they did not tell.
+    queue_full: Option<bool>,
+    /// Back-offs since the delay last fell.
+    backoffs: f64,
+    extremes: Extremes,
+    previous: Extremes,
+    gradients: Gradients,
+    delay_min: Time,
+    samples: u32,
+    train: Train,
+    round: Round,
+    /// When the window was cut, until a packet sent since is acknowledged.
+    reduced_at: Option<Time>,
+    draws: Draws,
+}
+
+impl Cdg {
+    /// The gradient that counts, at the end of a round.
+    fn gradient(&mut self) -> f64 {
+        let min = self.extremes.min.as_micros() - self.previous.min.as_micros();
+        let max = self.extremes.max.as_micros() - self.previous.max.as_micros();
+        let gradient = self.gradients.add(min, max);
+        let (min, max) = self.gradients.sum;
+        if min <= EFFECT_US || max <= EFFECT_US {
+            self.backoffs = 0.0;
+        }
+        let (min, max) = ((min / COARSE_US).round(), (max / COARSE_US).round());
+        // The smallest RTT still rises, the largest has hit the ceiling: the queue is full.
+        if min > 0.0 && max <= 0.0 {
+            self.queue_full = Some(true);
+        } else if min > 0.0 || max < 0.0 {
+            self.queue_full = Some(false);
+        }
+        gradient
+    }
+
+    fn end_round(&mut self, now: Time) {
+        let gradient = if self.previous.any() { self.gradient() } else { 0.0 };
+        self.begin_round();
+        if gradient > 0.0 && self.backs_off(gradient) {
+            self.shadow = self.shadow.max(self.window.packets);
+            self.window.cut_to(self.window.packets * self.beta, FLOOR);
+            self.reduced_at = Some(now);
+        }
+    }
+
+    fn begin_round(&mut self) {
+        self.previous = self.extremes;
+        self.extremes = Extremes::NONE;
+        self.samples = 0;
+        self.train.last_ack = None;
+    }
+
+    fn backs_off(&mut self, gradient: f64) -> bool {
+        if self.draws.uniform() < exp_minus(gradient * self.backoff_factor * 1e-6) {
+            return false;
+        }
+        self.backoffs += 1.0;
+        self.ineffective == 0.0 || self.backoffs <= self.ineffective
+    }
+
+    /// What a loss or a mark leaves (`ssthresh`).
+    fn cut(&mut self) {
+        let w = self.window.packets;
+        if self.tolerance && self.queue_full == Some(false) {
+            self.window.cut_to(w, FLOOR);
+            return;
+        }
+        self.shadow = (self.shadow / 2.0).min(w);
+        let kept = if self.use_shadow { self.shadow.max(w / 2.0) } else { w / 2.0 };
+        self.window.cut_to(kept, FLOOR);
+    }
+
+    fn look_for_the_end_of_slow_start(&mut self, now: Time, ack: &Ack) {
+        self.delay_min = self.delay_min.min(self.extremes.min);
+        let train_ends = match self.train.last_ack {
+            Some(last) if ack.window_limited => {
+                let follows = now - last <= HYSTART_ACK_GAP;
+                if follows {
+                    self.train.last_ack = Some(now);
+                }
+                follows && now - self.train.start > (self.delay_min / 2).max(HYSTART_LEAST)
+            }
+            _ => {
+                self.train = Train { start: now, last_ack: Some(now) };
+                false
+            }
+        };
+        self.samples += 1;
+        let margin = (self.delay_min / 8).max(HYSTART_LEAST);
+        let delay_rose = self.samples > HYSTART_SAMPLES && self.extremes.min > self.delay_min + margin;
+        if train_ends || delay_rose {
+            self.window.threshold = self.window.packets;
+        }
+    }
+}
+
+impl Sender for Cdg {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.extremes.note(ack.rtt);
+        if let Some(at) = self.reduced_at {
+            if ack.sent_at < at || ack.recovering {
+                return;
+            }
+            self.reduced_at = None;
+            self.queue_full = None;
+            self.begin_round();
+            self.round.restart(now);
+        }
+        if ack.marked.0 > 0 {
+            self.cut();
+            self.reduced_at = Some(now);
+            return;
+        }
+        if self.hystart && self.window.slow_start() {
+            self.look_for_the_end_of_slow_start(now, ack);
+        }
+        if self.round.ends(now, ack) && self.extremes.any() {
+            self.end_round(now);
+            if self.reduced_at.is_some() {
+                return;
+            }
+        }
+        if !ack.window_limited {
+            self.shadow = self.shadow.min(self.window.packets);
+            return;
+        }
+        let before = self.window.packets;
+        self.window.grow(ack);
+        self.shadow += self.window.packets - before;
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.cut();
+        if loss.kind == LossKind::Timeout {
+            self.window.packets = 1.0;
+        }
+        self.reduced_at = Some(now);
+    }
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window.bytes())
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("shadow_pkt", self.shadow);
+        record("threshold_pkt", self.window.threshold);
+        record("gradient_us", if self.gradients.sum.0 > 0.0 { self.gradients.sum.0 } else { self.gradients.sum.1 });
+    }
+}
+
+/// exp(-x) for x >= 0: a series for a small part of x, squared. Only operations that IEEE 754 fixes exactly,
+/// so that every platform agrees.
+fn exp_minus(x: f64) -> f64 {
+    if x > 40.0 {
+        return 0.0;
+    }
+    let t = x / 1024.0;
+    let mut power = 1.0 - t * (1.0 - t / 2.0 * (1.0 - t / 3.0 * (1.0 - t / 4.0)));
+    for _ in 0..10 {
+        power *= power;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_one() {
+        for x in [0.0, 1e-6, 0.042, 1.0, 5.0, 20.0, 39.0] {
+            assert!((exp_minus(x) - (-x).exp()).abs() < 1e-9, "{x}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Sets the time between two packets: larger while the queueing delay is above a target, smaller below it,
+//! and as large as it takes, also more than a round trip.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | G | 1 / `rate` | time between packets; the rate is in packets a second |
+//! | base RTT | `base_rtt` | smallest RTT of the flow |
+//! | q | `queueing_delay` | mean RTT of a round less the base RTT |
+//! | T | `target` | queueing delay at which the gap stays |
+//! | kappa | `gain` | change of the rate a round, for a base RTT of error |
+//! | beta | `damping` | the same, taken back when the error goes |
+//! | phi | `fairness` | how much more delay a slow flow puts up with |
+//!
+//! Source: Lee et al., SIGCOMM 2012 poster, §3: detect by the current RTT less the base RTT (the minimum since
+//! the flow began), control the gap. The poster has no formula.
+//!
+//! The formula here is ours and follows from the poster's two aims. Queues that do not grow with the number of flows rule
+//! out adding a fixed rate a round (n flows then add n times as much): the rate changes in proportion,
+//! R <- R (1 + kappa e) with e = (T' - q)/base RTT, and sends at R (1 + beta e), which damps the loop.
+//! Proportional changes keep shares as they are, and noise then makes them drift apart (ten flows: Jain 0.11), so the
+//! target falls with the rate, T' = T (1 + phi/(1 + w)) with w the packets a base RTT: at one common delay all rates
+//! must be equal. Below a packet a round trip nothing but the gap holds a flow back.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss, LossKind};
+use crate::parameter::Unit;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Rate, Time};
+
+/// None of them is the poster's.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "target",
+        symbol: "T",
+        unit: Unit::Time,
+        default: 4e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "queueing delay at which the gap stays as it is",
+        source: "our choice: three packets at 10 Gbps",
+    },
+    Parameter {
+        name: "gain",
+        symbol: "kappa",
+        unit: Unit::One,
+        default: 0.1,
+        min: 1e-6,
+        max: 10.0,
+        meaning: "change of the rate a round, for a base RTT of error",
+        source: "our choice",
+    },
+    Parameter {
+        name: "damping",
+        symbol: "beta",
+        unit: Unit::One,
+        default: 0.4,
+        min: 0.0,
+        max: 10.0,
+        meaning: "change of the pace with the error itself",
+        source: "our choice",
+    },
+    Parameter {
+        name: "fairness",
+        symbol: "phi",
+        unit: Unit::One,
+        default: 2.0,
+        min: 0.0,
+        max: 100.0,
+        meaning: "share of the target that goes with the rate",
+        source: "our choice",
+    },
+    Parameter {
+        name: "largest_gap",
+        symbol: "G_max",
+        unit: Unit::Time,
+        default: 0.1,
+        min: 1e-6,
+        max: 1e3,
+        meaning: "no gap is larger",
+        source: "our choice",
+    },
+];
+
+/// None.
+pub const PRESETS: &[Preset] = &[];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] =
+    &["The poster's idea of measuring the base RTT in a channel of higher priority: it is the flow's minimum."];
+
+/// Packets in flight beyond those that the rate and the base RTT explain.
+const SLACK: f64 = 4.0;
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(Gap {
+        target: values.time("target").as_secs(),
+        gain: values.get("gain"),
+        damping: values.get("damping"),
+        fairness: values.get("fairness"),
+        slowest: 1.0 / values.time("largest_gap").as_secs(),
+        fastest: path.line_rate.0 as f64 / (path.mss.0 as f64 * 8.0),
+        mss: path.mss,
+        rate: 0.0,
+        error: 0.0,
+        starting: true,
+        base_rtt: Time::MAX,
+        rtt_sum: 0.0,
+        samples: 0,
+        queueing_delay: 0.0,
+        round: Round::default(),
+    })
+}
+
+/// State of one flow; times in seconds, rates in packets a second.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    target: f64,
+    gain: f64,
+    damping: f64,
+    fairness: f64,
+    slowest: f64,
+    fastest: f64,
+    mss: Bytes,
+    /// Zero until the first RTT.
+    rate: f64,
+    error: f64,
+    /// Still doubling every round.
+    starting: bool,
+    base_rtt: Time,
+    rtt_sum: f64,
+    samples: u32,
+    queueing_delay: f64,
+    round: Round,
+}
+
+impl Gap {
+    /// Packets a base RTT.
+    fn packets(&self) -> f64 {
+        self.rate * self.base_rtt.as_secs()
+    }
+
+    fn end_round(&mut self) {
+        let base = self.base_rtt.as_secs();
+        self.queueing_delay = self.rtt_sum / f64::from(self.samples) - base;
+        self.rtt_sum = 0.0;
+        self.samples = 0;
+        if self.rate == 0.0 {
+            self.rate = 1.0 / base;
+            return;
+        }
+        let target = self.target * (1.0 + self.fairness / (1.0 + self.packets()));
+        self.starting &= self.queueing_delay < target;
+        self.error = ((target - self.queueing_delay) / base).clamp(-1.0, 1.0);
+        let factor = if self.starting { 2.0 } else { 1.0 + self.gain * self.error };
+        self.rate = (self.rate * factor).clamp(self.slowest, self.fastest);
+    }
+}
+
+impl Sender for Gap {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.base_rtt = self.base_rtt.min(ack.rtt);
+        self.rtt_sum += ack.rtt.as_secs();
+        self.samples += 1;
+        if self.round.ends(now, ack) {
+            self.end_round();
+        }
+    }
+
+    /// A loss shows a queue that the delay did not: half the rate.
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        let factor = if loss.kind == LossKind::Timeout { 0.25 } else { 0.5 };
+        self.rate = (self.rate * factor).max(self.slowest.min(self.rate));
+        self.starting = false;
+        self.round.restart(now);
+    }
+
+    fn decision(&self) -> Decision {
+        if self.rate == 0.0 {
+            return Decision::window(self.mss);
+        }
+        let pace = (self.rate * (1.0 + self.damping * self.error)).clamp(self.slowest, self.fastest);
+        Decision {
+            window: self.mss.scale(2.0 * self.packets() + SLACK),
+            pace: Some(Rate((pace * self.mss.0 as f64 * 8.0) as u64)),
+            wake: None,
+        }
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        if self.rate > 0.0 {
+            record("gap_us", 1e6 / self.rate);
+            record("base_rtt_us", self.base_rtt.as_micros());
+            record("packets_per_rtt", self.packets());
+            record("queueing_delay_us", self.queueing_delay * 1e6);
+        }
+    }
+}

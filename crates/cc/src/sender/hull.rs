@@ -1,0 +1,222 @@
+//! DCTCP on the marks of a phantom queue, with a pacer that smooths the flows that were marked.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | R_tb | `rate` | rate of the pacer's token bucket, bit/s |
+//! | M_r | `arrived` | bits handed to the pacer in a period |
+//! | T_r | `period` | how often the rate is updated |
+//! | eta, beta | `eta`, `beta` | weights of the newest period and of the backlog |
+//! | Q_tb | `backlog` | bits waiting in the pacer |
+//! | p_a, T_i | `associate`, `idle` | probability that a marked flow is paced; how long it then is |
+//!
+//! Source: Alizadeh et al., NSDI 2012: §3.1 the phantom queue ([`crate::port::phantom`]), §3.3 the pacer,
+//! R <- (1 - eta) R + eta M_r/T_r + beta Q_tb. The window is [`super::dctcp`]'s, code and all.
+//!
+//! Differs: each flow has a pacer of its own, the paper one a server; they are the same where a server has
+//! one flow. What waits in it is what the window allows and the pace has not yet let go.
+
+use super::dctcp::{self, Dctcp};
+use super::{Parameter, Preset, Values};
+use crate::draws::Draws;
+use crate::event::{Ack, Loss};
+use crate::parameter::Unit;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Rate, Time};
+
+/// DCTCP's, then the pacer's.
+pub const PARAMETERS: &[Parameter] = &[
+    dctcp::PARAMETERS[0],
+    dctcp::PARAMETERS[1],
+    dctcp::PARAMETERS[2],
+    Parameter {
+        name: "pacer",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "whether there is a pacer",
+        source: "NSDI 2012 §3.3",
+    },
+    Parameter {
+        name: "eta",
+        symbol: "eta",
+        unit: Unit::One,
+        default: 0.125,
+        min: 0.0,
+        max: 1.0,
+        meaning: "weight of the newest period in the pacer's rate",
+        source: "NSDI 2012 §6: 0.125",
+    },
+    Parameter {
+        name: "beta",
+        symbol: "beta",
+        unit: Unit::One,
+        default: 3000.0,
+        min: 0.0,
+        max: 1e6,
+        meaning: "bit/s by which a waiting bit raises the pacer's rate each period",
+        source: "the authors' ns-2 scripts for 10 Gbps: 3000 (testbed, 1 Gbps: 16)",
+    },
+    Parameter {
+        name: "period",
+        symbol: "T_r",
+        unit: Unit::Time,
+        default: 7.2e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "how often the pacer's rate is updated",
+        source: "the authors' ns-2 scripts for 10 Gbps: 7.2 us (testbed: 64 us)",
+    },
+    Parameter {
+        name: "associate",
+        symbol: "p_a",
+        unit: Unit::One,
+        default: 0.125,
+        min: 0.0,
+        max: 1.0,
+        meaning: "probability that a marked acknowledgement makes its flow a paced one",
+        source: "NSDI 2012 §6: 0.125",
+    },
+    Parameter {
+        name: "idle",
+        symbol: "T_i",
+        unit: Unit::Time,
+        default: 1e-3,
+        min: 0.0,
+        max: 1e3,
+        meaning: "how long a flow is paced after that",
+        source: "the authors' ns-2 scripts for 10 Gbps: 1 ms (testbed: 10 ms)",
+    },
+    Parameter {
+        name: "least_rate",
+        symbol: "-",
+        unit: Unit::One,
+        default: 0.01,
+        min: 1e-6,
+        max: 1.0,
+        meaning: "the pacer's slowest rate, as a share of the host's link",
+        source: "the authors' ns-2 scripts: 1 %",
+    },
+];
+
+/// Where it ran.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "nsdi12", values: &[], source: "NSDI 2012, 10 Gbps simulations, and the authors' ns-2 scripts" },
+    Preset {
+        name: "testbed",
+        values: &[("beta", 16.0), ("period", 64e-6), ("idle", 10e-3)],
+        source: "NSDI 2012 §6, 1 Gbps testbed; marking = { kind = \"phantom\", threshold = \"1KB\" } goes with it",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "One pacer for all flows of a server: each flow has its own.",
+    "The pacer's bucket of 3 KB: packets leave one by one.",
+];
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let line = path.line_rate.0 as f64;
+    let pacer = Pacer {
+        eta: values.get("eta"),
+        beta: values.get("beta"),
+        period: values.time("period"),
+        associate: values.get("associate"),
+        idle: values.time("idle"),
+        least: line * values.get("least_rate"),
+        most: line,
+        rate: line,
+        arrived: 0.0,
+        released: None,
+        updated: Time::ZERO,
+        paced_until: Time::ZERO,
+        active: false,
+        draws: Draws::new(path.seed, 0),
+    };
+    Box::new(Hull { dctcp: Dctcp::new(values, path), pacer: values.flag("pacer").then_some(pacer) })
+}
+
+/// The token bucket of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Pacer {
+    eta: f64,
+    beta: f64,
+    period: Time,
+    associate: f64,
+    idle: Time,
+    least: f64,
+    most: f64,
+    rate: f64,
+    arrived: f64,
+    /// The window less what was in flight, when last seen.
+    released: Option<f64>,
+    updated: Time,
+    paced_until: Time,
+    active: bool,
+    draws: Draws,
+}
+
+impl Pacer {
+    fn on_ack(&mut self, now: Time, ack: &Ack, window: Bytes) {
+        if ack.marked.0 > 0 && self.draws.uniform() < self.associate {
+            self.paced_until = now + self.idle;
+        }
+        self.active = now < self.paced_until;
+        let backlog = window.saturating_sub(ack.in_flight).0 as f64 * 8.0;
+        // An acknowledgement lets as much into the pacer as it makes the room in the window grow.
+        let before = self.released.replace(backlog).unwrap_or(0.0);
+        self.arrived += (ack.acked.0 as f64 * 8.0).max(backlog - before);
+        self.update(now, if self.active { backlog } else { 0.0 });
+    }
+
+    /// One update a period that has passed; what arrived is spread over them.
+    fn update(&mut self, now: Time, backlog: f64) {
+        let periods = (now.saturating_sub(self.updated).0 / self.period.0).min(MOST_PERIODS);
+        if periods == 0 {
+            return;
+        }
+        let arriving = self.arrived / (periods as f64 * self.period.as_secs());
+        for _ in 0..periods {
+            let rate = (1.0 - self.eta) * self.rate + self.eta * arriving + self.beta * backlog;
+            self.rate = rate.clamp(self.least, self.most);
+        }
+        self.arrived = 0.0;
+        self.updated = now;
+    }
+}
+
+/// After so many periods of silence the rate has forgotten what it was.
+const MOST_PERIODS: u64 = 64;
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Hull {
+    dctcp: Dctcp,
+    pacer: Option<Pacer>,
+}
+
+impl Sender for Hull {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.dctcp.on_ack(now, ack);
+        let window = self.dctcp.decision().window;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_ack(now, ack, window);
+        }
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.dctcp.on_loss(now, loss);
+    }
+
+    fn decision(&self) -> Decision {
+        let active = self.pacer.filter(|pacer| pacer.active);
+        Decision { pace: active.map(|pacer| Rate(pacer.rate as u64)), ..self.dctcp.decision() }
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.dctcp.probe(record);
+    }
+}
