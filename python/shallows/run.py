@@ -455,10 +455,10 @@ class _PacketAnswer:
         """What `Run` builds its tables from; big tables come in pieces, scaled only when needed."""
         return {
             "flows": lambda: iter([self.flow_columns]),
-            "queues": self._queues,
+            "queues": lambda: _merged(self._queues()),
             "probes": self._probes,
             "ports": lambda: iter([self.port_columns]),
-            "queue_histograms": self._histograms,
+            "queue_histograms": lambda: _merged(self._histograms()),
         }
 
     def _queues(self):
@@ -500,6 +500,31 @@ class _PacketAnswer:
 def _where(known, values):
     """`values` where `known`, NaN elsewhere."""
     return np.where(known, values, np.nan)
+
+
+def _merged(blocks):
+    """The same rows in blocks of `BATCH_ROWS` or more: each block of a file repeats all its names."""
+    waiting, rows = [], 0
+    for block in blocks:
+        waiting.append(block)
+        rows += len(block["time_us"])
+        if rows >= BATCH_ROWS:
+            yield _joined(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks):
+    if len(blocks) == 1:
+        return blocks[0]
+    columns = {column: [block[column] for block in blocks] for column in blocks[0]}
+    return {
+        column: Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
+        if isinstance(pieces[0], Names)
+        else np.concatenate(pieces)
+        for column, pieces in columns.items()
+    }
 
 
 def _pieces(rows):
