@@ -38,10 +38,11 @@ pub struct Reply {
 
 /// A notification point.
 pub trait Receiver: Debug + Send {
-    /// Whether the data packet that arrives calls for a congestion notification at once, apart from any
-    /// acknowledgement. Asked before [`Self::on_data`].
-    fn notifies(&mut self, _now: Time, _data: &Data) -> bool {
-        false
+    /// When the data packet that arrives calls for a congestion notification, apart from any
+    /// acknowledgement: now, later, or not at all. Asked before [`Self::on_data`]; until one that is due later
+    /// has been sent, the others change nothing.
+    fn notification(&mut self, _now: Time, _data: &Data) -> Option<Time> {
+        None
     }
 
     /// A data packet arrived.

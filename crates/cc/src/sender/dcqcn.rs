@@ -53,6 +53,16 @@ pub const PARAMETERS: &[Parameter] = &[
         source: "SIGCOMM 2015 §5: 50 us",
     },
     Parameter {
+        name: "sampled",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "the receiver looks every tau whether there was a mark, instead of answering one at once",
+        source: "off, as SIGCOMM 2015 §3.1 says; the fluid model and ns3-rdma have it on",
+    },
+    Parameter {
         name: "tau_prime",
         symbol: "tau'",
         unit: Unit::Time,
@@ -129,12 +139,13 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm15", values: &[], source: "Zhu et al., SIGCOMM 2015 §5" },
     Preset {
         name: "ecn-or-delay",
-        values: &[("r_hai", 40e6)],
-        source: "CoNEXT 2016 §3: the same values; it leaves hyper increase out, so its step is the additive one",
+        values: &[("r_hai", 40e6), ("sampled", 1.0)],
+        source: "CoNEXT 2016 §3, its fluid model and simulator: notifications sampled; no hyper increase, so its step \
+                 is the additive one",
     },
     Preset {
         name: "ns3-rdma",
-        values: &[("b", 300e6), ("t", 60e-6), ("min_rate", 100e6)],
+        values: &[("b", 300e6), ("t", 60e-6), ("min_rate", 100e6), ("sampled", 1.0)],
         source: "github.com/bobzhuyb/ns3-rdma, the configuration it ships",
     },
 ];

@@ -255,6 +255,9 @@ pub struct Receiving {
     end: u32,
     /// Whether the gap before what arrives has been reported.
     reported: bool,
+    /// When a congestion notification is due, and whether the world knows.
+    notify_at: Option<Time>,
+    timer_armed: bool,
     /// In-order payload.
     pub delivered: u64,
 }
@@ -269,6 +272,8 @@ impl Receiving {
             expected: 0,
             end,
             reported: false,
+            notify_at: None,
+            timer_armed: false,
             delivered: 0,
         }
     }
@@ -277,8 +282,12 @@ impl Receiving {
     pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
         let in_order = packet.seq == self.expected;
         let data = Data { marked: packet.flags.has(Flags::CE), window_reduced: false, in_order };
-        let notifies = self.notification.notifies(now, &data);
-        let earlier = notifies.then(|| self.reply(now, packet, ends, PacketKind::Notification));
+        let due = self.notification.notification(now, &data);
+        let at_once = due == Some(now) && self.notify_at.is_none();
+        let earlier = at_once.then(|| self.reply(now, now, ends, PacketKind::Notification));
+        if !at_once {
+            self.notify_at = self.notify_at.or(due);
+        }
         if in_order {
             self.expected += 1;
             self.reported = false;
@@ -290,13 +299,13 @@ impl Receiving {
         } else {
             (!std::mem::replace(&mut self.reported, true)).then_some(PacketKind::Nack)
         };
-        Replies { earlier, now: kind.map(|kind| self.reply(now, packet, ends, kind)) }
+        Replies { earlier, now: kind.map(|kind| self.reply(now, packet.sent, ends, kind)) }
     }
 
-    fn reply(&self, now: Time, packet: &Packet, ends: &Ends, kind: PacketKind) -> Packet {
+    fn reply(&self, now: Time, sent: Time, ends: &Ends, kind: PacketKind) -> Packet {
         Packet {
-            sent: packet.sent,
-            delay: now - packet.sent,
+            sent,
+            delay: now - sent,
             flow: ends.flow,
             slot: ends.slot,
             to: ends.src,
@@ -308,14 +317,18 @@ impl Receiving {
         }
     }
 
-    /// It owes nothing.
+    /// When a notification is due, if the world does not know it yet.
     pub fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        None
+        let at = self.notify_at.filter(|_| !self.timer_armed)?;
+        self.timer_armed = true;
+        Some(at)
     }
 
-    /// It sets no timer.
-    pub fn on_timer(&mut self, _now: Time, _ends: &Ends) -> Replies {
-        Replies::default()
+    /// It is due.
+    pub fn on_timer(&mut self, now: Time, ends: &Ends) -> Replies {
+        self.timer_armed = false;
+        let due = self.notify_at.take();
+        Replies { earlier: due.map(|_| self.reply(now, now, ends, PacketKind::Notification)), now: None }
     }
 
     /// Whether every byte is there.
