@@ -5,7 +5,7 @@
 
 use crate::parameter::{Parameter, Preset, Values};
 use crate::receiver::Receiver;
-use crate::receiver::cnp::Cnp;
+use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::sender::{Path, Sender};
 
@@ -42,6 +42,8 @@ pub struct Notification {
 const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
 /// Congestion notification packets.
 const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
+/// Nothing beside the transport's own acknowledgements.
+const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
 /// Marks echoed until the sender reacts.
 const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 
@@ -98,14 +100,24 @@ macro_rules! transport {
     };
 }
 
+/// The name that a row gives with `as`; its module's where it gives none.
+macro_rules! name {
+    ($module:ident) => {
+        stringify!($module)
+    };
+    ($module:ident $name:literal) => {
+        $name
+    };
+}
+
 macro_rules! catalog {
-    ($($module:ident $file:literal $(over $transport:ident)?: $receiver:expr, $marking:expr;
+    ($($module:ident $file:literal $(as $name:literal)? $(over $transport:ident)?: $receiver:expr, $marking:expr;
         $summary:literal, $source:literal;)*) => {
         $(#[path = $file] pub mod $module;)*
 
         /// Every algorithm there is.
         pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
-            name: stringify!($module),
+            name: name!($module $($name)?),
             summary: $summary,
             source: $source,
             parameters: $module::PARAMETERS,
@@ -140,4 +152,10 @@ catalog! {
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
     dcqcn "sender/dcqcn.rs" over Roce: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
+    timely "sender/timely.rs" over Roce: COMPLETIONS, Marking::Unused;
+        "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
+    patched_timely "sender/patched_timely.rs" as "patched-timely" over Roce: COMPLETIONS, Marking::Unused;
+        "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
+    patched_timely_pi "sender/patched_timely_pi.rs" as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
+        "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
 }

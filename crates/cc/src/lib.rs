@@ -8,6 +8,7 @@
 pub mod catalog;
 pub mod draws;
 pub mod event;
+pub mod gradient;
 pub mod parameter;
 pub mod port;
 pub mod receiver;

@@ -67,7 +67,7 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Sender> {
     }
     let initial_window = path.packets("initial");
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
-    (row.sender)(&values, &Path { mss: MSS, initial_window, line_rate: Rate::from_gbps(10), seed })
+    (row.sender)(&values, &Path { mss: MSS, initial_window, line_rate: Rate::from_gbps(10), seed, active: 0 })
 }
 
 fn tell(sender: &mut dyn Sender, line: &Line<'_>) {

@@ -8,6 +8,8 @@ pub struct Host {
     /// The egress port.
     pub port: u32,
     ready: VecDeque<u32>,
+    /// Flows that it sends, ready or not.
+    pub active: u32,
     /// Whether the agenda will tell when the port is idle.
     pub awaiting_port: bool,
 }

@@ -450,6 +450,7 @@ impl Simulation {
             initial_window: self.network.host.initial_window,
             line_rate: self.network.ports[nic].rate,
             seed: Draws::new(self.network.seed, FLOW_STREAMS + u64::from(flow)).bits(),
+            active: self.hosts[spec.src as usize].active,
         };
         let control = &self.network.controls[spec.control as usize];
         let (algorithm, values) = (control.algorithm, &control.values);
@@ -474,6 +475,7 @@ impl Simulation {
         let ends = Ends { flow, slot, src: spec.src, dst: spec.dst };
         let sending = Sending::new(algorithm.transport, ends, opening);
         let receiving = Receiving::new(algorithm.transport, ends, expecting);
+        self.hosts[spec.src as usize].active += 1;
         self.slots[flow as usize] = slot;
         self.sending[slot as usize] = Some(sending);
         self.receiving[slot as usize] = Some(receiving);
@@ -489,6 +491,7 @@ impl Simulation {
                 self.hosts[sending.ends.src as usize].leave(slot);
             }
             self.slots[sending.ends.flow as usize] = NIL;
+            self.hosts[sending.ends.src as usize].active -= 1;
         }
         self.receiving[slot as usize] = None;
         self.free_slots.push(slot);

@@ -21,6 +21,8 @@ pub struct Path {
     pub line_rate: Rate,
     /// Of this flow's draws, for algorithms that throw dice ([`crate::draws`]).
     pub seed: u64,
+    /// Flows that the host already sends.
+    pub active: u32,
 }
 
 /// What a sender may do from now on.

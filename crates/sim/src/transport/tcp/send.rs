@@ -389,7 +389,7 @@ mod tests {
             ack_delay: Time::from_micros(500),
         };
         let row = catalog::find("reno").unwrap();
-        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1 };
+        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
         let opening = Opening { bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
         Sending::new(opening)

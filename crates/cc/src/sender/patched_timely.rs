@@ -1,0 +1,233 @@
+//! TIMELY with one fixed point: the round trip itself decides how much the rate falls, its gradient how soon.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | R | `rate` | the rate |
+//! | w(g) | `weight` | share of decrease in an update, by the gradient g |
+//! | `RTT_ref` | `t_low` | queueing delay at which increase and decrease meet |
+//! | delta, beta | `delta`, `beta` | additive increase, multiplicative decrease |
+//!
+//! Source: "ECN or Delay" (`CoNEXT` 2016) Alg. 2, eq. 29 to 31. Queue at the fixed point:
+//! q' (1 + N delta / (beta C)), q' = C `T_low`.
+//!
+//! Choices: the error is that of the queueing delay (eq. 29), the round trip without the shortest one seen or
+//! `base_rtt`; Alg. 2 takes the whole round trip, 5 to 10 % less queue. The rate stays between `min_rate` and
+//! the line's.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss};
+use crate::gradient::{Gradient, Sample, start_rate};
+use crate::parameter::Unit;
+use crate::sender::{Decision, Path, Segments, Sender};
+use crate::units::{Bytes, Rate, Time};
+
+/// In the order of the paper.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "alpha",
+        symbol: "alpha",
+        unit: Unit::One,
+        default: 0.875,
+        min: 1e-6,
+        max: 1.0,
+        meaning: "weight of a new difference of round trips",
+        source: "CoNEXT 2016, footnote 4: 0.875",
+    },
+    Parameter {
+        name: "beta",
+        symbol: "beta",
+        unit: Unit::One,
+        default: 0.008,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "multiplicative decrease",
+        source: "CoNEXT 2016 §4.3: 0.008",
+    },
+    Parameter {
+        name: "delta",
+        symbol: "delta",
+        unit: Unit::Rate,
+        default: 10e6,
+        min: 1.0,
+        max: 1e12,
+        meaning: "additive increase",
+        source: "CoNEXT 2016 §4.2: 10 Mbps",
+    },
+    Parameter {
+        name: "t_low",
+        symbol: "T_low",
+        unit: Unit::Time,
+        default: 50e-6,
+        min: 0.0,
+        max: 1.0,
+        meaning: "below this round trip the rate only grows",
+        source: "CoNEXT 2016, footnote 4: 50 us",
+    },
+    Parameter {
+        name: "t_high",
+        symbol: "T_high",
+        unit: Unit::Time,
+        default: 500e-6,
+        min: 1e-9,
+        max: 1e3,
+        meaning: "above it the rate only falls",
+        source: "CoNEXT 2016, footnote 4: 500 us",
+    },
+    Parameter {
+        name: "d_min_rtt",
+        symbol: "D_minRTT",
+        unit: Unit::Time,
+        default: 20e-6,
+        min: 1e-9,
+        max: 1.0,
+        meaning: "what the gradient is divided by, and the least time between updates",
+        source: "CoNEXT 2016, footnote 4: 20 us",
+    },
+    Parameter {
+        name: "seg",
+        symbol: "Seg",
+        unit: Unit::Bytes,
+        default: 16e3,
+        min: 1.0,
+        max: 1e9,
+        meaning: "payload acknowledged as one",
+        source: "CoNEXT 2016 §4.3: 16 KB",
+    },
+    Parameter {
+        name: "weight_slope",
+        symbol: "dw/dg",
+        unit: Unit::One,
+        default: 2.0,
+        min: 1e-6,
+        max: 1e6,
+        meaning: "how steeply the weight rises with the gradient, around 1/2",
+        source: "CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5",
+    },
+    Parameter {
+        name: "base_rtt",
+        symbol: "D_prop",
+        unit: Unit::Time,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "round trip of an empty path; 0 is the shortest that the flow has seen",
+        source: "a choice: the paper does not say",
+    },
+    Parameter {
+        name: "burst",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "a segment leaves at line rate and the gap follows, instead of frame by frame",
+        source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
+    },
+    Parameter {
+        name: "start_rate",
+        symbol: "R(0)",
+        unit: Unit::Rate,
+        default: 0.0,
+        min: 0.0,
+        max: 1e13,
+        meaning: "rate of a new flow; 0 is the line shared with the N flows that its sender already has, C/(N+1)",
+        source: "SIGCOMM 2015 §4: C/(N+1)",
+    },
+    Parameter {
+        name: "min_rate",
+        symbol: "-",
+        unit: Unit::Rate,
+        default: 10e6,
+        min: 1e3,
+        max: 1e12,
+        meaning: "no cut goes below it",
+        source: "a choice: 0.1 % of 10 Gbps",
+    },
+];
+
+/// One paper, one set.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §4.3" },
+    Preset {
+        name: "ecn-or-delay-fig11",
+        values: &[("weight_slope", 0.5)],
+        source: "CoNEXT 2016 Fig. 11, which eq. 30 does not give",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the transport repairs them."];
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(PatchedTimely {
+        beta: values.get("beta"),
+        delta: values.get("delta"),
+        t_low: values.time("t_low"),
+        t_high: values.time("t_high"),
+        slope: values.get("weight_slope"),
+        segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
+        min_rate: values.get("min_rate"),
+        line_rate: path.line_rate.0 as f64,
+        rate: start_rate(values.rate("start_rate"), path),
+        gradient: Gradient::new(values.get("alpha"), values.time("d_min_rtt"), path),
+        base: if values.get("base_rtt") > 0.0 { values.time("base_rtt") } else { Time::MAX },
+        weight: 0.5,
+    })
+}
+
+/// State of one flow; rates in bits per second.
+#[derive(Clone, Copy, Debug)]
+struct PatchedTimely {
+    beta: f64,
+    delta: f64,
+    t_low: Time,
+    t_high: Time,
+    slope: f64,
+    segments: Segments,
+    min_rate: f64,
+    line_rate: f64,
+    rate: f64,
+    gradient: Gradient,
+    base: Time,
+    weight: f64,
+}
+
+impl PatchedTimely {
+    fn update(&mut self, sample: &Sample) {
+        self.base = self.base.min(sample.rtt);
+        self.weight = (0.5 + self.slope * sample.gradient).clamp(0.0, 1.0);
+        if sample.rtt < self.t_low {
+            self.rate += self.delta;
+        } else if sample.rtt > self.t_high {
+            self.rate *= 1.0 - self.beta * (1.0 - self.t_high / sample.rtt);
+        } else {
+            let error = (sample.rtt - self.base) / self.t_low - 1.0;
+            self.rate = self.delta * (1.0 - self.weight) + self.rate * (1.0 - self.beta * self.weight * error);
+        }
+        self.rate = self.rate.clamp(self.min_rate, self.line_rate);
+    }
+}
+
+impl Sender for PatchedTimely {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if let Some(sample) = self.gradient.sample(now, ack) {
+            self.update(&sample);
+        }
+    }
+
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn decision(&self) -> Decision {
+        Decision { window: Bytes::MAX, pace: Some(Rate(self.rate as u64)), wake: None }
+    }
+
+    fn segments(&self) -> Segments {
+        self.segments
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("weight", self.weight);
+    }
+}
