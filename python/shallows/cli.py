@@ -193,7 +193,8 @@ def _print(data, report, as_json):
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
+    # In a pipe or a file there is no window to fit into.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     for part in report:
         console.print(part, soft_wrap=isinstance(part, str | Text))
 
