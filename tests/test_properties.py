@@ -1,0 +1,60 @@
+"""Whatever the network, the traffic and the algorithm: the books close and the same run comes again."""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shallows as sh
+from shallows import catalog
+
+ALGORITHMS = [row["name"] for row in catalog.algorithms()]
+
+TOPOLOGIES = st.sampled_from(
+    [
+        {"kind": "dumbbell", "hosts": 3, "rtt": "40us"},
+        {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps", "edge_rate": "10Gbps", "rtt": "200us"},
+        {"kind": "star", "hosts": 5, "rtt": "20us"},
+        {"kind": "parking-lot", "hops": 2, "hosts": 2, "rtt": "40us"},
+        {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 3},
+        {"kind": "fat-tree", "k": 4},
+    ]
+)
+TRAFFIC = st.lists(
+    st.sampled_from(
+        [
+            {"kind": "long-lived", "flows": 3},
+            {"kind": "long-lived", "flows": 2, "start": "1ms", "stop": "3ms"},
+            {"kind": "staircase", "flows": 2, "interval": "1ms"},
+            {"kind": "incast", "senders": 2, "size": "60KB", "jitter": "5us"},
+            {"kind": "poisson", "sizes": "websearch", "below": "1MB", "load": 0.1, "flows": 20},
+        ]
+    ),
+    min_size=1,
+    max_size=2,
+)
+HOSTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "nic": st.sampled_from(["fair", "fifo"]),
+        "initial_window": st.sampled_from(["1pkt", "40pkt"]),
+        "acks_every": st.integers(1, 4),
+        "rto": st.sampled_from(["datacenter", "internet"]),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(TOPOLOGIES, TRAFFIC, HOSTS, st.sampled_from(ALGORITHMS), st.sampled_from(["4pkt", "250pkt"]))
+def test_books_close_and_runs_repeat(topology, traffic, hosts, cc, buffer):
+    network = {"buffer": buffer}
+    row = catalog.algorithm(cc)
+    if row["marking"] == "required" and row["port"] == "step":
+        network["marking"] = {"kind": "step", "threshold": "3pkt"}
+    tables = {"topology": topology, "traffic": traffic, "hosts": hosts, "cc": cc, "network": network}
+    scenario = sh.Scenario(duration="6ms", warmup="1ms", seed=3, **tables)
+    first, second = sh.run(scenario), sh.run(scenario)
+    flows = first.summary["flows"]
+    assert first.summary["books"] == {"closed": True, "problems": []}
+    assert flows["offered"] == flows["finished"] + flows["cut_off"] + flows["lost"] == scenario.flow_count
+    assert first.summary["fingerprint"] == second.summary["fingerprint"]
+    slowdown = first.flows.slowdown.dropna()
+    assert (slowdown >= 1).all()
