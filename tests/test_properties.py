@@ -25,7 +25,7 @@ TRAFFIC = st.lists(
             {"kind": "long-lived", "flows": 2, "start": "1ms", "stop": "3ms"},
             {"kind": "staircase", "flows": 2, "interval": "1ms"},
             {"kind": "incast", "senders": 2, "size": "60KB", "jitter": "5us"},
-            {"kind": "poisson", "sizes": "websearch", "below": "1MB", "load": 0.1, "flows": 20},
+            {"kind": "poisson", "sizes": "websearch", "below": "1MB", "load": 0.05, "flows": 20},
         ]
     ),
     min_size=1,
