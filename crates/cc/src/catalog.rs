@@ -148,6 +148,8 @@ catalog! {
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
     gap "sender/gap.rs": ACCURATE_ECHO, Marking::Unused;
         "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
+    inigo "sender/inigo.rs": ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "DCTCP's answer to late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
     dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
     dcqcn "sender/dcqcn.rs" over Roce: CNP, Marking::Required("red");

@@ -1,0 +1,381 @@
+//! Takes the share of round trips that came late for DCTCP's share of marks, and answers it several times
+//! a window.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | `RTT_min` | `base_rtt` | smallest RTT, raised while dilated |
+//! | `d_thresh` | `threshold` * `base_rtt` | an RTT this much larger is late |
+//! | `RTT_late/observed` | `late`, `observed` | round trips of this window |
+//! | `alpha_RTT` | `alpha` | moving average of the late share |
+//! | `alpha_DCTCP` | `marked_alpha` | the same of the marked share |
+//! | g | `g` | weight of the newest window |
+//! | `W_sub` | `sub_window` | packets between two answers; 0: one a window, 1: every packet |
+//! | `alpha_min` | `least_alpha` | eq. 5: below it an answer would be less than a packet |
+//! | dilate | `dilation` | windows of heavy congestion counted (Alg. 3) |
+//!
+//! Source: TCP Inigo, Algorithms 1 to 7; the module of github.com/systemslab/tcp_inigo for what they leave open.
+//!
+//! Differs where the print is wrong: slow start ends at W (1 - alpha/2) (Alg. 4 prints the counter of fractions), growth is
+//! every window's (Alg. 5 prints "if alpha > 0"), dilation remembers the `RTT_min` from before it (Alg. 3 overwrites
+//! it in its second window). `published` brings the first and the last back, and forgets the observed round trips at
+//! every answer as the module does.
+
+use super::{Parameter, Preset, Values};
+use crate::event::{Ack, Loss, LossKind};
+use crate::parameter::Unit;
+use crate::round::Round;
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Time};
+use crate::window::Window;
+
+/// In the order of the paper.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "threshold",
+        symbol: "d_thresh",
+        unit: Unit::One,
+        default: 0.17,
+        min: 0.0,
+        max: 100.0,
+        meaning: "an RTT is late that exceeds the smallest by this share of it",
+        source: "eq. 3: 0.17 RTT_min (the module: 174/1024)",
+    },
+    Parameter {
+        name: "g",
+        symbol: "g",
+        unit: Unit::One,
+        default: 0.0625,
+        min: 1e-6,
+        max: 1.0,
+        meaning: "weight of the newest window in alpha",
+        source: "the module: 1/16",
+    },
+    Parameter {
+        name: "alpha",
+        symbol: "alpha(0)",
+        unit: Unit::One,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "alpha of a new flow",
+        source: "the module: 0",
+    },
+    Parameter {
+        name: "sub_window",
+        symbol: "W_sub",
+        unit: Unit::Packets,
+        default: 10.0,
+        min: 0.0,
+        max: 512.0,
+        meaning: "packets between two answers; 0: one a window (Alg. 5), 1: fractions at every packet (Alg. 6)",
+        source: "the module, rtt_fairness: 10",
+    },
+    Parameter {
+        name: "increase",
+        symbol: "-",
+        unit: Unit::Packets,
+        default: 2.0,
+        min: 0.0,
+        max: 1e3,
+        meaning: "growth a window",
+        source: "Alg. 7: 2 (Alg. 5: 1)",
+    },
+    Parameter {
+        name: "samples",
+        symbol: "-",
+        unit: Unit::One,
+        default: 10.0,
+        min: 1.0,
+        max: 1e6,
+        meaning: "round trips observed before slow start may end",
+        source: "Alg. 4: 10",
+    },
+    Parameter {
+        name: "dilation",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 1.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "raise RTT_min for three windows where congestion does not end",
+        source: "Alg. 3",
+    },
+    Parameter {
+        name: "ecn",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "take the larger of the late and the marked share",
+        source: "Alg. 5",
+    },
+    Parameter {
+        name: "published",
+        symbol: "-",
+        unit: Unit::Flag,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "with the faults of the print and of the module",
+        source: "see the file's header",
+    },
+];
+
+/// Whose Inigo.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "published",
+        values: &[("threshold", 174.0 / 1024.0), ("samples", 8.0), ("dilation", 0.0), ("published", 1.0)],
+        source: "github.com/systemslab/tcp_inigo, whose commits have no dilation",
+    },
+    Preset {
+        name: "window",
+        values: &[("sub_window", 0.0), ("increase", 1.0)],
+        source: "Algorithm 5: one answer a window, one packet more a window",
+    },
+];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "Algorithm 10 (several segments behind one RTT): in none of the authors' commits, and worse by their own account.",
+    "The cut is made at once, not packet by packet (Linux's CWR state).",
+];
+
+/// No cut goes below two packets.
+const FLOOR: f64 = 2.0;
+/// Resolution of alpha in the module.
+const ALPHA_MAX: f64 = 1024.0;
+/// Algorithm 3: this much congestion, for so many windows, dilates until that one and ends after this.
+const MAJOR: f64 = 0.9;
+const DILATE_AFTER: u32 = 3;
+const DILATE_UNTIL: u32 = 7;
+
+/// Builds the sender.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let sub_window = values.get("sub_window");
+    Box::new(Inigo {
+        threshold: values.get("threshold"),
+        g: values.get("g"),
+        sub_window,
+        least_alpha: least_alpha(sub_window) / ALPHA_MAX,
+        increase: values.get("increase"),
+        samples: values.get("samples"),
+        may_dilate: values.flag("dilation"),
+        published: values.flag("published"),
+        window: Window::initial(path),
+        base_rtt: Time::MAX,
+        smoothed_rtt: None,
+        observed: 0.0,
+        late: 0.0,
+        alpha: values.get("alpha"),
+        acked: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        marked_alpha: 0.0,
+        since_answer: 0.0,
+        dilation: 0,
+        undilated: Time::ZERO,
+        round: Round::default(),
+    })
+}
+
+/// Equation 5, in 1024ths: the least alpha that takes a whole packet out of a sub-window; even. Where answers
+/// are not in whole packets, nothing.
+fn least_alpha(sub_window: f64) -> f64 {
+    if sub_window <= 1.0 {
+        return 0.0;
+    }
+    let least = (2.0 * ALPHA_MAX / sub_window).ceil();
+    least + least % 2.0
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Inigo {
+    threshold: f64,
+    g: f64,
+    sub_window: f64,
+    least_alpha: f64,
+    increase: f64,
+    samples: f64,
+    may_dilate: bool,
+    published: bool,
+    window: Window,
+    base_rtt: Time,
+    smoothed_rtt: Option<Time>,
+    observed: f64,
+    late: f64,
+    alpha: f64,
+    acked: Bytes,
+    marked: Bytes,
+    marked_alpha: f64,
+    /// Packets acknowledged since the last answer.
+    since_answer: f64,
+    dilation: u32,
+    /// `RTT_min` from before the dilation.
+    undilated: Time,
+    round: Round,
+}
+
+impl Inigo {
+    /// Algorithm 1.
+    fn observe(&mut self, ack: &Ack) {
+        self.base_rtt = self.base_rtt.min(ack.rtt);
+        self.smoothed_rtt = Some(self.smoothed_rtt.map_or(ack.rtt, |srtt| Time((srtt.0 * 7 + ack.rtt.0) / 8)));
+        self.observed += 1.0;
+        if ack.rtt >= self.base_rtt + self.base_rtt.scale(self.threshold) && ack.rtt > self.base_rtt {
+            self.late += 1.0;
+        }
+        self.acked += ack.acked;
+        self.marked += ack.marked;
+    }
+
+    fn average(&self, alpha: f64, share: f64) -> f64 {
+        (1.0 - self.g) * alpha + self.g * share
+    }
+
+    fn congestion(&self) -> f64 {
+        self.alpha.max(self.marked_alpha)
+    }
+
+    /// Algorithm 4.
+    fn look_for_the_end_of_slow_start(&mut self) {
+        if self.observed < self.samples {
+            return;
+        }
+        self.alpha = self.average(self.alpha, self.late / self.observed);
+        if self.congestion() > 0.0 {
+            let share = if self.published { 0.0 } else { self.congestion() / 2.0 };
+            self.window.cut_to(self.window.packets * (1.0 - share), FLOOR);
+        }
+    }
+
+    /// Algorithm 2, and DCTCP's share of marks beside it.
+    fn end_window(&mut self) {
+        if self.observed > 0.0 {
+            self.alpha = self.average(self.alpha, self.late / self.observed);
+        }
+        if self.acked.0 > 0 {
+            self.marked_alpha = self.average(self.marked_alpha, self.marked / self.acked);
+        }
+        self.forget_observations();
+        if self.may_dilate {
+            self.dilate();
+        }
+        if self.sub_window == 0.0 && !self.window.slow_start() {
+            self.answer(self.window.packets);
+        }
+    }
+
+    fn forget_observations(&mut self) {
+        self.observed = 0.0;
+        self.late = 0.0;
+        self.acked = Bytes::ZERO;
+        self.marked = Bytes::ZERO;
+    }
+
+    /// Algorithm 3.
+    fn dilate(&mut self) {
+        if self.alpha > MAJOR || self.dilation > DILATE_AFTER {
+            self.dilation += 1;
+        }
+        if self.dilation > DILATE_AFTER && self.dilation < DILATE_UNTIL {
+            if self.dilation == DILATE_AFTER + 1 || self.published {
+                self.undilated = self.base_rtt;
+            }
+            let srtt = self.smoothed_rtt.unwrap_or(self.base_rtt);
+            self.base_rtt = srtt + self.base_rtt.scale(self.threshold);
+            self.alpha = 0.0;
+            self.window.threshold = f64::INFINITY;
+        }
+        if self.dilation > DILATE_UNTIL {
+            self.base_rtt = self.undilated + self.undilated.scale(self.threshold);
+            self.dilation = 0;
+        }
+    }
+
+    /// Algorithms 5 to 7: alpha/2 of `packets` less. In sub-windows of more than one, whole packets.
+    fn answer(&mut self, packets: f64) {
+        let alpha = self.congestion();
+        if alpha <= 0.0 || alpha < self.least_alpha {
+            return;
+        }
+        let less = packets * alpha / 2.0;
+        let less = if self.sub_window > 1.0 { less.floor() } else { less };
+        self.window.cut_to(self.window.packets - less, FLOOR);
+        if self.published {
+            self.forget_observations();
+        }
+    }
+
+    fn avoid_congestion(&mut self, ack: &Ack) {
+        let acked = self.window.packets_in(ack.acked);
+        if self.sub_window > 0.0 {
+            self.since_answer += acked;
+            let interval = self.sub_window.min(self.window.packets);
+            if self.since_answer >= interval {
+                self.answer(self.since_answer.min(self.sub_window));
+                self.since_answer = 0.0;
+            }
+        }
+        if ack.window_limited && !ack.recovering {
+            self.window.packets += self.increase * acked / self.window.packets;
+            self.window.threshold = self.window.packets;
+        }
+    }
+}
+
+impl Sender for Inigo {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.observe(ack);
+        if self.round.ends(now, ack) {
+            self.end_window();
+        }
+        if self.window.slow_start() {
+            self.window.grow(ack);
+            self.look_for_the_end_of_slow_start();
+        } else {
+            self.avoid_congestion(ack);
+        }
+    }
+
+    fn on_loss(&mut self, _now: Time, loss: &Loss) {
+        match loss.kind {
+            LossKind::FastRetransmit => self.window.halve(loss.in_flight),
+            LossKind::Timeout => self.window.collapse(loss.in_flight),
+        }
+    }
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window.bytes())
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        record("alpha", self.congestion());
+        record("dilation", f64::from(self.dilation));
+        if self.base_rtt < Time::MAX {
+            record("base_rtt_us", self.base_rtt.as_micros());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table that follows from eq. 5; 3 and 20 are the paper's own.
+    #[test]
+    fn an_answer_takes_a_packet_or_none() {
+        let least: Vec<_> = [3.0, 5.0, 10.0, 20.0, 64.0].iter().map(|&w| least_alpha(w)).collect();
+        assert_eq!(least, [684.0, 410.0, 206.0, 104.0, 32.0]);
+    }
+
+    /// 0.17 * 4 ms at 500 Mbps are 28 packets of 1500 B.
+    #[test]
+    fn the_threshold_at_500_mbps_and_4_ms_is_28_packets() {
+        let late = Time::from_millis(4).scale(PARAMETERS[0].default);
+        let queue = crate::units::Rate(500_000_000).sent_in(late);
+        assert_eq!((queue.0 as f64 / 1500.0).round(), 28.0);
+    }
+}
