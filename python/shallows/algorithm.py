@@ -16,6 +16,26 @@ def catalog():
     return _core.catalog()
 
 
+@cache
+def receivers():
+    """The table of receivers that can stand in for an algorithm's own."""
+    from shallows import _core
+
+    return _core.receivers()
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A receiver of that table with a value for each of its parameters, in SI base units."""
+
+    kind: str
+    parameters: dict
+
+    def table(self, mtu):
+        """The `receiver` table that gives this, every parameter written out."""
+        return {"kind": self.kind, **_texts(_row(self.kind, receivers()), self.parameters, mtu)}
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """An algorithm of the catalog with a value for each of its parameters, in SI base units."""
@@ -23,6 +43,7 @@ class Algorithm:
     name: str
     preset: str | None
     parameters: dict
+    receiver: Receiver | None = None
 
     @property
     def label(self):
@@ -42,9 +63,15 @@ class Algorithm:
 
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
-        units = {p["name"]: p["unit"] for p in _row(self.name)["parameters"]}
-        texts = {key: text(value, units[key], mtu) for key, value in self.parameters.items()}
-        return {"name": self.label, **texts}
+        receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
+        return {"name": self.label, **_texts(_row(self.name), self.parameters, mtu), **receiver}
+
+    @property
+    def crossing(self):
+        """What the core is told, as docs/crossing.md describes it."""
+        receiver = self.receiver
+        told = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
+        return {"name": self.name, "parameters": self.parameters, **told}
 
 
 def choose(table, frame):
@@ -59,13 +86,35 @@ def choose(table, frame):
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
     for key, value in table.items():
-        if key != "name":
+        if key not in ("name", "receiver"):
             values[key] = read(row, key, value, frame)
-    return Algorithm(name, preset or None, values)
+    return Algorithm(name, preset or None, values, _receiver(table.get("receiver"), frame))
 
 
-def _row(name):
-    rows = {row["name"]: row for row in catalog()}
+def _receiver(table, frame):
+    """The `Receiver` of a `receiver` table, or of a name alone; None of none."""
+    if table is None:
+        return None
+    table = {"kind": table} if isinstance(table, str) else table
+    if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+        raise ScenarioError("receiver.kind", None, 'the name of a receiver, such as "inigo"; it is missing')
+    try:
+        row = _row(table["kind"], receivers())
+        values = {p["name"]: float(p["default"]) for p in row["parameters"]}
+        values |= {key: read(row, key, value, frame) for key, value in table.items() if key != "kind"}
+    except ScenarioError as error:
+        key = "kind" if error.key == "name" else error.key
+        raise ScenarioError(f"receiver.{key}", error.value, error.expected) from None
+    return Receiver(table["kind"], values)
+
+
+def _texts(row, parameters, mtu):
+    units = {p["name"]: p["unit"] for p in row["parameters"]}
+    return {key: text(value, units[key], mtu) for key, value in parameters.items()}
+
+
+def _row(name, table=None):
+    rows = {row["name"]: row for row in (catalog() if table is None else table)}
     if name not in rows:
         raise ScenarioError("name", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
     return rows[name]

@@ -5,6 +5,7 @@ use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking};
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism};
+use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 
 /// One dict an algorithm.
 #[pyfunction]
@@ -39,6 +40,22 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
 pub fn markings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows: PyResult<Vec<_>> = MECHANISMS.iter().map(|mechanism| marking(py, mechanism)).collect();
     PyList::new(py, rows?)
+}
+
+/// One dict a receiver that a scenario can put in place of an algorithm's own.
+#[pyfunction]
+pub fn receivers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let rows: PyResult<Vec<_>> = SUBSTITUTES.iter().map(|receiver| substitute(py, receiver)).collect();
+    PyList::new(py, rows?)
+}
+
+fn substitute<'py>(py: Python<'py>, receiver: &Substitute) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", receiver.name)?;
+    row.set_item("summary", receiver.summary)?;
+    row.set_item("source", receiver.source)?;
+    row.set_item("parameters", parameters(py, receiver.parameters)?)?;
+    Ok(row)
 }
 
 fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, PyDict>> {

@@ -79,5 +79,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)
 }

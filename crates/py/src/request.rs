@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::{self, MarkAt};
+use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
@@ -142,8 +143,19 @@ fn control(item: &Bound<'_, PyAny>) -> PyResult<Control> {
     let name: String = get(item, "name")?;
     let algorithm =
         catalog::find(&name).ok_or_else(|| PyValueError::new_err(format!("no algorithm is called {name:?}")))?;
+    let receiver = match item.get_item("receiver")? {
+        Some(receiver) => Some(substitute(receiver.cast::<PyDict>()?)?),
+        None => None,
+    };
     let values = values(item, &name, algorithm.parameters)?;
-    Ok(Control { algorithm, values })
+    Ok(Control { algorithm, values, receiver })
+}
+
+fn substitute(item: &Bound<'_, PyDict>) -> PyResult<(&'static Substitute, Values)> {
+    let kind: String = get(item, "kind")?;
+    let known = SUBSTITUTES.iter().find(|receiver| receiver.name == kind);
+    let receiver = known.ok_or_else(|| PyValueError::new_err(format!("no receiver is called {kind:?}")))?;
+    Ok((receiver, values(item, &kind, receiver.parameters)?))
 }
 
 fn host(table: &Bound<'_, PyDict>) -> PyResult<HostSpec> {

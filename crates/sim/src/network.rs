@@ -3,6 +3,7 @@
 use shallows_cc::catalog::Algorithm;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{MarkAt, Mechanism};
+use shallows_cc::receiver::{Receiver, Substitute};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda;
@@ -46,6 +47,19 @@ pub struct Control {
     pub algorithm: &'static Algorithm,
     /// Its parameters.
     pub values: Values,
+    /// A notification point in place of the algorithm's own, with its parameters.
+    pub receiver: Option<(&'static Substitute, Values)>,
+}
+
+impl Control {
+    /// The notification point of a flow.
+    #[must_use]
+    pub fn notification(&self, acks_every: u32) -> Box<dyn Receiver> {
+        match &self.receiver {
+            Some((substitute, values)) => (substitute.build)(values, acks_every),
+            None => (self.algorithm.receiver.build)(&self.values, acks_every),
+        }
+    }
 }
 
 /// How ports mark.

@@ -127,7 +127,8 @@ pub struct Packet {
     pub arrives: Time,
     /// When the data packet left its host; an acknowledgement carries that of the newest data packet.
     pub sent: Time,
-    /// Acknowledgement: mean one-way delay of the data packets it covers.
+    /// Acknowledgement: mean one-way delay of the data packets it covers. Data of a TCP-like flow: when the
+    /// newest acknowledgement that its sender has heard left the receiver; zero before the first.
     pub delay: Time,
     /// Acknowledgement: how long the receiver held it after the newest data packet.
     pub held: Time,
@@ -141,10 +142,12 @@ pub struct Packet {
     pub to: u32,
     /// Data: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
     pub seq: u32,
-    /// Acknowledgement: the end of that block.
-    pub block_end: u32,
     /// Acknowledgement: the number expected next.
     pub cumulative: u32,
+    /// Acknowledgement: length of that block.
+    pub block: u16,
+    /// Acknowledgement: the advertised window in 16ths of a full payload; zero advertises none.
+    pub window: u16,
     /// Length of the frame on the wire.
     pub length: u16,
     /// Acknowledgement: data packets in `delay`.

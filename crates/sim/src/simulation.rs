@@ -465,7 +465,7 @@ impl Simulation {
             bytes: spec.bytes,
             mss,
             ack_delay: self.network.host.ack_delay,
-            notification: (algorithm.receiver.build)(values, self.network.host.acks_every),
+            notification: control.notification(self.network.host.acks_every),
         };
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.sending.push(None);

@@ -37,7 +37,7 @@ def request(scenario):
             "stop_ps": flows.stop_ps,
             "cc": flows.cc,
         },
-        "ccs": [{"name": cc.name, "parameters": cc.parameters} for cc in flows.ccs],
+        "ccs": [cc.crossing for cc in flows.ccs],
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
         "header_bytes": scenario.frame.header,

@@ -86,7 +86,7 @@ mod tests {
     fn answers(sampled: bool, packets: &[(u64, bool)]) -> Vec<Option<u64>> {
         let mut cnp = Cnp { interval: Time::from_micros(50), sampled, from: None };
         let mut answer = |&(micros, marked): &(u64, bool)| {
-            let data = Data { marked, window_reduced: false, in_order: true };
+            let data = Data { marked, in_order: true, ..Data::default() };
             cnp.notification(Time::from_micros(micros), &data).map(|at| at.0 / 1_000_000)
         };
         packets.iter().map(&mut answer).collect()

@@ -25,8 +25,14 @@ pub struct Accurate {
 impl Accurate {
     /// For acknowledgements that cover `acks_every` packets.
     #[must_use]
+    pub const fn new(acks_every: u32) -> Self {
+        Self { acks_every, pending: 0, marked: false }
+    }
+
+    /// For acknowledgements that cover `acks_every` packets.
+    #[must_use]
     pub fn boxed(_values: &Values, acks_every: u32) -> Box<dyn Receiver> {
-        Box::new(Self { acks_every, pending: 0, marked: false })
+        Box::new(Self::new(acks_every))
     }
 }
 
@@ -97,7 +103,7 @@ mod tests {
     }
 
     fn data(marked: bool) -> Data {
-        Data { marked, window_reduced: false, in_order: true }
+        Data { marked, in_order: true, ..Data::default() }
     }
 
     const fn echo(marked: bool) -> Option<Echo> {

@@ -4,13 +4,15 @@
 
 use std::fmt::Debug;
 
-use crate::units::Time;
+use crate::parameter::{Parameter, Values};
+use crate::units::{Bytes, Time};
 
 pub mod cnp;
 pub mod ecn_echo;
+pub mod inigo;
 
 /// A data packet as the receiver sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// Congestion Experienced: a port on the way marked it.
     pub marked: bool,
@@ -18,6 +20,12 @@ pub struct Data {
     pub window_reduced: bool,
     /// Whether it was the next one expected; anything else is acknowledged at once (RFC 5681 §4.2).
     pub in_order: bool,
+    /// When it left the sender, by the sender's clock (a TCP timestamp's value).
+    pub sent_at: Time,
+    /// When the newest acknowledgement that the sender knew of left here (the timestamp's echo).
+    pub answers: Option<Time>,
+    /// What it carries.
+    pub payload: Bytes,
 }
 
 /// An acknowledgement to send, and whether it says that packets were marked.
@@ -50,4 +58,33 @@ pub trait Receiver: Debug + Send {
 
     /// The delayed-acknowledgement timer ran out with packets not yet acknowledged.
     fn on_timer(&mut self, now: Time) -> Echo;
+
+    /// The window to advertise: the sender keeps less than that in flight whatever its own says.
+    fn window(&self) -> Option<Bytes> {
+        None
+    }
 }
+
+/// A notification point that a scenario can put in place of its algorithm's own.
+#[derive(Clone, Copy, Debug)]
+pub struct Substitute {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// Paper.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Builds one from them, for acknowledgements that cover this many packets.
+    pub build: fn(values: &Values, acks_every: u32) -> Box<dyn Receiver>,
+}
+
+/// Every substitute there is.
+pub static SUBSTITUTES: &[Substitute] = &[Substitute {
+    name: "inigo",
+    summary: "Marks, or shrinks the advertised window, as one-way delays grow; for any sender.",
+    source: "TCP Inigo, Algorithms 8 and 9",
+    parameters: inigo::PARAMETERS,
+    build: inigo::boxed,
+}];

@@ -281,7 +281,7 @@ impl Receiving {
     /// A data packet arrived.
     pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
         let in_order = packet.seq == self.expected;
-        let data = Data { marked: packet.flags.has(Flags::CE), window_reduced: false, in_order };
+        let data = Data { marked: packet.flags.has(Flags::CE), in_order, sent_at: packet.sent, ..Data::default() };
         let due = self.notification.notification(now, &data);
         let at_once = due == Some(now) && self.notify_at.is_none();
         let earlier = at_once.then(|| self.reply(now, now, ends, PacketKind::Notification));

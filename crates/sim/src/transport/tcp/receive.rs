@@ -8,6 +8,9 @@ use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::transport::{Ends, Expecting, Replies, packets_in};
 
+/// The largest window that an acknowledgement can carry.
+const MOST: f64 = u16::MAX as f64;
+
 /// One flow at its receiver.
 #[derive(Debug)]
 pub struct Receiving {
@@ -55,6 +58,9 @@ impl Receiving {
             marked: packet.flags.has(Flags::CE),
             window_reduced: packet.flags.has(Flags::CWR),
             in_order: packet.seq == self.expected && self.early.is_empty(),
+            sent_at: packet.sent,
+            answers: (packet.delay > Time::ZERO).then_some(packet.delay),
+            payload: if packet.seq + 1 == self.end { self.last_payload } else { self.mss },
         };
         let reply = self.notification.on_data(now, &data);
         let earlier = reply.earlier.map(|echo| self.acknowledge(now, ends, echo));
@@ -115,6 +121,7 @@ impl Receiving {
     fn acknowledge(&mut self, now: Time, ends: &Ends, echo: Echo) -> Packet {
         let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest.seq) };
         let (seq, block_end) = block.unwrap_or((0, 0));
+        let window = self.notification.window().map_or(0, |window| (window / self.mss * 16.0).clamp(1.0, MOST) as u16);
         let ack = Packet {
             sent: self.newest.sent,
             delay: Time(self.delay_sum / u64::from(self.samples)),
@@ -123,7 +130,8 @@ impl Receiving {
             slot: ends.slot,
             to: ends.src,
             seq,
-            block_end,
+            block: (block_end - seq).min(u32::from(u16::MAX)) as u16,
+            window,
             cumulative: self.expected,
             length: MIN_FRAME.0 as u16,
             samples: self.samples,
@@ -160,7 +168,7 @@ mod tests {
         let now = Time::from_micros(10);
         let acks: Vec<_> =
             [0, 2, 3, 1, 4].iter().map(|&seq| receiving.on_packet(now, &data(seq), &ENDS).now.unwrap()).collect();
-        let seen: Vec<_> = acks.iter().map(|a| (a.cumulative, a.seq, a.block_end)).collect();
+        let seen: Vec<_> = acks.iter().map(|a| (a.cumulative, a.seq, a.seq + u32::from(a.block))).collect();
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert!(receiving.complete());
         assert_eq!(receiving.delivered, 4 * 1460 + 60);

@@ -4,7 +4,7 @@
 //! packets behind a hole make it lost, one window reduction until everything sent before it is repaired), the
 //! timer follows RFC 6298 with the scenario's floor and ceiling.
 //!
-//! Not modelled: handshake and teardown (connections are open), receive windows, more than one SACK block in
+//! Not modelled: handshake and teardown (connections are open), more than one SACK block in
 //! an acknowledgement (the block with the newest packet), retransmissions that are lost again being noticed
 //! before the timer.
 
@@ -26,6 +26,12 @@ pub struct Sending {
     control: Box<dyn Sender>,
     /// The algorithm's last word.
     window: Bytes,
+    /// What the receiver allows.
+    advertised: Bytes,
+    /// Whether that is the less.
+    peer_limited: bool,
+    /// When the newest acknowledgement left the receiver, by the mean delay of the data it covers.
+    heard: Time,
     pace: Option<Rate>,
     wake: Option<Time>,
     mss: Bytes,
@@ -116,6 +122,9 @@ impl Sending {
         Self {
             control: opening.control,
             window,
+            advertised: Bytes::MAX,
+            peer_limited: false,
+            heard: Time::ZERO,
             pace,
             wake,
             mss,
@@ -173,7 +182,7 @@ impl Sending {
         }
         let in_flight = u64::from(self.in_flight());
         if in_flight > 0 && self.mss * (in_flight + 1) > self.window && !self.repair_at_once {
-            self.window_limited = true;
+            self.window_limited = !self.peer_limited;
             return Turn::No;
         }
         if self.pace.is_some() && self.next_paced > now {
@@ -212,6 +221,7 @@ impl Sending {
             flow: ends.flow,
             slot: ends.slot,
             to: ends.dst,
+            delay: self.heard,
             seq,
             length: length.0 as u16,
             flags,
@@ -223,6 +233,10 @@ impl Sending {
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let newly_acked = self.note_arrivals(packet);
         let rtt = now - packet.sent - packet.held;
+        self.heard = packet.sent + packet.delay + packet.held;
+        if packet.window > 0 {
+            self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
+        }
         self.last_rtt = rtt;
         self.timer.sample(now - packet.sent);
         let marked = packet.flags.has(Flags::ECE);
@@ -257,8 +271,9 @@ impl Sending {
                 newly_acked -= self.sacked.remove_below(self.unacked);
             }
         }
-        if packet.block_end > self.unacked {
-            newly_acked += self.sacked.insert(packet.seq.max(self.unacked), packet.block_end);
+        let block_end = packet.seq + u32::from(packet.block);
+        if packet.block > 0 && block_end > self.unacked {
+            newly_acked += self.sacked.insert(packet.seq.max(self.unacked), block_end);
         }
         newly_acked
     }
@@ -328,7 +343,8 @@ impl Sending {
     #[inline]
     fn decide(&mut self) {
         let Decision { window, pace, wake } = self.control.decision();
-        self.window = window;
+        self.peer_limited = self.advertised < window;
+        self.window = window.min(self.advertised);
         self.pace = pace;
         self.wake = wake;
     }
@@ -404,7 +420,7 @@ mod tests {
     }
 
     fn ack(cumulative: u32, block: (u32, u32)) -> Packet {
-        Packet { cumulative, seq: block.0, block_end: block.1, samples: 1, ..Packet::default() }
+        Packet { cumulative, seq: block.0, block: (block.1 - block.0) as u16, samples: 1, ..Packet::default() }
     }
 
     #[test]
