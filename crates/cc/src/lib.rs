@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod draws;
 pub mod event;
 pub mod gradient;
+pub mod integer;
 pub mod parameter;
 pub mod port;
 pub mod receiver;

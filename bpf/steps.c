@@ -1,0 +1,12 @@
+/* The steps as functions: compiled natively, and to bytecode that needs no kernel. */
+#include "steps.h"
+
+u64 dctcp_step(struct dctcp_step *step)
+{
+	return dctcp_step_once(step);
+}
+
+u64 dx_step(struct dx_step *step)
+{
+	return dx_step_once(step);
+}

@@ -1,0 +1,48 @@
+/* One event of one algorithm on one block of memory: what the equality tests call natively, in a virtual
+ * machine and in the kernel.
+ */
+#ifndef SHALLOWS_STEPS_H
+#define SHALLOWS_STEPS_H
+
+#include "dctcp_core.h"
+#include "dx_core.h"
+
+enum { STEP_INIT, STEP_ACK, STEP_LOSS };
+
+#define STEP(name)                                                                                                \
+	struct name##_step {                                                                                      \
+		u32 kind;                                                                                         \
+		u32 initial_window;                                                                               \
+		u64 seed;                                                                                         \
+		struct name##_params params;                                                                      \
+		struct core_ack ack;                                                                              \
+		struct core_loss loss;                                                                            \
+		struct name##_state state;                                                                        \
+	};
+
+STEP(dctcp)
+STEP(dx)
+
+CORE u32 dctcp_step_once(struct dctcp_step *step)
+{
+	if (step->kind == STEP_INIT)
+		dctcp_init(&step->state, &step->params, step->initial_window);
+	else if (step->kind == STEP_ACK)
+		dctcp_ack(&step->state, &step->params, &step->ack);
+	else
+		dctcp_loss(&step->state, &step->params, &step->loss);
+	return window_packets(&step->state.window);
+}
+
+CORE u32 dx_step_once(struct dx_step *step)
+{
+	if (step->kind == STEP_INIT)
+		dx_init(&step->state, step->initial_window, step->seed);
+	else if (step->kind == STEP_ACK)
+		dx_ack(&step->state, &step->params, &step->ack);
+	else
+		dx_loss(&step->state, &step->loss);
+	return dx_packets(&step->state);
+}
+
+#endif

@@ -1,0 +1,3 @@
+//! The kernel world: the algorithms of `bpf/` on an unmodified Linux kernel.
+
+pub mod steps;
