@@ -49,7 +49,7 @@ fn exact(ack: &integer::Ack) -> event::Ack {
 
 fn sender(name: &str, seed: u64) -> Box<dyn Sender> {
     let row = find(name).expect("an algorithm of the catalog");
-    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(1), seed };
+    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(1), active: 0, seed };
     (row.sender)(&Values::defaults(row.parameters), &path)
 }
 

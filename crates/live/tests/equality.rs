@@ -2,6 +2,7 @@
 //! a virtual machine decide the same on random traces, in every field of their state.
 
 #![allow(unsafe_code, reason = "C is called")]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fmt::Debug;
 
