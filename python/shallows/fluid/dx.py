@@ -105,7 +105,6 @@ class Dx(Model):
     def start(self, rate_bps):
         return {"W": max(1.0, rate_bps * self.delay / self.unit_bits)}
 
-
     def explain(self, status, state):
         if status == Status.SLIDING:
             return "the window switches about the headroom: these are means, and there is no margin"

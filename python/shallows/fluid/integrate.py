@@ -62,44 +62,38 @@ def _entered(states, slopes, newest, step, left, base, now, deepest, drain, cubi
 
 @compiled(
     types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(
-        FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, _INDICES, _INDICES, int64, _VECTOR, _VECTOR, _VECTOR,
-        _VECTOR, _MATRIX, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64,
-        float64, int64, int64, int64, int64,
+        FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, int64, _INDICES, _INDICES, int64,
+        _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64,
+        float64, int64, int64, int64, int64, _VECTOR, _MATRIX, _MATRIX,
     ),
 )  # fmt: skip
 def integrate(
-    reaction, link, sending, feedback, constants, K, tap_states, tap_lags, lags, counts, starts, stops,
-    shared, flows, low, high, tap_noise, jitter, jitter_step, drain,
-    step, steps, every, order, ring,
+    reaction, link, sending, feedback, constants, S, K, tap_states, tap_lags, lags,
+    counts, starts, stops, low, high, tap_noise, jitter, jitter_step, drain,
+    step, first, last, every, order, y, states, slopes,
 ):  # fmt: skip
-    """The states at every `every`-th step.
+    """Takes the steps `first` to `last` - 1; returns the states at those that `every` divides.
 
-    shared: [S], flows: [F, K] initial states. counts, starts, stops: [F] flows alike in each class, and
+    S, K: states of the link and of a flow. counts, starts, stops: [F] flows alike in each class, and
     when (s) they are there. low, high: [S + K] bounds. jitter: [F, draws] seconds added to every lag of
     a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
     drain: how fast the queue drains, where the lags contain the wait in it (else 0): the wait is then
     that of the packet the feedback is about, not of one that comes now. order: 4 is RK4, 2 is Heun.
-    ring: steps remembered.
+    y: [S + F K] the state at `first`, and after the call at `last`. states, slopes: [ring + 1, S + F K]
+    the steps remembered, filled in as well; the last row is the state before time 0.
 
     Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
     """
-    S, F, M = shared.size, counts.size, tap_states.size
-    size = S + F * K
-    # The last row of the ring is the state before time 0.
-    states, slopes = np.zeros((ring + 1, size)), np.zeros((ring + 1, size))
-    y = np.empty(size)
-    y[:S] = shared
-    for i in range(F):
-        y[S + i * K : S + (i + 1) * K] = flows[i]
-    states[ring] = y
-    recorded = steps // every + 1
+    F, M, ring, size = counts.size, tap_states.size, states.shape[0] - 1, y.size
+    skipped = -(-first // every)
+    recorded = -(-last // every) - skipped
     out_time, out_states, out_rates = np.empty(recorded), np.empty((recorded, size)), np.empty((recorded, F))
     stages = 4 if order == 4 else 2
     k, stage = np.empty((stages, size)), np.empty(size)
     delayed, lag_values, one_flow, d_flow = np.empty(M), np.empty(lags), np.empty(K), np.empty(K)
     total, d_shared, rate, none = np.empty(1), np.empty(S), np.empty(1), np.empty(0)
-    cubic, deepest = order == 4, shared[0]
-    for n in range(steps + 1):
+    cubic, deepest = order == 4, states[:, 0].max()
+    for n in range(first, last):
         now = n * step
         states[n % ring] = y
         deepest = max(deepest, y[0])
@@ -119,7 +113,7 @@ def integrate(
                 if active:
                     total[0] += counts[i] * rate[0]
                 if s == 0 and n % every == 0:
-                    out_rates[n // every, i] = rate[0] if active else 0.0
+                    out_rates[n // every - skipped, i] = rate[0] if active else 0.0
             link(head, total, none, constants, d_shared)
             k[s, :S] = d_shared
             for i in range(F):
@@ -162,10 +156,10 @@ def integrate(
             if s == 0:
                 slopes[n % ring] = k[0]
         if n % every == 0:
-            out_time[n // every] = now
-            out_states[n // every] = y
-        y = y + step * ((k[0] + 2 * k[1] + 2 * k[2] + k[3]) / 6 if cubic else (k[0] + k[1]) / 2)
+            out_time[n // every - skipped] = now
+            out_states[n // every - skipped] = y
+        y += step * ((k[0] + 2 * k[1] + 2 * k[2] + k[3]) / 6 if cubic else (k[0] + k[1]) / 2)
         for j in range(size):
             limit = j if j < S else S + (j - S) % K
             y[j] = min(max(y[j], low[limit]), high[limit])
-    return DONE, steps * step, out_time, out_states, out_rates
+    return DONE, last * step, out_time, out_states, out_rates

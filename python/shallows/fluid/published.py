@@ -58,23 +58,30 @@ def taylor_dcqcn(model):
     A = 1 / k["B"] + 1 / (k["T"] * R)
     half = 1 / 2 + A / 4
     additive_slope = (1 + 2 * F + A / 2) * R_AI
-    by_flow = np.array([
+    by_flow = np.array(
         [
-            -p * R * alpha / 2 - A / 2 * R + A / 2 * R_T + half * p * R - half * p * R_T,
-            A / 2 * R - half * p * R,
-            -p * R**2 / 2,
-        ],
-        [p * R + A * R_AI, -p * R, 0.0],
-        [0.0, 0.0, -g * R],
-    ])
-    by_delayed = np.array([
+            [
+                -p * R * alpha / 2 - A / 2 * R + A / 2 * R_T + half * p * R - half * p * R_T,
+                A / 2 * R - half * p * R,
+                -p * R**2 / 2,
+            ],
+            [p * R + A * R_AI, -p * R, 0.0],
+            [0.0, 0.0, -g * R],
+        ]
+    )
+    by_delayed = np.array(
         [
-            slope * (-(R**2) * alpha / 2 - half * R * R_T + half * R**2),
-            -p * R * alpha / 2 - A / 2 * R + half * p * R,
-        ],
-        [slope * (-R * R_T + R**2 - additive_slope * R), -p * R_T + p * R + A * R_AI - additive_slope * p],
-        [slope * g * R, 0.0],
-    ])
+            [
+                slope * (-(R**2) * alpha / 2 - half * R * R_T + half * R**2),
+                -p * R * alpha / 2 - A / 2 * R + half * p * R,
+            ],
+            [
+                slope * (-R * R_T + R**2 - additive_slope * R),
+                -p * R_T + p * R + A * R_AI - additive_slope * p,
+            ],
+            [slope * g * R, 0.0],
+        ]
+    )
     partials = (
         np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)), np.array([[1.0, 0.0, 0.0]]), np.zeros((3, 1)),
         by_flow, by_delayed,

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.fluid.integrate import HISTORY_TOO_SHORT, NOT_FINITE, STEP_TOO_LONG, integrate
+from shallows.fluid.integrate import DONE, HISTORY_TOO_SHORT, NOT_FINITE, STEP_TOO_LONG, integrate
 from shallows.fluid.model import Model
 
 ORDERS = {"rk4": 4, "heun": 2}
+PIECE = 100_000
+"""Steps of a flow between two looks at whether the user wants to stop: well below a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Trajectory:
 
     time_s, queue_bytes: [T]. rates_bps: [F, T], of one flow of each class (0 while it is not there).
     counts: [F]. internals: name with unit -> [T] (the link's) or [F, T] (the flows'). step_s: the
-    integrator's step, of which the columns hold every so many.
+    integrator's step, of which the columns hold every so many. interrupted: whether Ctrl-C ended it.
     """
 
     model: Model
@@ -57,6 +59,7 @@ class Trajectory:
     counts: np.ndarray
     internals: Mapping[str, np.ndarray]
     step_s: float
+    interrupted: bool = False
 
     @property
     def total_bps(self):
@@ -80,15 +83,16 @@ def default_step(model, shortest_lag):
 
 def trajectory(
     model, duration_s, *, flows: Sequence[Flows] | None = None, shared: Mapping[str, float] | None = None,
-    step_s=None, method="rk4", jitter: Jitter | None = None, sample_s=None,
+    step_s=None, method="rk4", jitter: Jitter | None = None, sample_s=None, on_progress=None,
 ):  # fmt: skip
     """Integrates `model` for `duration_s` and returns a `Trajectory`.
 
     flows: the classes; None is one class of `model.flows`. shared: initial shared states by symbol in
     the equations' units (an empty queue otherwise). step_s: None is `default_step`. method: "rk4" or
     "heun". sample_s: time between recorded states, None is about 10,000 samples in all.
-    Raises ScenarioError where the step is longer than a feedback delay or too long to stay finite, or
-    where a value is impossible.
+    on_progress(time_s) is called many times a second; a KeyboardInterrupt, its own or the user's, ends
+    the run early with what there is. Raises ScenarioError where the step is longer than a feedback delay
+    or too long to stay finite, or where a value is impossible.
     """
     if method not in ORDERS:
         raise ScenarioError("method", method, " or ".join(ORDERS))
@@ -110,18 +114,25 @@ def trajectory(
     draws, noise, jitter_step = _draws(model, jitter, len(classes), duration_s)
 
     ring = 16 + int(2 * (lags.max() + draws.max(initial=0.0)) / step)
-    while True:
-        status, where, time, states, rates = integrate(
+    start = np.concatenate([start_shared, start_flows.ravel()])
+    piece = max(1, PIECE // len(classes))
+
+    def advance(first, *memory):
+        return integrate(
             system.reaction_float, system.link_float, system.sending_float, system.feedback_float,
-            constants, len(system.flow), system.tap_states, system.tap_lags, system.lags,
+            constants, len(system.shared), len(system.flow), system.tap_states, system.tap_lags, system.lags,
             np.array([float(one.count) for one in classes]),
             np.array([float(one.start_s) for one in classes]),
             np.array([float(one.stop_s) for one in classes]),
-            start_shared, start_flows, low, high, noise, draws, jitter_step, model.drain,
-            step, steps, every, ORDERS[method], ring,
+            low, high, noise, draws, jitter_step, model.drain,
+            step, first, min(first + piece, steps + 1), every, ORDERS[method], *memory,
         )  # fmt: skip
-        if status != HISTORY_TOO_SHORT:
-            break
+
+    status = HISTORY_TOO_SHORT
+    while status == HISTORY_TOO_SHORT:
+        status, where, pieces, interrupted = _pieces(
+            advance, range(0, steps + 1, piece), start, ring, on_progress
+        )
         ring *= 4
     if status == STEP_TOO_LONG:
         expected = f"a step no longer than the feedback delay of {where * 1e6:g}us"
@@ -129,7 +140,28 @@ def trajectory(
     if status == NOT_FINITE:
         expected = f"a shorter step: the state is not finite after {where:g} s"
         raise ScenarioError("step", f"{step * 1e6:g}us", expected)
-    return _tables(model, time, states, rates, classes, step)
+    time, states, rates = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return _tables(model, time, states, rates, classes, step, interrupted)
+
+
+def _pieces(advance, firsts, start, ring, on_progress):
+    """(status, when it ended, [(times, states, rates)], interrupted) of `advance` from each of `firsts`."""
+    y, states, slopes = start.copy(), np.zeros((ring + 1, start.size)), np.zeros((ring + 1, start.size))
+    states[ring] = start
+    pieces = []
+    try:
+        for first in firsts:
+            status, where, *columns = advance(first, y, states, slopes)
+            if status != DONE:
+                return status, where, pieces, False
+            pieces.append(columns)
+            if on_progress is not None:
+                on_progress(where)
+    except KeyboardInterrupt:
+        if not pieces:
+            raise
+        return DONE, where, pieces, True
+    return DONE, where, pieces, False
 
 
 def _initial(model, one, total):
@@ -169,7 +201,7 @@ def _draws(model, jitter, classes, duration_s):
     return np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, shape), noise, jitter.every_s
 
 
-def _tables(model, time, states, rates, classes, step):
+def _tables(model, time, states, rates, classes, step, interrupted):
     system = model.system
     S, K = len(system.shared), len(system.flow)
     columns = {name: states[:, i] for i, name in enumerate(system.shared)}
@@ -185,4 +217,5 @@ def _tables(model, time, states, rates, classes, step):
         np.array([float(one.count) for one in classes]),
         internals | model.derived(time, columns),
         step,
+        interrupted,
     )
