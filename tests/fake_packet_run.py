@@ -66,6 +66,8 @@ def answer(**changed):
             "marked": column([0, 40]),
             "dropped": column([0, 3]),
             "dropped_in_warmup": column([0, 1]),
+            "pauses": column([0, 2]),
+            "paused_ps": column([0, 3_000_000]),
             "busy_ps": column([50, 180]) * US,
             "queue_mean_bytes": column([1500, 4500], float),
             "queue_p50_bytes": column([0, 3000], float),
@@ -88,6 +90,7 @@ def answer(**changed):
             "name": column([0, 1, 0], np.uint16),
             "value": column([10, 0.5, 12], float),
         },
+        "deadlock": {"time_ps": 0, "links": np.array([], np.uint32)},
         "books": {"closed": True, "problems": []},
     }
     for key, value in changed.items():

@@ -314,7 +314,7 @@ WRONG = [
     ({"cc.g": "10us"}, 'cc.g = "10us"', "a number without a unit"),
     ({"traffic.1.cc": {"name": "dx", "headroom": 2}}, "traffic[1].cc.headroom = 2", "a time with its unit"),
     ({"cc": {"g": 1}}, "cc.name", "it is missing"),
-    ({"traffic.0.kind": "shuffle"}, 'traffic[0].kind = "shuffle"', "one of long-lived, staircase"),
+    ({"traffic.0.kind": "shufle"}, 'traffic[0].kind = "shufle"', "one of long-lived, staircase"),
     ({"traffic": []}, "traffic = []", "one table or more"),
     ({"traffic.7.flows": 1}, "traffic.7.flows = 1", "from 0 to 1 in place of 7"),
     ({"traffic.1.load": 0}, "traffic[1].load = 0", "a share above 0 and at most 1"),

@@ -102,7 +102,10 @@ def test_the_keys_of_the_whole_summary():
     assert (summary["duration_s"], summary["warmup_s"]) == (pytest.approx(300e-6), pytest.approx(100e-6))
     assert (summary["events"], summary["packet_hops"], summary["packet_hops_per_s"]) == (2000, 1000, 2000)
     assert summary["cc"] == ["dctcp", "dx"]
-    assert summary["network"] == {"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1}
+    assert summary["network"] == {
+        **{"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1},
+        **{"pauses": 2, "paused_us": 3.0, "deadlock": []},
+    }
     assert "interrupted" not in summary
 
 

@@ -22,7 +22,7 @@ NEVER = 2**64 - 1
 BATCH_ROWS = 1 << 16
 WORLDS = ("packet",)
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
-PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup")
+PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
 
 
 class Column(NamedTuple):
@@ -77,6 +77,7 @@ TABLES = {
         "sent": Column("uint64", "packets", "sent after the warm-up"),
         "marked": Column("uint64", "packets", "given a congestion mark after the warm-up"),
         "dropped": Column("uint64", "packets", "dropped after the warm-up"),
+        "pauses": Column("uint64", "", "times a pause stopped data after the warm-up"),
         "paused_us": Column("float64", "us", "time the port was kept from sending after the warm-up"),
     },
     "queue_histograms": {
@@ -383,7 +384,8 @@ class _PacketAnswer:
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "delay_p99_us": answer["delay_p99_ps"] / 1e6,
             **{of: answer[of] for of in ("sent", "marked", "dropped")},
-            "paused_us": np.zeros(len(names)),
+            "pauses": answer["pauses"],
+            "paused_us": answer["paused_ps"] / 1e6,
         }
 
     def summary(self, wall_s):
@@ -400,7 +402,7 @@ class _PacketAnswer:
             "packet_hops": answer["packet_hops"],
             "packet_hops_per_s": answer["packet_hops"] / wall_s if wall_s > 0 else None,
             "bottleneck": sums.bottleneck(self.port_columns, self._candidates()),
-            "network": {of: int(answer["ports"][of].sum()) for of in PORT_COUNTS},
+            "network": {of: int(answer["ports"][of].sum()) for of in PORT_COUNTS} | self._pauses(),
             "flows": sums.flow_statistics(
                 flows,
                 warmup_us=warmup_us,
@@ -410,6 +412,14 @@ class _PacketAnswer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "load": self._load(),
             "books": self._books(),
+        }
+
+    def _pauses(self):
+        """How long ports were paused, all together, and the ports of a deadlock, each waiting for the next."""
+        names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
+        return {
+            "paused_us": float(self.answer["ports"]["paused_ps"].sum()) / 1e6,
+            "deadlock": [names[link] for link in links],
         }
 
     def _origin(self):

@@ -27,6 +27,7 @@ from shallows import marking, toml
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.marking import Marking
+from shallows.switch import Pauses, Shared
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
@@ -74,9 +75,33 @@ class NetworkTable(_Table):
     mtu: HeaderSize = Field("1500B", description="a full frame on the wire: one pkt")
     header: HeaderSize = Field("40B", description="what of a frame is not payload; the size of an ack")
     buffer: Buffer = Field("250pkt", description="each switch port's; hosts' own ports are unlimited")
+    shared: Shared | None = Field(
+        None, description="one memory for the ports of each switch, instead of buffer"
+    )
+    pfc: Pauses | None = Field(None, description="whether switches pause the links that bring too much")
     marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
         None, description='"none" or a table of a kind and its keys; absent: what the algorithms need'
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _memory(cls, table):
+        """`buffer = "shared"` and `pfc = true` stand for tables of defaults."""
+        if not isinstance(table, dict):
+            return table
+        table = dict(table)
+        if table.get("buffer") == "shared":
+            table |= {"buffer": "unlimited", "shared": table.get("shared") or {}}
+        if isinstance(table.get("pfc"), bool):
+            table["pfc"] = {} if table["pfc"] else None
+        return table
+
+    @model_validator(mode="after")
+    def _lossless(self):
+        """With shared memory or pauses the ports themselves have no limit."""
+        if self.shared or self.pfc:
+            self.__dict__["buffer"] = NEVER
+        return self
 
 
 _RTO = {
@@ -496,6 +521,9 @@ def _model(key, table):
     top = key.partition(".")[0].partition("[")[0]
     if "." not in key:
         return Scenario
+    nested = {"network.shared": Shared, "network.pfc": Pauses}.get(key.rpartition(".")[0])
+    if nested:
+        return nested
     kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
     return kinds[table["kind"]] if kinds else _MODELS[top]
 

@@ -311,6 +311,28 @@ class Incast(_Kind):
         )
 
 
+class Shuffle(_Between):
+    """Every host sends to every other: the middle of a map and reduce job."""
+
+    kind: Literal["shuffle"]
+    size: Payload = Field("1MB", description="payload of every flow")
+    start: Time = Field("0s", description="when the first may start")
+    jitter: Time = Field("1ms", description="starts are uniform within this time")
+
+    def draw(self, network, draws, frame):
+        """All pairs of two different hosts, source by source; the starts are random."""
+        everyone = np.arange(network.hosts, dtype=np.uint32)
+        told = self.sources != "topology" or self.to != "topology"
+        sources, targets = self.ends(network, draws) if told else (everyone, everyone)
+        src, dst = (hosts.ravel() for hosts in np.meshgrid(sources, targets, indexing="ij"))
+        apart = src != dst
+        if not apart.any():
+            raise ScenarioError("to", self.to, "some other host")
+        count = int(apart.sum())
+        start_ps = np.uint64(self.start) + _spread(draws, count, self.jitter)
+        return Drawn(src[apart], dst[apart], _full(count, self.size), start_ps, _full(count, NEVER))
+
+
 class Poisson(_Between):
     """Flows that arrive at random, with sizes from a distribution, at a stated load.
 
@@ -446,6 +468,7 @@ KINDS = {
     "long-lived": LongLived,
     "staircase": Staircase,
     "incast": Incast,
+    "shuffle": Shuffle,
     "poisson": Poisson,
     "trace": Trace,
 }

@@ -176,6 +176,7 @@ Rate = _quantity(RATE, least=1)
 HeaderSize = _quantity(SIZE)
 WireSize = _quantity(SIZE, least=1, part="wire")
 Buffer = _quantity(SIZE, least=1, part="wire", words={"unlimited": NEVER})
+Headroom = _quantity(SIZE, part="wire", words={"auto": NEVER})
 Payload = _quantity(SIZE, least=1, part="payload")
 PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
 Share = Annotated[float, BeforeValidator(share)]

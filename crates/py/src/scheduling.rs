@@ -42,18 +42,24 @@ pub fn disciplines(request: &Bound<'_, PyDict>) -> PyResult<Vec<Discipline>> {
     list.cast::<PyList>()?.iter().map(|item| discipline(&item.cast_into::<PyList>()?)).collect()
 }
 
+/// Kinds that no class names go where one says "other".
 fn discipline(classes: &Bound<'_, PyList>) -> PyResult<Discipline> {
-    let mut class_of = [u8::MAX; PACKET_KINDS.len()];
+    let (mut class_of, mut others) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX);
     let mut specs = Vec::new();
     for (number, item) in classes.iter().enumerate() {
         let item = item.cast_into::<PyDict>()?;
         for name in get::<Vec<String>>(&item, "carries")? {
+            if name == "other" {
+                others = number as u8;
+                continue;
+            }
             let kind = PACKET_KINDS.iter().position(|kind| kind.name() == name);
             let kind = kind.ok_or_else(|| PyValueError::new_err(format!("no packet is called {name:?}")))?;
             class_of[kind] = number as u8;
         }
         specs.push(class(&item)?);
     }
+    let class_of = class_of.map(|class| if class == u8::MAX { others } else { class });
     if let Some(kind) = class_of.iter().position(|&class| class == u8::MAX) {
         let name = PACKET_KINDS[kind].name();
         return Err(PyValueError::new_err(format!("a discipline has no class for {name:?}")));

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from shallows import switch
 from shallows.units import NEVER
 
 
@@ -71,6 +72,7 @@ def _links(scenario, network):
     buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network.buffer))
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
     index, markings = _markings(scenario, network, marks)
+    columns, schedule = switch.crossing(scenario, network)
     return {
         "links": {
             "from": network.link_from,
@@ -79,8 +81,10 @@ def _links(scenario, network):
             "delay_ps": network.delay_ps,
             "buffer_bytes": buffer_bytes,
             "marking": index,
+            **columns,
         },
         "markings": markings,
+        **schedule,
     }
 
 
