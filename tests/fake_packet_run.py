@@ -101,4 +101,4 @@ def answer(**changed):
 
 def run(**changed):
     """The `Run` of `answer(**changed)`, which took half a second."""
-    return Run.from_packet(scenario(), network(), flows(), answer(**changed), wall_s=0.5)
+    return Run.from_answer(scenario(), network(), flows(), answer(**changed), wall_s=0.5)

@@ -39,7 +39,7 @@ def test_goodput_counts_only_the_time_a_flow_was_there():
     flows = fake.flows()
     flows.stop_ps[4] = 150 * fake.US  # 25 KB in the 50 us after the warm-up
     flows.stop_ps[5] = 90 * fake.US  # gone before it ended
-    run = fake.Run.from_packet(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
     assert run.flows.goodput_gbps[4] == pytest.approx(4)
     assert np.isnan(run.flows.goodput_gbps[5])
 

@@ -46,7 +46,7 @@ def test_without_any_queue_the_busiest_port_is_the_bottleneck():
 def test_a_port_that_the_scenario_names_is_the_bottleneck():
     network = fake.network()
     network.recorded_ports = fake.column([0], "u4")
-    run = fake.Run.from_packet(fake.scenario(["h0->s0"]), network, fake.flows(), fake.answer(), 1.0)
+    run = fake.Run.from_answer(fake.scenario(["h0->s0"]), network, fake.flows(), fake.answer(), 1.0)
     assert run.summary["bottleneck"]["port"] == "h0->s0"
 
 
@@ -89,7 +89,7 @@ def test_a_size_on_the_edge_belongs_to_the_larger_bin():
     flows = fake.flows()
     flows.bytes[0] = 10_000
     delivered = fake.column([10_000, 90_000, 90_000, 30_000, 1, 1, 1])
-    run = fake.Run.from_packet(
+    run = fake.Run.from_answer(
         fake.scenario(), fake.network(), flows, fake.answer(flows__delivered_bytes=delivered), 1.0
     )
     assert [row["count"] for row in run.summary["flows_by_size"]] == [0, 2, 0, 0, 0]

@@ -109,7 +109,7 @@ def run(
     from shallows.run import in_world, prepare
 
     overrides, simulate = _overrides(set_), in_world(world)
-    prepared = prepare(scenario, seed=seed, overrides=overrides)
+    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
     told_cc = f"-{prepared.cc.label}" if any(key.split(".")[0] == "cc" for key in overrides) else ""
     folder = _folder(out, prepared.name + told_cc)
     with Progress() as progress:

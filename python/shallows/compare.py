@@ -39,7 +39,7 @@ def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
     return {
         cc if len(worlds) == 1 else f"{cc}-{world}": (
             in_world(world),
-            prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}),
+            prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}, world=world),
         )
         for cc in ccs
         for world in worlds

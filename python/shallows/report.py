@@ -96,11 +96,12 @@ def _accounts(flows):
 
 def _speed(summary):
     books = "books closed" if summary["books"]["closed"] else "BOOKS NOT CLOSED"
-    rate = (summary["packet_hops_per_s"] or 0) / 1e6
-    return (
-        f"simulated   {summary['duration_s']:g} s in {summary['wall_s']:.2f} s, {rate:.1f} M packet-hops/s, "
-        f"{books}, fingerprint {summary['fingerprint']}"
-    )
+    took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s"
+    if summary["world"] == "fluid":
+        took = f"integrated  {took}, {summary['events']} steps"
+    else:
+        took = f"simulated   {took}, {(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+    return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
 def _any_finished(summaries):

@@ -20,7 +20,7 @@ from shallows.errors import BooksError, ScenarioError
 
 NEVER = 2**64 - 1
 BATCH_ROWS = 1 << 16
-WORLDS = ("packet",)
+WORLDS = ("packet", "fluid")
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
 
@@ -103,7 +103,7 @@ def run(scenario, *, seed=None, world="packet", out=None, progress=False, **over
     """
     from shallows.progress import Progress
 
-    scenario = prepare(scenario, seed=seed, overrides=overrides)
+    scenario = prepare(scenario, seed=seed, overrides=overrides, world=world)
     with Progress(shown=progress) as bar:
         result = in_world(world)(scenario, bar.of(scenario))
     if out is not None:
@@ -111,16 +111,23 @@ def run(scenario, *, seed=None, world="packet", out=None, progress=False, **over
     return result.check_books()
 
 
-def prepare(scenario, *, seed=None, overrides=None):
-    """The `Scenario` that `scenario` (one, or the path of its file) becomes with `overrides` applied."""
+def prepare(scenario, *, seed=None, overrides=None, world="packet"):
+    """The `Scenario` that `scenario` (one, or the path of its file) becomes with `overrides` applied.
+
+    Raises `ScenarioError` where it is wrong, or is nothing that `world` can express.
+    """
     from shallows.scenario import Scenario
 
     overrides = {key.replace("__", "."): value for key, value in (overrides or {}).items()}
     if seed is not None:
         overrides["seed"] = seed
     if not isinstance(scenario, Scenario):
-        return Scenario.load(scenario, overrides)
-    return scenario.replace(overrides) if overrides else scenario
+        scenario = Scenario.load(scenario, overrides)
+    elif overrides:
+        scenario = scenario.replace(overrides)
+    if hasattr(_module(world), "check"):
+        _module(world).check(scenario)
+    return scenario
 
 
 def in_world(world):
@@ -128,9 +135,7 @@ def in_world(world):
 
     A bug that it meets carries a note with scenario, seed and version, to be reported.
     """
-    if world not in WORLDS:
-        raise ScenarioError("world", world, "one of " + ", ".join(WORLDS))
-    simulate = import_module(f"shallows.worlds.{world}").run
+    simulate = _module(world).run
 
     def noted(scenario, on_progress):
         try:
@@ -143,6 +148,12 @@ def in_world(world):
             raise
 
     return noted
+
+
+def _module(world):
+    if world not in WORLDS:
+        raise ScenarioError("world", world, "one of " + ", ".join(WORLDS))
+    return import_module(f"shallows.worlds.{world}")
 
 
 class Names(NamedTuple):
@@ -170,14 +181,14 @@ class Run:
         self._arrow = {}
 
     @classmethod
-    def from_packet(cls, scenario, network, flows, answer, wall_s):
-        """The run that the packet world's `answer` (docs/crossing.md) describes.
+    def from_answer(cls, scenario, network, flows, answer, wall_s, world="packet"):
+        """The run that the `answer` of the packet world (docs/crossing.md), or one like it, describes.
 
         `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of
         the flows and `cc_names`; times in picoseconds, sizes in bytes. `wall_s` is how long it took.
         """
-        packet = _PacketAnswer(scenario, network, flows, answer)
-        return cls(scenario.to_toml(), packet.summary(wall_s), packet.blocks())
+        told = _Answer(scenario, network, flows, answer)
+        return cls(scenario.to_toml(), {"world": world, **told.summary(wall_s)}, told.blocks())
 
     @classmethod
     def load(cls, folder):
@@ -332,8 +343,8 @@ def _array(values, kind):
     return pyarrow.Array.from_buffers(kind, len(values), [known, pyarrow.py_buffer(values)])
 
 
-class _PacketAnswer:
-    """Turns what the packet world returns into summary and tables."""
+class _Answer:
+    """Turns what a world returns into summary and tables."""
 
     def __init__(self, scenario, network, flows, answer):
         self.scenario, self.network, self.answer = scenario, network, answer
@@ -392,7 +403,6 @@ class _PacketAnswer:
         """The dict of `summary.json`."""
         answer, flows, warmup_us = self.answer, self.flow_columns, self.warmup_ps / 1e6
         return {
-            "world": "packet",
             **self._origin(),
             "duration_s": self.ended_ps / 1e12,
             "warmup_s": self.warmup_ps / 1e12,
@@ -415,7 +425,7 @@ class _PacketAnswer:
         }
 
     def _pauses(self):
-        """How long ports were paused, all together, and the ports of a deadlock, each waiting for the next."""
+        """How long ports were paused in all, and the ports of a deadlock, each waiting for the next."""
         names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
         return {
             "paused_us": float(self.answer["ports"]["paused_ps"].sum()) / 1e6,

@@ -251,6 +251,11 @@ class Scenario(_Table):
         return hash(self.to_toml())
 
     @property
+    def file(self):
+        """The file it was read from, which errors name; None if there is none."""
+        return self._file
+
+    @property
     def mtu(self):
         """Bytes of a full frame on the wire."""
         return self.network.mtu

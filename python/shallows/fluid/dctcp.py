@@ -11,7 +11,7 @@ Source: Analysis of DCTCP (SIGMETRICS 2011) §3.1: dW/dt = 1/R - W alpha p(t-R*)
 dalpha/dt = g (p(t-R*) - alpha)/R, dq/dt = N W/R - C, R = d + q/C, R* = d + K/C, p = 1 where q > K.
 The step has no slope, so no margin: the queue cycles about K. `width` spreads the step into a ramp,
 which is not DCTCP but says how wide a ramp would end the cycle. Not modelled: slow start, loss, the
-one cut a round, windows of whole packets.
+one cut a round, windows of whole packets; `min_window` is not in the paper.
 """
 
 from dataclasses import dataclass
@@ -86,6 +86,7 @@ class Dctcp(Model):
     k: float = parameter("size", 52500.0, "K: marking threshold", least=0)
     g: float = parameter("number", 1 / 16, "g: gain of alpha", above=0, most=1)
     width: float = parameter("size", 0.0, "ramp over which marking rises to 1; 0 is a step", least=0)
+    min_window: float = parameter("number", 0.0, "W_min: the window is never less, in packets", least=0)
 
     name: ClassVar = "dctcp"
     source: ClassVar = "Analysis of DCTCP (SIGMETRICS 2011) §3.1"
@@ -114,13 +115,19 @@ class Dctcp(Model):
         }
 
     def bounds(self):
-        return super().bounds() | {"W": (0.0, np.inf), "alpha": (0.0, 1.0)}
+        return super().bounds() | {"W": (self.min_window, np.inf), "alpha": (0.0, 1.0)}
 
     def start(self, rate_bps):
-        return {"W": rate_bps * self.delay / self.unit_bits, "alpha": 0.0}
+        window = rate_bps * self.delay / self.unit_bits
+        return {"W": max(self.min_window, window), "alpha": 0.0}
 
     def feedback_at(self, state):
         return state["alpha"]
+
+    def derived(self, time_s, states):
+        """p: [times]."""
+        threshold, width = (8 * size / self.unit_bits for size in (self.k, self.width))
+        return {"p": np.array([marking(q, threshold, width) for q in states["q"]])}
 
     def explain(self, status, state):
         if status == Status.SLIDING:

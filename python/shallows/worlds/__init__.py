@@ -1,5 +1,6 @@
-"""The worlds a scenario can run in: packet, and whatever else stands beside it in this folder.
+"""The worlds a scenario can run in: packet, fluid, and whatever else stands beside them in this folder.
 
-A world is a module with `run(scenario, on_progress=None) -> Run`. It raises `ScenarioError` for what it
-cannot express. To add one, write its module here; the command line finds it by name.
+A world is a module with `run(scenario, on_progress=None) -> Run`. One that cannot express every scenario
+has `check(scenario)` too, which raises `ScenarioError` before anything runs. To add one, write its module
+here and name it in `shallows.run.WORLDS`.
 """

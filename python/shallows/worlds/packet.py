@@ -20,7 +20,7 @@ def run(scenario, on_progress=None):
     started = time.perf_counter()
     answer = _core.simulate(request(scenario), on_progress)
     wall_s = time.perf_counter() - started
-    return Run.from_packet(scenario, scenario.wiring, scenario.flows, answer, wall_s)
+    return Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s)
 
 
 def request(scenario):

@@ -1,0 +1,427 @@
+"""The fluid world: the scenario as delay-differential equations, and the run they give.
+
+It has one queue, at the port that all flows cross, and flows without an end. What it cannot express is a
+`ScenarioError`. `fluid_models` says which algorithm is which model.
+"""
+
+import hashlib
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import NEVER, RATE, TIME, did_you_mean
+from shallows.worlds.fluid_models import MODELS, PROBES, Given
+
+TOPOLOGIES = ("dumbbell", "star")
+TRAFFICS = ("long-lived", "staircase")
+MOST_VALUES = 16_000_000
+"""Numbers of a trajectory that are kept, 128 MB: of a longer one only every so many steps."""
+HISTOGRAM_BINS = 400
+LOST_SHARE = 0.01
+"""Of what arrived: a larger gap between arrivals and departures is a problem of the books."""
+
+
+def run(scenario, on_progress=None):
+    """Integrate the model of `scenario`'s algorithm and return its `Run`.
+
+    `on_progress` is called as the packet world calls it, without packets or finished flows; a
+    `KeyboardInterrupt` ends the run early with what there is. Raises `ScenarioError`, as `check` does.
+    """
+    from shallows.fluid.trajectory import trajectory
+    from shallows.run import Run
+
+    path, model, classes, class_of = translate(scenario)
+
+    def progress(time_s):
+        if on_progress is not None:
+            on_progress(round(time_s * 1e12), 0, 0)
+
+    started = time.perf_counter()
+    duration_s = scenario.duration * 1e-12
+    fluid = trajectory(
+        model, duration_s, flows=classes, on_progress=progress,
+        sample_s=duration_s * len(classes) * (1 + len(model.system.flow)) / MOST_VALUES,
+    )  # fmt: skip
+    answer = _Answer(scenario, path, fluid, class_of).columns()
+    wall_s = time.perf_counter() - started
+    return Run.from_answer(scenario, path.network, scenario.flows, answer, wall_s, world="fluid")
+
+
+def check(scenario):
+    """Raises `ScenarioError` for what a fluid cannot express."""
+    translate(scenario)
+
+
+def translate(scenario):
+    """(path, model, classes of flows, the class of every flow) of a scenario.
+
+    Flows that start and stop together are one class. Raises `ScenarioError`.
+    """
+    from shallows import fluid
+
+    try:
+        row, given = _algorithm(scenario)
+        _check_network(scenario)
+        path = _path(scenario)
+        given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
+        buffer = scenario.network.buffer
+        model = fluid.MODELS[row.model](
+            flows=len(scenario.flows),
+            rate=float(path.rate_bps),
+            delay=path.base_rtt_s - (given.packet_s if row.sends_apart else 0.0),
+            mtu=float(scenario.mtu),
+            buffer=np.inf if buffer == NEVER else float(buffer),
+            **{name: given.get(source) for name, source in row.parameters.items()},
+        )
+    except ScenarioError as error:
+        raise error.in_file(scenario.file) from None
+    return path, model, *_classes(scenario, row, given)
+
+
+def _algorithm(scenario):
+    """(row, what it reads) of the one algorithm that all flows have."""
+    _check_traffic(scenario)
+    used, key = scenario.flows.ccs[0], "cc" if scenario.traffic[0].cc is None else "traffic[0].cc"
+    marking = scenario.network.marking
+    kind = None if marking == "none" else marking.kind
+    row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
+    if row is None:
+        kinds = [kind for name, kind in MODELS if name == used.name]
+        if kinds:
+            expected = f"{' or '.join(kinds)}, by which the fluid models of {used.name} mark"
+            raise ScenarioError("network.marking.kind", kind, expected)
+        names = list(dict.fromkeys(name for name, _ in MODELS))
+        expected = f"an algorithm with a fluid model ({', '.join(names)}){did_you_mean(used.name, names)}"
+        raise ScenarioError(f"{key}.name", used.label, expected)
+    if row.at not in (None, getattr(marking, "at", None)):
+        expected = f'"{row.at}", as in the fluid model of {used.name}'
+        raise ScenarioError("network.marking.at", marking.at, expected)
+    _check_parameters(scenario, row, used, key)
+    return row, Given(used.parameters, {}, getattr(marking, "at", ""), scenario.mtu, 0.0)
+
+
+def _check_traffic(scenario):
+    for i, table in enumerate(scenario.traffic):
+        if table.kind not in TRAFFICS:
+            expected = f"{' or '.join(TRAFFICS)}: a fluid has no flows that end"
+            raise ScenarioError(f"traffic[{i}].kind", table.kind, expected)
+        used, first = (one.cc or scenario.cc for one in (table, scenario.traffic[0]))
+        if used != first:
+            expected = f"the algorithm and parameters of traffic[0], {first.label}: a fluid has one model"
+            raise ScenarioError(f"traffic[{i}].cc", used.label, expected)
+
+
+def _check_parameters(scenario, row, used, key):
+    """The model stands for some values only, and leaves some parameters out."""
+    from shallows.algorithm import choose
+
+    default, told = choose(used.label, scenario.frame).parameters, used.table(scenario.mtu)
+    for name, value in row.only.items():
+        if used.parameters[name] != value:
+            expected = f"{value:g}: the fluid model of {used.name} has nothing else"
+            raise ScenarioError(f"{key}.{name}", told[name], expected)
+    for name, value in row.unlike.items():
+        if used.parameters[name] not in (default[name], value):
+            expected = f"the default: it is not part of the fluid model of {used.name}"
+            raise ScenarioError(f"{key}.{name}", told[name], expected)
+
+
+def _check_network(scenario):
+    hosts, kind = scenario.hosts, scenario.topology.kind
+    if kind not in TOPOLOGIES:
+        expected = f"{' or '.join(TOPOLOGIES)}: a fluid has one queue"
+        raise ScenarioError("topology.kind", kind, expected)
+    for key in ("shared", "pfc"):
+        if getattr(scenario.network, key):
+            raise ScenarioError(
+                f"network.{key}", None, "none: a fluid has one port, with a buffer of its own"
+            )
+    if hosts.nic != "fair":
+        raise ScenarioError("hosts.nic", hosts.nic, '"fair": a fluid has no queue in its hosts')
+    if hosts.acks_every != 1:
+        raise ScenarioError("hosts.acks_every", hosts.acks_every, "1: a fluid acknowledges all the time")
+
+
+def _marking(scenario, path):
+    """The parameters of the marking at the bottleneck."""
+    if scenario.network.marking == "none":
+        return {}
+    points, _ = scenario.network.marking.at_rates(np.array([path.rate_bps]), scenario.mtu)
+    return points[0]["parameters"]
+
+
+@dataclass(frozen=True)
+class Path:
+    """What all flows share. `link` is the bottleneck's number, `network` one of this link alone."""
+
+    link: int
+    rate_bps: int
+    base_rtt_s: float
+    network: object
+
+
+def _path(scenario):
+    """The `Path` of the flows. Raises `ScenarioError` where a fluid of one queue would not be like it."""
+    network, flows = scenario.wiring, scenario.flows
+    ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
+    ways = [_way(network, *pair) for pair in ends]
+    shared = [link for link in ways[0] if all(link in way for way in ways) and not network.is_nic[link]]
+    if not shared:
+        raise ScenarioError("traffic", None, "flows that all cross one switch port: a fluid has one queue")
+    link = min(shared, key=lambda link: network.rate_bps[link])
+    _check_other_ports(
+        scenario, link, {tuple(pair): way for pair, way in zip(ends.tolist(), ways, strict=True)}
+    )
+    rtts = {_base_rtt_ps(scenario, way) for way in ways}
+    if len(rtts) > 1:
+        told = " and ".join(TIME.text(round(rtt)) for rtt in sorted(rtts))
+        raise ScenarioError("traffic", None, f"paths with one round trip, not {told}")
+    if isinstance(scenario.record.ports, list) and link not in network.recorded_ports:
+        expected = f"{network.port_names[link]}, the only queue of a fluid"
+        raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)
+    return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link))
+
+
+def _way(network, src, dst):
+    """The links from a host to another, in order; there is one way in these topologies."""
+    up, down = (int(np.flatnonzero(ends == host)[0]) for ends, host in
+                ((network.link_from, src), (network.link_to, dst)))  # fmt: skip
+    first, last = network.link_to[up], network.link_from[down]
+    if first == last:
+        return [up, down]
+    return [up, int(np.flatnonzero((network.link_from == first) & (network.link_to == last))[0]), down]
+
+
+def _check_other_ports(scenario, link, ways):
+    """No other port may fill: not one before the bottleneck even at equal rates, for it would queue first."""
+    network, flows = scenario.wiring, scenario.flows
+    capacity, crossing, before = int(network.rate_bps[link]), {}, {}
+    for pair in zip(flows.src.tolist(), flows.dst.tolist(), strict=True):
+        way = ways[pair]
+        for place, other in enumerate(way):
+            crossing[other] = crossing.get(other, 0) + 1
+            before[other] = place < way.index(link)
+    for other, count in crossing.items():
+        share_bps, rate_bps = capacity * count / len(flows), int(network.rate_bps[other])
+        if other == link or share_bps < rate_bps or (share_bps == rate_bps and not before[other]):
+            continue
+        name = network.port_names[other]
+        expected = f"a queue at {network.port_names[link]} alone: {name}, with {count} of {len(flows)} flows"
+        if scenario.topology.kind == "dumbbell" and rate_bps <= capacity:
+            expected += ", would fill too; give it a higher rate, or the flows more hosts"
+            raise ScenarioError("topology.edge_rate", RATE.text(rate_bps), expected)
+        raise ScenarioError("traffic", None, f"{expected}, would fill too; give the flows more hosts")
+
+
+def _base_rtt_ps(scenario, way):
+    """A full frame there and an acknowledgement back over empty links, stored and forwarded at each."""
+    network, frame = scenario.wiring, scenario.frame
+    delay = 2 * int(network.delay_ps[way].sum())
+    return delay + float((8e12 * (frame.wire + frame.header) / network.rate_bps[way]).sum())
+
+
+def _only(network, link):
+    """The network with this link alone, recorded."""
+    one = slice(link, link + 1)
+    columns = {name: getattr(network, name)[one] for name in ("link_from", "link_to", "rate_bps", "delay_ps")}
+    return replace(
+        network, **columns, bottlenecks=np.zeros(1, np.uint32), recorded_ports=np.zeros(1, np.uint32)
+    )
+
+
+def _classes(scenario, row, given):
+    """(classes, the class of every flow): alike are flows with the same start, stop and first rate."""
+    from shallows.fluid.trajectory import Flows
+
+    flows = scenario.flows
+    rates = _first_rates(scenario, given) if row.starts_at_share else np.zeros(len(flows))
+    alike = np.column_stack([flows.start_ps, flows.stop_ps, rates.astype(np.uint64)])
+    kinds, class_of, counts = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
+    state = {symbol: given.get(source) for symbol, source in row.states.items()}
+    classes = [
+        Flows(
+            count=float(count),
+            rate_bps=float(rate) if row.starts_at_share else None,
+            start_s=start * 1e-12,
+            stop_s=np.inf if stop == NEVER else stop * 1e-12,
+            state=state,
+        )
+        for (start, stop, rate), count in zip(kinds.tolist(), counts.tolist(), strict=True)
+    ]
+    return classes, class_of.reshape(-1)
+
+
+def _first_rates(scenario, given):
+    """`start_rate`, or where it is 0 the host's line shared with the flows that began there before."""
+    flows, lines = scenario.flows, scenario.wiring.host_rate_bps
+    if given.cc["start_rate"] > 0:
+        return np.full(len(flows), given.cc["start_rate"])
+    rates, began = np.empty(len(flows)), {}
+    for i in np.argsort(flows.start_ps, kind="stable"):
+        began[flows.src[i]] = began.get(flows.src[i], 0) + 1
+        rates[i] = lines[flows.src[i]] / began[flows.src[i]]
+    return rates
+
+
+class _Answer:
+    """A trajectory as the columns that the packet world returns (docs/crossing.md)."""
+
+    def __init__(self, scenario, path, fluid, class_of):
+        self.scenario, self.path, self.fluid, self.class_of = scenario, path, fluid, class_of
+        self.time_s, self.queue = fluid.time_s, fluid.queue_bytes
+        self.ended_s = float(self.time_s[-1]) if fluid.interrupted else scenario.duration * 1e-12
+        self.counted = self.time_s >= min(scenario.warmup * 1e-12, self.time_s[-1])
+        self.measured_s = self.ended_s - min(scenario.warmup * 1e-12, self.ended_s)
+        self.capacity = float(path.rate_bps)
+
+    @cached_property
+    def arriving(self):
+        """[T] bit/s into the port."""
+        return self.fluid.total_bps
+
+    @cached_property
+    def leaving(self):
+        """[T] bit/s out of it: all it can while there is a queue."""
+        return np.where(self.queue > 0, self.capacity, np.minimum(self.arriving, self.capacity))
+
+    @cached_property
+    def dropping(self):
+        """[T] bit/s that a full buffer has no room for."""
+        full = self.queue >= self.fluid.model.buffer
+        return np.where(full, np.maximum(self.arriving - self.capacity, 0.0), 0.0)
+
+    @cached_property
+    def payload_bps(self):
+        """[F, T] what of each class arrives at its receivers: its share of what leaves, without headers."""
+        share = np.divide(self.leaving, self.arriving, out=np.zeros_like(self.queue), where=self.arriving > 0)
+        return self.fluid.rates_bps * share * (self.scenario.frame.payload / self.scenario.mtu)
+
+    def columns(self):
+        """The answer."""
+        mean = self.payload_bps[:, self.counted].mean(axis=1)[self.class_of] / 8
+        whole = self.payload_bps.mean(axis=1)[self.class_of] / 8
+        flows = len(self.class_of)
+        return {
+            "fingerprint": self._fingerprint(),
+            "events": round(self.ended_s / self.fluid.step_s),
+            "packet_hops": 0,
+            "ended_ps": round(self.ended_s * 1e12),
+            "interrupted": self.fluid.interrupted,
+            "flows": {
+                "finish_ps": np.full(flows, NEVER, np.uint64),
+                "ideal_ps": np.zeros(flows, np.uint64),
+                "delivered_bytes": np.rint(whole * self.ended_s).astype(np.uint64),
+                "goodput_bytes": np.rint(mean * self.measured_s).astype(np.uint64),
+                "retransmits": np.zeros(flows, np.uint32),
+                "timeouts": np.zeros(flows, np.uint32),
+            },
+            "ports": self._port(),
+            "deadlock": {"links": np.empty(0, np.uint32)},
+            "queues": self._queue(),
+            "queue_histograms": [self._histogram()],
+            **self._probes(),
+            "books": self._books(),
+        }
+
+    def _fingerprint(self):
+        seen = self.queue.tobytes() + np.ascontiguousarray(self.fluid.rates_bps).tobytes()
+        return hashlib.blake2b(seen, digest_size=8).hexdigest()
+
+    def _packets(self, bps):
+        """How many packets a rate [T] carried after the warm-up: [1]."""
+        amount = bps[self.counted].mean() * self.measured_s / (8 * self.scenario.mtu)
+        return np.array([round(amount)], np.uint64)
+
+    def _port(self):
+        queue, frame = self.queue[self.counted], self.scenario.mtu
+        median, nearly_all = np.quantile(queue, (0.50, 0.99))
+        ps_per_byte = 8e12 / self.capacity
+        arriving = self.arriving[self.counted]
+        seen = np.average(queue, weights=arriving) if arriving.any() else 0.0
+        p = self.fluid.internals.get("p", np.zeros(1))
+        marking = np.zeros_like(self.queue) if p.shape != self.queue.shape else p * self.leaving
+        return {
+            "sent": self._packets(self.leaving),
+            "marked": self._packets(marking),
+            "dropped": self._packets(self.dropping),
+            "dropped_in_warmup": np.zeros(1, np.uint64),
+            "pauses": np.zeros(1, np.uint64),
+            "busy_ps": np.array([self.leaving[self.counted].mean() / self.capacity * self.measured_s * 1e12]),
+            "queue_mean_bytes": np.array([queue.mean()]),
+            "queue_p50_bytes": np.array([median]),
+            "queue_p99_bytes": np.array([nearly_all]),
+            "queue_max_bytes": np.array([queue.max()]),
+            "delay_mean_ps": np.array([(seen + frame) * ps_per_byte]),
+            "delay_p99_ps": np.array([(nearly_all + frame) * ps_per_byte]),
+            "paused_ps": np.zeros(1, np.uint64),
+        }
+
+    def _sampled(self, interval_ps):
+        """The places in the trajectory nearest to the times of samples; none where the interval is 0."""
+        if not interval_ps:
+            return np.empty(0, np.int64)
+        times = np.arange(0, self.ended_s + 1e-15, interval_ps * 1e-12)
+        return np.unique(np.clip(np.searchsorted(self.time_s, times), 0, len(self.time_s) - 1))
+
+    def _times_ps(self, places):
+        return np.rint(self.time_s[places] * 1e12).astype(np.uint64)
+
+    def _queue(self):
+        places = self._sampled(self.scenario.record.queues)
+        queue = np.rint(self.queue[places]).astype(np.uint32)
+        return {"time_ps": self._times_ps(places), "bytes": queue[np.newaxis]}
+
+    def _histogram(self):
+        """Bins of one width; a queue that is empty is a bin of its own."""
+        queue = self.queue[self.counted]
+        edges = np.linspace(0.0, max(queue.max(), 1.0) * (1 + 1e-9), HISTOGRAM_BINS + 1)
+        counts, _ = np.histogram(queue, edges)
+        time_ps = counts * (self.measured_s * 1e12 / max(len(queue), 1))
+        return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
+
+    def _probes(self):
+        """Samples of the flows that are there."""
+        places = self._sampled(self.scenario.record.probes)
+        series = self._series()
+        present = self.fluid.rates_bps[:, places] > 0
+        columns = {"time_ps": [], "flow": [], "name": [], "value": []}
+        for flow in self.scenario.probed_flows:
+            one = self.class_of[flow]
+            chosen = places[present[one]]
+            for code, values in enumerate(series.values()):
+                columns["time_ps"].append(self._times_ps(chosen))
+                columns["flow"].append(np.full(len(chosen), flow, np.uint32))
+                columns["name"].append(np.full(len(chosen), code, np.uint16))
+                columns["value"].append(values[one][chosen])
+        return {
+            "probes": {key: np.concatenate(of) for key, of in columns.items()},
+            "probe_names": list(series),
+        }
+
+    def _series(self):
+        """Name of a probe -> [F, T]."""
+        rtt_us = (self.path.base_rtt_s + 8 * self.queue / self.capacity) * 1e6
+        series = {
+            "rate_gbps": self.payload_bps / 1e9,
+            "rtt_us": np.broadcast_to(rtt_us, self.fluid.rates_bps.shape),
+        }
+        for column, (name, scale) in PROBES.items():
+            values = self.fluid.internals.get(column)
+            if values is not None and values.ndim == 2:
+                series[name] = values * scale
+        return series
+
+    def _books(self):
+        """What arrived is what left, was dropped, or is queued."""
+        span_s, bits = self.ended_s, 8 * (self.queue[-1] - self.queue[0])
+        came, went, lost = (
+            float(rate.mean()) * span_s for rate in (self.arriving, self.leaving, self.dropping)
+        )
+        gap = abs(came - went - lost - bits)
+        problems = []
+        if gap > LOST_SHARE * came:
+            problems = [f"{gap / 8:.0f} bytes of the fluid are neither sent, nor dropped, nor queued"]
+        return {"closed": not problems, "problems": problems}

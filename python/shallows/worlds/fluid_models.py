@@ -1,0 +1,141 @@
+"""Which algorithm of the packet world is which model of the fluid world, and what each calls its parameters.
+
+`MODELS` is the one table of it: a row an algorithm, the model's names on the left, where their values come
+from on the right. To let another algorithm run in the fluid world, write its model and add its row.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Row:
+    """How an algorithm becomes a model.
+
+    model: its name in `shallows.fluid.MODELS`. parameters: the model's name -> "cc.NAME", "marking.NAME", or
+    a function of `Given`. states: the same for what a flow starts with, by the model's symbols. only: what
+    the algorithm's parameters must be, because the model stands for nothing else. unlike: parameters that
+    the model has not (None), or only with this value: they may keep their default, but not be set.
+    at: where ports must mark; None is anywhere. sends_apart: whether the model adds the sending of a packet
+    to its delay itself. starts_at_share: whether a flow starts at the algorithm's `start_rate`.
+    """
+
+    model: str
+    parameters: Mapping[str, str | Callable]
+    states: Mapping[str, str | Callable] = field(default_factory=dict)
+    only: Mapping[str, float] = field(default_factory=dict)
+    unlike: Mapping[str, float | None] = field(default_factory=dict)
+    at: str | None = None
+    sends_apart: bool = False
+    starts_at_share: bool = False
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a row reads: parameters of the algorithm and of the marking, and the packet, in SI units."""
+
+    cc: Mapping[str, float]
+    marking: Mapping[str, float]
+    at: str
+    mtu: int
+    packet_s: float
+
+    def get(self, source):
+        """The value that `source`, "cc.g" or a function, stands for."""
+        if callable(source):
+            return source(self)
+        table, _, name = source.partition(".")
+        return getattr(self, table)[name]
+
+
+_DCQCN = {
+    "g": "cc.g",
+    "tau": "cc.tau",
+    "tau_prime": "cc.tau_prime",
+    "t": "cc.t",
+    "b": "cc.b",
+    "f": "cc.f",
+    "r_ai": "cc.r_ai",
+    "at": lambda given: given.at,
+}
+_TIMELY = {
+    "alpha": "cc.alpha",
+    "beta": "cc.beta",
+    "delta": "cc.delta",
+    "t_low": "cc.t_low",
+    "t_high": "cc.t_high",
+    "d_min_rtt": "cc.d_min_rtt",
+    "seg": "cc.seg",
+}
+_PATCHED = _TIMELY | {"weight_slope": "cc.weight_slope"}
+
+MODELS = {
+    ("dctcp", "step"): Row(
+        "dctcp",
+        {"g": "cc.g", "k": "marking.threshold", "min_window": "cc.min_window"},
+        states={"alpha": "cc.alpha"},
+        at="enqueue",
+    ),
+    # a fluid has no packet at a time, so a queue of less than a packet is none in it
+    ("dx", None): Row("dx", {"headroom": lambda given: max(given.cc["headroom"], given.packet_s)}),
+    ("dcqcn", "red"): Row(
+        "dcqcn",
+        _DCQCN
+        | {
+            "kmin": "marking.kmin",
+            "kmax": "marking.kmax",
+            "pmax": "marking.pmax",
+            "ramp": lambda given: "extended" if given.marking["extended"] else "cliff",
+        },
+        states={"alpha": "cc.alpha"},
+        unlike={"sampled": 1.0, "r_hai": None, "min_rate": None},
+    ),
+    ("dcqcn", "pi"): Row(
+        "dcqcn-pi",
+        _DCQCN
+        | {
+            "q_ref": "marking.q_ref",
+            # the switch's gains are by the kilobyte, the model's by the packet
+            "k1": lambda given: given.marking["k1"] * given.mtu / 1e3,
+            "k2": lambda given: given.marking["k2"] * given.mtu / 1e3,
+        },
+        states={"alpha": "cc.alpha"},
+        unlike={"sampled": 1.0, "r_hai": None, "min_rate": None},
+    ),
+    ("timely", None): Row(
+        "timely",
+        _TIMELY,
+        only={"hai": 1.0, "burst": 0.0},
+        unlike={"min_rate": None},
+        sends_apart=True,
+        starts_at_share=True,
+    ),
+    ("patched-timely", None): Row(
+        "patched-timely",
+        _PATCHED,
+        only={"burst": 0.0},
+        unlike={"min_rate": None, "base_rtt": 0.0},
+        sends_apart=True,
+        starts_at_share=True,
+    ),
+    ("patched-timely-pi", None): Row(
+        "patched-timely-pi",
+        _PATCHED | {"q_ref": "cc.q_ref", "k1": "cc.k1", "k2": "cc.k2"},
+        # the model's integral I is p less what the first error contributes, -k1 q_ref in bits
+        states={"Z": lambda given: given.cc["p"] + given.cc["k1"] * 8 * given.cc["q_ref"]},
+        only={"burst": 0.0},
+        unlike={"min_rate": None, "base_rtt": 0.0},
+        sends_apart=True,
+        starts_at_share=True,
+    ),
+}
+"""(algorithm of the catalog, kind of marking; None is any) -> its row."""
+
+PROBES = {
+    "window_pkt": ("window_pkt", 1.0),
+    "alpha": ("alpha", 1.0),
+    "target_rate_bps": ("target_gbps", 1e-9),
+    "gradient": ("gradient", 1.0),
+    "p": ("p", 1.0),
+}
+"""A flow's column of a trajectory -> (its name among the probes of a packet run, its scale)."""
