@@ -41,7 +41,9 @@ from shallows.units import (
     Duration,
     Frame,
     HeaderSize,
+    OptionalCount,
     OptionalInterval,
+    OptionalTime,
     Payload,
     Sampling,
     Seed,
@@ -110,6 +112,42 @@ _RTO = {
 }
 
 
+class TimestampTable(_Table):
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told."""
+
+    kind: Literal["software", "hardware"] = Field("software", description="whose errors")
+    burst: OptionalCount = Field(None, description="packets handed to the NIC at once without burst reduction")
+    bucket: OptionalCount = Field(None, description="packets handed to the NIC at once with it")
+    poll: OptionalTime = Field(None, description="time between two polls of received packets, at most")
+    stack: OptionalTime = Field(None, description="the receiver's time between data and ack, at most")
+    noise: Time = Field("0s", description="standard deviation of Gaussian noise, besides")
+    drift: float = Field(0.0, ge=-1e-3, le=1e-3, description="how much faster the receiver's clock is, as a share")
+    host_delay_removed: bool = Field(True, description="take the receiver's time out of the round trip")
+    burst_reduced: bool = Field(True, description="pace bursts at the link's rate by a token bucket")
+    calibrated: bool = Field(True, description="space the stamps of a batch by the transmission time")
+
+    @model_validator(mode="after")
+    def _errors(self):
+        """Fills in what the kind says."""
+        told = {key: value for key in _STAMPS[self.kind] if (value := getattr(self, key)) is not None}
+        self.__dict__.update({**_STAMPS[self.kind], **told})
+        return self
+
+    @property
+    def crossing(self):
+        """What the core is told, as docs/crossing.md describes it."""
+        times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
+        rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
+        return {**times, **{key: getattr(self, key) for key in rest}}
+
+
+_STAMPS = {
+    "software": {"burst": 44, "bucket": 4, "poll": 6 * 10**6, "stack": 280 * 10**6},
+    "hardware": {"burst": 4, "bucket": 4, "poll": 1_600_000, "stack": 0},
+}
+"""64 KB of full frames at once, polls within 6 us, a stack with a spread of 80 us; DMA bursts, and 1.6 us."""
+
+
 class HostTable(_Table):
     """`[hosts]`: NIC and transport of every host."""
 
@@ -121,6 +159,7 @@ class HostTable(_Table):
     rto_max: OptionalInterval = Field(None, description="where its doubling ends")
     acks_every: Count = Field(1, description="data packets an ack covers")
     ack_delay: OptionalInterval = Field(None, description="how long an ack may wait for the next packet")
+    timestamps: TimestampTable | None = Field(None, description="how packets are stamped; absent: ideally")
 
     @model_validator(mode="after")
     def _timeouts(self):

@@ -168,6 +168,7 @@ def _whole(least, most, optional=False):
 
 Time = _quantity(TIME)
 Interval = _quantity(TIME, least=1)
+OptionalTime = _quantity(TIME, optional=True)
 OptionalInterval = _quantity(TIME, least=1, optional=True)
 Stop = _quantity(TIME, least=1, words={"never": NEVER})
 Sampling = _quantity(TIME, least=1, words={"off": 0})

@@ -6,6 +6,7 @@
 //! values. The packet world, the kernel world and the tests drive the very same code.
 
 pub mod catalog;
+pub mod delay;
 pub mod draws;
 pub mod event;
 pub mod gradient;

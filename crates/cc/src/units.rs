@@ -126,6 +126,12 @@ impl Time {
         Self(millis * 1_000_000_000)
     }
 
+    /// Whole seconds.
+    #[must_use]
+    pub const fn from_secs_whole(seconds: u64) -> Self {
+        Self(seconds * 1_000_000_000_000)
+    }
+
     /// Seconds, rounded to the nearest picosecond.
     #[must_use]
     pub fn from_secs(seconds: f64) -> Self {

@@ -9,6 +9,7 @@ use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::measure::Timestamps;
 use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
 
@@ -172,6 +173,24 @@ fn host(table: &Bound<'_, PyDict>) -> PyResult<HostSpec> {
         rto_initial: Time(get(table, "rto_initial_ps")?),
         acks_every: get(table, "acks_every")?,
         ack_delay: Time(get(table, "ack_delay_ps")?),
+        timestamps: match table.get_item("timestamps")? {
+            Some(told) => Some(timestamps(told.cast::<PyDict>()?)?),
+            None => None,
+        },
+    })
+}
+
+fn timestamps(table: &Bound<'_, PyDict>) -> PyResult<Timestamps> {
+    Ok(Timestamps {
+        burst: get(table, "burst")?,
+        bucket: get(table, "bucket")?,
+        poll: Time(get(table, "poll_ps")?),
+        stack: Time(get(table, "stack_ps")?),
+        noise: Time(get(table, "noise_ps")?),
+        drift: get(table, "drift")?,
+        host_delay_removed: get(table, "host_delay_removed")?,
+        burst_reduced: get(table, "burst_reduced")?,
+        calibrated: get(table, "calibrated")?,
     })
 }
 

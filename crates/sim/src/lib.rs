@@ -9,6 +9,7 @@ pub mod answer;
 mod books;
 pub mod histogram;
 mod host;
+pub mod measure;
 pub mod network;
 pub mod packet;
 pub mod port;

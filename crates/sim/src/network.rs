@@ -7,6 +7,7 @@ use shallows_cc::receiver::{Receiver, Substitute};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda;
+use crate::measure::Timestamps;
 use crate::port::classes::Discipline;
 use crate::port::{Clock, PortSpec};
 use crate::switch::{PauseSpec, SharedSpec};
@@ -38,6 +39,8 @@ pub struct HostSpec {
     pub acks_every: u32,
     /// How long an acknowledgement waits for the packets it should cover.
     pub ack_delay: Time,
+    /// How they stamp packets; none: ideally.
+    pub timestamps: Option<Timestamps>,
 }
 
 /// An algorithm with its parameters.
@@ -302,6 +305,7 @@ mod tests {
                 rto_initial: Time::from_millis(10),
                 acks_every: 1,
                 ack_delay: Time::from_micros(500),
+                timestamps: None,
             },
             mtu: Bytes(1500),
             header: Bytes(40),

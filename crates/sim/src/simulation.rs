@@ -12,6 +12,7 @@ use crate::agenda::Agenda;
 use crate::answer::{Answer, FlowReport, QueueTable};
 use crate::books::{self, Ledger};
 use crate::host::Host;
+use crate::measure::Measure;
 use crate::network::{Network, ideal_completion};
 use crate::packet::{NIL, Packet, Slab};
 use crate::port::{Port, PortSpec, mix};
@@ -466,6 +467,10 @@ impl Simulation {
             mss,
             ack_delay: self.network.host.ack_delay,
             notification: control.notification(self.network.host.acks_every),
+            measure: self.network.host.timestamps.map(|spec| {
+                let sending = path.line_rate.time_to_send(self.network.mtu);
+                Box::new(Measure::new(spec, sending, Draws::new(path.seed, 1)))
+            }),
         };
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.sending.push(None);

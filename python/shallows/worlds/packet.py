@@ -56,7 +56,9 @@ def request(scenario):
 
 
 def _host(hosts):
+    stamps = {"timestamps": hosts.timestamps.crossing} if hosts.timestamps else {}
     return {
+        **stamps,
         "nic": hosts.nic,
         "initial_window_bytes": hosts.initial_window,
         "rto_min_ps": hosts.rto_min,

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | CWND, W | `window.packets` | window in packets |
 //! | Q | `queueing_delay` | mean one-way queueing delay of the round |
-//! | R | `base_rtt` | round trip without queueing |
+//! | R | `base.rtt` | round trip without queueing ([`crate::delay`]) |
 //! | V | `r * w / (w - 1)` | eq. 8: estimates the number of flows from the window |
 //! | headroom | `headroom` | delay taken as none (§V-B) |
 //!
@@ -23,6 +23,7 @@
 //! round with Q above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
 
 use super::{Parameter, Preset, Values};
+use crate::delay::Base;
 use crate::draws::Draws;
 use crate::event::{Ack, Loss};
 use crate::parameter::Unit;
@@ -31,17 +32,29 @@ use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
-/// The paper has one.
-pub const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "headroom",
-    symbol: "headroom",
-    unit: Unit::Time,
-    default: 0.0,
-    min: 0.0,
-    max: 1.0,
-    meaning: "queueing delay that does not count as congestion; the error of the measurement",
-    source: "ToN 2017 §V-B; 0 with ideal timestamps",
-}];
+/// The paper has the first.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "headroom",
+        symbol: "headroom",
+        unit: Unit::Time,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "queueing delay that does not count as congestion; the error of the measurement",
+        source: "ToN 2017 §V-B; 0 with ideal timestamps",
+    },
+    Parameter {
+        name: "tolerance",
+        symbol: "-",
+        unit: Unit::Time,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "RTTs this close to the smallest count as the smallest seen again, which renews the base delay",
+        source: "ours: 0 with ideal timestamps; a standard deviation or two with noisy ones",
+    },
+];
 
 /// Headrooms that public ns-2 scripts use at 10 Gbps; the paper names none for its simulations.
 pub const PRESETS: &[Preset] = &[
@@ -59,10 +72,8 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 /// Known differences.
-pub const NOT_MODELLED: &[&str] = &[
-    "Timestamps are ideal: taken at the NIC, by synchronised clocks, without noise.",
-    "A one-way delay is not corrected for the size of its packet; the last one of a flow may be short.",
-];
+pub const NOT_MODELLED: &[&str] =
+    &["A one-way delay is not corrected for the size of its packet; the last one of a flow may be short."];
 
 /// Builds the sender.
 #[must_use]
@@ -70,8 +81,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     Box::new(Dx {
         headroom: values.time("headroom"),
         window: Window::initial(path),
-        base_rtt: Time::MAX,
-        base_delay: Time::MAX,
+        base: Base::new(values.time("tolerance")),
         delay_sum: 0,
         samples: 0,
         limited: false,
@@ -89,8 +99,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
 struct Dx {
     headroom: Time,
     window: Window,
-    base_rtt: Time,
-    base_delay: Time,
+    base: Base,
     /// Sum of the round's one-way delays, in picoseconds.
     delay_sum: u128,
     samples: u32,
@@ -108,13 +117,8 @@ struct Dx {
 }
 
 impl Dx {
-    /// A minimum of the RTT, new or seen again, means an empty path: only then is the one-way delay a
-    /// base (§III, "Handling clock drift").
     fn observe(&mut self, ack: &Ack) {
-        if ack.rtt <= self.base_rtt {
-            self.base_rtt = ack.rtt;
-            self.base_delay = ack.one_way_delay;
-        }
+        self.base.observe(ack.rtt, ack.one_way_delay);
         self.limited |= ack.window_limited;
         if ack.sent_at >= self.answered_until {
             self.delay_sum += u128::from(ack.one_way_delay.0) * u128::from(ack.samples);
@@ -126,9 +130,9 @@ impl Dx {
     fn update_window(&mut self, now: Time) {
         let w = self.window.packets;
         if self.queueing_delay > self.headroom {
-            let cut = (w - 1.0) * (self.queueing_delay / self.base_rtt);
+            let cut = (w - 1.0) * (self.queueing_delay / self.base.rtt);
             self.window.cut_to(w - cut, 1.0);
-            self.answered_until = now + self.base_rtt;
+            self.answered_until = now + self.base.rtt;
         } else if self.limited && !self.window.slow_start() {
             self.window.packets += 1.0;
         }
@@ -139,7 +143,7 @@ impl Dx {
             return;
         }
         let mean = Time((self.delay_sum / u128::from(self.samples)) as u64);
-        self.queueing_delay = mean.saturating_sub(self.base_delay);
+        self.queueing_delay = self.base.queueing(mean);
         self.update_window(now);
         self.delay_sum = 0;
         self.samples = 0;
@@ -168,9 +172,9 @@ impl Sender for Dx {
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
         record("exact_window_pkt", self.window.packets);
-        if self.base_rtt < Time::MAX {
+        if self.base.known() {
             record("queueing_delay_us", self.queueing_delay.as_micros());
-            record("base_rtt_us", self.base_rtt.as_micros());
+            record("base_rtt_us", self.base.rtt.as_micros());
         }
     }
 }

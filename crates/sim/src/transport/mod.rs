@@ -10,6 +10,7 @@ use shallows_cc::receiver::Receiver;
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::measure::Measure;
 use crate::network::HostSpec;
 use crate::packet::Packet;
 
@@ -54,6 +55,8 @@ pub struct Expecting {
     pub mss: Bytes,
     pub ack_delay: Time,
     pub notification: Box<dyn Receiver>,
+    /// What stamps show, where they are not ideal.
+    pub measure: Option<Box<Measure>>,
 }
 
 /// What a receiver sends because of a packet or a timer, in this order.

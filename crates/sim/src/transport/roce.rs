@@ -374,6 +374,7 @@ mod tests {
             rto_initial: Time::from_millis(10),
             acks_every: 1,
             ack_delay: Time::ZERO,
+            timestamps: None,
         };
         let control = Box::new(Constant { at_once });
         Sending::new(Opening { bytes: MSS * packets, mss: MSS, ecn: true, host: &host, control })
@@ -382,7 +383,7 @@ mod tests {
     fn receiving(packets: u64) -> Receiving {
         let values = shallows_cc::parameter::Values::defaults(&[]);
         let notification = Silent::boxed(&values, 1);
-        Receiving::new(Expecting { bytes: MSS * packets, mss: MSS, ack_delay: Time::ZERO, notification })
+        Receiving::new(Expecting { bytes: MSS * packets, mss: MSS, ack_delay: Time::ZERO, measure: None, notification })
     }
 
     /// When each packet leaves.

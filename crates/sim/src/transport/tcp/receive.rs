@@ -4,6 +4,7 @@ use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
 use super::ranges::Ranges;
+use crate::measure::Measure;
 use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::transport::{Ends, Expecting, Replies, packets_in};
@@ -26,6 +27,7 @@ pub struct Receiving {
     newest: Packet,
     newest_at: Time,
     ack_delay: Time,
+    measure: Option<Box<Measure>>,
     timer_armed: bool,
     /// In-order payload.
     pub delivered: u64,
@@ -46,6 +48,7 @@ impl Receiving {
             newest: Packet::default(),
             newest_at: Time::ZERO,
             ack_delay: expecting.ack_delay,
+            measure: expecting.measure,
             timer_armed: false,
             delivered: 0,
         }
@@ -65,7 +68,11 @@ impl Receiving {
         let reply = self.notification.on_data(now, &data);
         let earlier = reply.earlier.map(|echo| self.acknowledge(now, ends, echo));
         self.samples += 1;
-        self.delay_sum += (now - packet.sent).0;
+        self.delay_sum += match &mut self.measure {
+            None => now - packet.sent,
+            Some(measure) => measure.data(packet.sent, now),
+        }
+        .0;
         self.newest = *packet;
         self.newest_at = now;
         self.take_in(packet.seq);
@@ -125,7 +132,10 @@ impl Receiving {
         let ack = Packet {
             sent: self.newest.sent,
             delay: Time(self.delay_sum / u64::from(self.samples)),
-            held: now - self.newest_at,
+            held: match &mut self.measure {
+                None => now - self.newest_at,
+                Some(measure) => measure.held(self.newest.sent, now),
+            },
             flow: ends.flow,
             slot: ends.slot,
             to: ends.src,
@@ -155,7 +165,7 @@ mod tests {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
         let (ack_delay, notification) =
             (Time::from_micros(500), Accurate::boxed(&shallows_cc::parameter::Values::defaults(&[]), 1));
-        Receiving::new(Expecting { bytes, mss, ack_delay, notification })
+        Receiving::new(Expecting { bytes, mss, ack_delay, notification, measure: None })
     }
 
     fn data(seq: u32) -> Packet {

@@ -232,8 +232,9 @@ impl Sending {
     /// An acknowledgement arrived.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let newly_acked = self.note_arrivals(packet);
-        let rtt = now - packet.sent - packet.held;
-        self.heard = packet.sent + packet.delay + packet.held;
+        // Stamps that are not ideal may make the time held negative: it wraps, and never below nothing.
+        let rtt = Time((now - packet.sent).0.wrapping_sub(packet.held.0).cast_signed().max(1).cast_unsigned());
+        self.heard = Time(packet.sent.0.wrapping_add(packet.delay.0).wrapping_add(packet.held.0));
         if packet.window > 0 {
             self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
         }
@@ -403,6 +404,7 @@ mod tests {
             rto_initial: Time::from_millis(10),
             acks_every: 1,
             ack_delay: Time::from_micros(500),
+            timestamps: None,
         };
         let row = catalog::find("reno").unwrap();
         let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
