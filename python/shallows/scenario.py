@@ -116,12 +116,12 @@ class TimestampTable(_Table):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told."""
 
     kind: Literal["software", "hardware"] = Field("software", description="whose errors")
-    burst: OptionalCount = Field(None, description="packets handed to the NIC at once without burst reduction")
+    burst: OptionalCount = Field(None, description="packets handed to the NIC at once, bursts not reduced")
     bucket: OptionalCount = Field(None, description="packets handed to the NIC at once with it")
     poll: OptionalTime = Field(None, description="time between two polls of received packets, at most")
     stack: OptionalTime = Field(None, description="the receiver's time between data and ack, at most")
     noise: Time = Field("0s", description="standard deviation of Gaussian noise, besides")
-    drift: float = Field(0.0, ge=-1e-3, le=1e-3, description="how much faster the receiver's clock is, as a share")
+    drift: float = Field(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
     host_delay_removed: bool = Field(True, description="take the receiver's time out of the round trip")
     burst_reduced: bool = Field(True, description="pace bursts at the link's rate by a token bucket")
     calibrated: bool = Field(True, description="space the stamps of a batch by the transmission time")
@@ -129,8 +129,9 @@ class TimestampTable(_Table):
     @model_validator(mode="after")
     def _errors(self):
         """Fills in what the kind says."""
-        told = {key: value for key in _STAMPS[self.kind] if (value := getattr(self, key)) is not None}
-        self.__dict__.update({**_STAMPS[self.kind], **told})
+        for key, value in _STAMPS[self.kind].items():
+            if getattr(self, key) is None:
+                self.__dict__[key] = value
         return self
 
     @property
