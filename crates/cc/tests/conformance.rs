@@ -1,0 +1,150 @@
+//! What every algorithm of the catalog must do whatever happens to it: random lawful events, no panic, a window or a rate
+//! that lets something through, numbers that are numbers, and the same again from the same events.
+//!
+//! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
+
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Transport};
+use shallows_cc::draws::Draws;
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::parameter::Values;
+use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+const MSS: Bytes = Bytes(1460);
+const SEEDS: u64 = 60;
+const EVENTS: u32 = 400;
+
+/// One flow under a random life: a path with a base RTT, queueing that comes and goes, losses, silences, marks.
+struct Life {
+    draws: Draws,
+    now: Time,
+    base: Time,
+    sent_at: Time,
+}
+
+impl Life {
+    fn new(seed: u64) -> Self {
+        let mut draws = Draws::new(seed, 0);
+        let base = Time::from_micros(5).scale(1.0 + draws.uniform() * 2000.0);
+        Self { draws, now: base, base, sent_at: Time::ZERO }
+    }
+
+    fn below(&mut self, most: u64) -> u64 {
+        (self.draws.uniform() * most as f64) as u64
+    }
+
+    fn chance(&mut self, share: f64) -> bool {
+        self.draws.uniform() < share
+    }
+
+    /// Time passes; the sender is called exactly when it asks to be.
+    fn pass(&mut self, until: Time, sender: &mut dyn Sender, row: &Algorithm) {
+        while let Some(wake) = sender.decision().wake.filter(|&wake| wake <= until) {
+            assert!(wake >= self.now, "{}: asks to be called in the past", row.name);
+            self.now = wake;
+            sender.on_wake(wake);
+        }
+        self.now = until;
+    }
+
+    fn ack(&mut self, sender: &mut dyn Sender, row: &Algorithm) -> Ack {
+        let rtt = self.base + self.base.scale(if self.chance(0.5) { 0.0 } else { self.draws.uniform() * 3.0 });
+        let later = self.now + Time::from_nanos(100).scale(1.0 + self.draws.uniform() * 20_000.0);
+        self.pass(later.max(self.sent_at + rtt), sender, row);
+        self.sent_at = self.sent_at.max(self.now - rtt);
+        let acked = MSS * self.below(30);
+        Ack {
+            sent_at: self.sent_at,
+            rtt,
+            one_way_delay: rtt / 2,
+            samples: 1 + self.below(4) as u32,
+            acked,
+            marked: if self.chance(0.2) { acked } else { Bytes::ZERO },
+            in_flight: MSS * self.below(200),
+            window_limited: self.chance(0.7),
+            recovering: self.chance(0.1),
+        }
+    }
+
+    /// Something happens; gives what the algorithm then decides.
+    fn step(&mut self, sender: &mut dyn Sender, row: &Algorithm) -> Decision {
+        match self.below(100) {
+            0..4 => {
+                let kind = if self.chance(0.3) { LossKind::Timeout } else { LossKind::FastRetransmit };
+                sender.on_loss(self.now, &Loss { kind, in_flight: MSS * (1 + self.below(200)) });
+            }
+            4..10 if row.transport == Transport::Roce => sender.on_notification(self.now),
+            10..40 if row.transport == Transport::Roce => sender.on_sent(self.now, MSS),
+            40..43 => {
+                let later = self.now + Time::from_millis(self.below(20));
+                self.pass(later, sender, row);
+            }
+            _ => {
+                let ack = self.ack(sender, row);
+                sender.on_ack(self.now, &ack);
+            }
+        }
+        sender.decision()
+    }
+}
+
+fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
+    let Decision { window, pace, .. } = *decision;
+    assert!(window.0 > 0 || row.transport != Transport::Tcp, "{} seed {seed}: a window of nothing", row.name);
+    assert!(window <= Bytes(1 << 60) || window == Bytes::MAX, "{} seed {seed}: a window of {}", row.name, window.0);
+    assert!(pace.is_none_or(|rate| rate.0 > 0), "{} seed {seed}: a rate of nothing", row.name);
+    let sane = Rate::from_gbps(1_000_000);
+    assert!(pace.is_none_or(|rate| rate <= sane), "{} seed {seed}: a rate of {pace:?}", row.name);
+    sender.probe(&mut |name, value| assert!(!value.is_nan(), "{} seed {seed}: {name} is no number", row.name));
+}
+
+fn live(row: &Algorithm, values: &Values, seed: u64) -> Vec<Decision> {
+    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed, active: 0 };
+    let mut sender = (row.sender)(values, &path);
+    let mut life = Life::new(seed);
+    let mut decisions = vec![sender.decision()];
+    for _ in 0..EVENTS {
+        let decision = life.step(sender.as_mut(), row);
+        check(row, seed, &decision, sender.as_ref());
+        decisions.push(decision);
+    }
+    decisions
+}
+
+/// The defaults, and every preset.
+fn variants(row: &Algorithm) -> Vec<Values> {
+    let preset = |values: &[(&str, f64)]| {
+        let mut all = Values::defaults(row.parameters);
+        for &(name, value) in values {
+            all.set(name, value).expect("a preset sets parameters of its algorithm, within their ranges");
+        }
+        all
+    };
+    std::iter::once(preset(&[])).chain(row.presets.iter().map(|p| preset(p.values))).collect()
+}
+
+#[test]
+fn every_algorithm_survives_a_random_life_and_lives_it_the_same_again() {
+    for row in ALGORITHMS {
+        for values in variants(row) {
+            for seed in 0..SEEDS {
+                let (once, again) = (live(row, &values, seed), live(row, &values, seed));
+                assert_eq!(once, again, "{} seed {seed}: two lives", row.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn defaults_lie_within_their_ranges_and_everything_has_a_source() {
+    for row in ALGORITHMS {
+        assert!(!row.source.is_empty() && !row.summary.is_empty(), "{}", row.name);
+        for p in row.parameters {
+            assert!((p.min..=p.max).contains(&p.default), "{}.{}", row.name, p.name);
+            assert!(!p.source.is_empty() && !p.meaning.is_empty(), "{}.{}", row.name, p.name);
+        }
+        for preset in row.presets {
+            assert!(!preset.source.is_empty(), "{}@{}", row.name, preset.name);
+        }
+    }
+}
