@@ -1,7 +1,7 @@
 //! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
 //! fingerprint that every build and machine must give.
 
-use shallows_cc::catalog::{self, Marking};
+use shallows_cc::catalog::{self, Marking, Transport};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -131,4 +131,56 @@ fn without_a_route_the_network_is_refused() {
     network.ports.retain(|port| !(port.from == 2 && port.to == 3));
     let error = Simulation::new(network).expect_err("there is no way");
     assert_eq!(error, "flow 0: no path from host 0 to 1");
+}
+
+/// One line an algorithm: four flows from the start and a fifth that joins after 20 ms, 10 Gbps, 200 us, 250 packets
+/// (without a limit over a transport that expects no loss).
+fn one_link(name: &str) -> String {
+    let mut network = dumbbell(name, 5, Bytes::MAX, 1);
+    let joins = Time::from_millis(20);
+    let interval = Time::from_millis(1);
+    network.flows[4].start = joins;
+    if network.controls[0].algorithm.transport == Transport::Roce {
+        // They begin at line rate and go back to the first frame lost: their papers assume that none is.
+        network.ports.iter_mut().for_each(|port| port.buffer = Bytes::MAX);
+    }
+    network.duration = Time::from_millis(80);
+    network.record.probe_interval = interval;
+    network.record.flows = vec![4];
+    let answer = run(network);
+    let port = &answer.ports[0];
+    let frame = port.clock.time(MTU).0 as f64;
+    let queue = port.area as f64 / answer.measured.0 as f64 / frame;
+    let goodput: Vec<_> = answer.flows[..4].iter().map(|flow| flow.goodput as f64).collect();
+    let sum: f64 = goodput.iter().sum();
+    let fair = sum * sum / (4.0 * goodput.iter().map(|g| g * g).sum::<f64>());
+    let probes = &answer.probes;
+    let rate = probes.names.iter().position(|&name| name == "rate_gbps");
+    let share = (0..probes.time.len())
+        .find(|&at| Some(usize::from(probes.name[at])) == rate && probes.value[at] >= 0.8 * 2.0)
+        .map_or_else(|| "-".to_owned(), |at| format!("{}", (probes.time[at] - joins.0) / 1_000_000_000));
+    let used = port.busy / answer.measured;
+    let p99 = port.backlogs.quantile(0.99) / frame;
+    format!("{name:<18}{used:>6.3}{queue:>8.1}{p99:>8.1}{fair:>7.3}{share:>7}")
+}
+
+fn one_link_table() -> String {
+    let head = format!("{:<18}{:>6}{:>8}{:>8}{:>7}{:>7}", "algorithm", "used", "queue", "p99", "fair", "share");
+    let rows = catalog::ALGORITHMS.iter().map(|row| one_link(row.name));
+    std::iter::once(head).chain(rows).map(|line| line + "\n").collect()
+}
+
+/// The closed loop of every algorithm in one table: share of the link used, mean and 99th percentile of the queue in
+/// packets, Jain's index of the four, milliseconds until the fifth has four fifths of its share. A changed constant
+/// shows here. If the change is meant: `cargo test -p shallows-sim --test dumbbell -- --ignored`, and look at the diff.
+#[test]
+fn one_link_is_shared_as_on_file() {
+    assert_eq!(one_link_table(), include_str!("one_link.txt"));
+}
+
+#[test]
+#[ignore = "writes one_link.txt"]
+fn write_one_link() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/one_link.txt");
+    std::fs::write(path, one_link_table()).expect("the folder is there");
 }
