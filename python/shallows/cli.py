@@ -96,7 +96,7 @@ def options(
 @with_status
 def run(
     scenario: ScenarioFile,
-    world: Annotated[str, typer.Option(help="World to run in.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet or fluid.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     out: Out = None,
@@ -129,14 +129,16 @@ def run(
 def compare(
     scenario: ScenarioFile,
     cc: Annotated[list[str], typer.Option(metavar="NAME", help="An algorithm or preset; repeat for each.")],
-    world: Annotated[list[str] | None, typer.Option(help="World to run in.")] = None,
+    world: Annotated[
+        list[str] | None, typer.Option(help="World to run in; several are compared with the first.")
+    ] = None,
     set_: Overrides = None,
     seed: Seed = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if absent.")] = None,
     out: Out = None,
     json_: Json = False,
 ):
-    """Run SCENARIO under several algorithms: one table, one figure, a folder for each run."""
+    """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.compare import Comparison, prepare_all, run_all
     from shallows.progress import Progress
     from shallows.report import comparison_report
@@ -147,8 +149,10 @@ def compare(
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
     saved = comparison.save(folder)
-    summaries = {label: run.summary for label, run in comparison.runs.items()}
-    _print(summaries, comparison_report(comparison), json_)
+    told = {label: run.summary for label, run in comparison.runs.items()}
+    if comparison.distances:
+        told["distances"] = comparison.distances
+    _print(told, comparison_report(comparison), json_)
     return _finish(comparison, saved)
 
 

@@ -1,9 +1,11 @@
-"""The same scenario under several algorithms: one table, one figure."""
+"""The same scenario under several algorithms, or in several worlds: one table, one figure, the distances."""
 
 import os
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.run import in_world, prepare
@@ -100,6 +102,25 @@ class Comparison:
         rows = [{"cc": cc, **row} for cc, run in self.runs.items() for row in run.summary["flows_by_size"]]
         return pandas.DataFrame(rows).set_index(["cc", "below_bytes"])
 
+    @property
+    def distances(self):
+        """How far worlds are apart: a list of dicts, a row for each algorithm, further world and quantity.
+
+        `cc`; `world`, and the first world asked for as `than`; `quantity`; `value` and `reference` in them;
+        `difference` (value - reference) and `percent` (of the reference; None of 0).
+        """
+        rows, first = [], {}
+        for label, run in self.runs.items():
+            world = run.summary["world"]
+            cc = label.removesuffix(f"-{world}")
+            if cc not in first:
+                first[cc] = run
+                continue
+            named = {"cc": cc, "world": world, "than": first[cc].summary["world"]}
+            references = _compared(first[cc])
+            rows += [named | _distance(*pair, references) for pair in _compared(run).items()]
+        return rows
+
     def figure(self):
         """The four-panel matplotlib figure, the runs drawn over each other."""
         from shallows import plot
@@ -119,9 +140,35 @@ class Comparison:
 
         folder = Path(folder)
         folders = [run.save(folder / label) for label, run in self.runs.items()]
-        table = folder / "comparison.csv"
-        self.table.to_csv(table)
-        return [*folders, table, *plot.save(self.figure(), folder)]
+        tables = [folder / "comparison.csv"]
+        self.table.to_csv(tables[0])
+        if self.distances:
+            import pandas
+
+            tables.append(folder / "distances.csv")
+            pandas.DataFrame(self.distances).to_csv(tables[1], index=False)
+        return [*folders, *tables, *plot.save(self.figure(), folder)]
+
+
+def _compared(run):
+    """`{quantity: value}` of what worlds are compared by; goodput is of the flows without an end."""
+    port = run.summary["bottleneck"]
+    keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
+    flows = run.table("flows")
+    goodput = flows.column("goodput_gbps").to_numpy()[flows.column("bytes").is_null().to_numpy()]
+    goodput = goodput[np.isfinite(goodput)]
+    by_flow = {"least": np.min, "mean": np.mean, "most": np.max} if len(goodput) else {}
+    return {key: port[key] for key in keys} | {
+        f"flow_goodput_{name}_gbps": float(of(goodput)) for name, of in by_flow.items()
+    }
+
+
+def _distance(quantity, value, references):
+    reference = references[quantity]
+    difference = value - reference
+    percent = 100 * difference / reference if reference else None
+    numbers = {"value": value, "reference": reference, "difference": difference, "percent": percent}
+    return {"quantity": quantity, **numbers}
 
 
 def _row(summary):

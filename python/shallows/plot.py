@@ -42,6 +42,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1)), (0, (8, 2)), "-")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 TIME_BINS = 240
+RATE_BINS = 80
+CLOSE_UP = 500  # samples of the queue
 MOST_FLOWS = 6  # drawn one by one; more become their mean and range
 FLOWS_PER_SIZE_BIN = 100
 
@@ -57,6 +59,21 @@ def queue_over_time(ax, runs, labels=None):
             dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, marks=len(runs) > 1)
     _axes(ax, f"Queue at {_ports(drawn)}{_band(dense)}", "time (ms)", "queue (packets)")
     _warmup(ax, runs)
+    return bool(drawn)
+
+
+def queue_close_up(ax, runs, labels=None):
+    """Queue of the bottleneck in the last `CLOSE_UP` samples, every one of them drawn."""
+    drawn = {}
+    for i, (run, _) in enumerate(_labelled(runs, labels)):
+        columns, port = _of_port(run, "queues")
+        if port is not None:
+            drawn[i] = port
+            time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
+            ax.plot(time_us / 1e3, queue, color=COLOURS[i % 7], linestyle=DASHES[i % 7], linewidth=1.0)
+    _axes(ax, f"Queue at {_ports(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
+    ax.margins(x=0)
+    ax.set_ylim(bottom=0)
     return bool(drawn)
 
 
@@ -99,6 +116,27 @@ def windows_over_time(ax, runs, labels=None):
     _warmup(ax, runs)
     if ax.get_legend_handles_labels()[0]:
         _legend_beside(ax)
+    return drawn
+
+
+def rates_over_time(ax, runs, labels=None):
+    """Goodput of the probed flows over time, each a line where they are few, else their mean and range.
+
+    Every point is the mean of a stretch of time: what a sender got between two samples comes in bursts.
+    """
+    drawn, width_ms = False, 0.0
+    runs = _labelled(runs, labels)
+    for i, (run, _) in enumerate(runs):
+        columns = _columns(run, "probes")
+        rates = columns["name"] == "rate_gbps"
+        flow, time_us, value = (columns[key][rates] for key in ("flow", "time_us", "value"))
+        if not len(flow):
+            continue
+        drawn, width_ms = True, run.summary["duration_s"] * 1e3 / RATE_BINS
+        lines = _means(np.searchsorted(np.unique(flow), flow), time_us / 1e3, value, width_ms)
+        _bundle(ax, (np.arange(RATE_BINS) + 0.5) * width_ms, lines, i)
+    _axes(ax, f"Rates of the flows, means of {width_ms:.2g} ms", "time (ms)", "goodput (Gbit/s)")
+    _warmup(ax, runs)
     return drawn
 
 
@@ -196,15 +234,21 @@ PANELS = (
 )
 
 
+OF_WORLDS = (queue_over_time, rates_over_time, queue_cdf, queue_close_up)
+"""What several worlds are compared by: none of it is known to one of them alone."""
+
+
 def figure(runs, labels=None):
-    """A matplotlib Figure of the first four `PANELS` these runs have data for.
+    """A matplotlib Figure of the first four `PANELS` these runs have data for, or of `OF_WORLDS`.
 
     `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The small print
     says what it takes to get the same figure again.
     """
     runs = _labelled(runs, labels)
     with matplotlib.rc_context(STYLE):
-        panels = [panel for panel in PANELS if _has_data(panel, runs)][:4]
+        worlds = {run.summary["world"] for run, _ in runs}
+        panels = PANELS if len(worlds) == 1 else OF_WORLDS
+        panels = [panel for panel in panels if _has_data(panel, runs)][:4]
         rows = 1 if len(panels) <= 2 else 2
         columns = max(1, -(-len(panels) // rows))
         drawing = Figure(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
@@ -348,6 +392,27 @@ def _series(ax, x, y, i, label=None, marks=True):
     marker = {"marker": MARKERS[i % 7], "markevery": (i * every // 3, every)} if marks else {}
     ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marker)
     return dense
+
+
+def _means(line, time_ms, value, width_ms):
+    """[lines, RATE_BINS]: mean of `value` in each stretch of time; NaN where there is none."""
+    place = line * RATE_BINS + np.minimum((time_ms / width_ms).astype(int), RATE_BINS - 1)
+    size = (int(line.max()) + 1) * RATE_BINS
+    counts = np.bincount(place, minlength=size)
+    sums = np.bincount(place, value, minlength=size)
+    return np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0).reshape(-1, RATE_BINS)
+
+
+def _bundle(ax, x, lines, i):
+    """Lines [lines, x] of run `i`, or of many their mean with the range as a band."""
+    look = {"color": COLOURS[i % 7], "linestyle": DASHES[i % 7], "linewidth": 1.0}
+    if len(lines) <= MOST_FLOWS:
+        ax.plot(x, lines.T, **look)
+        return
+    there = np.isfinite(lines).any(axis=0)
+    low, mean, high = (of(lines[:, there], axis=0) for of in (np.nanmin, np.nanmean, np.nanmax))
+    ax.fill_between(x[there], low, high, color=look["color"], alpha=0.18, linewidth=0)
+    ax.plot(x[there], mean, **look)
 
 
 def _axes(ax, title, x, y):

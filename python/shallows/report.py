@@ -27,6 +27,15 @@ ROWS = (
     ("timeouts", "timeouts", "{}"),
 )
 """Rows of a comparison: the key of `Comparison.rows`, what a person reads, and how it is written."""
+QUANTITIES = {
+    "queue_mean_pkt": "queue mean (packets)",
+    "queue_p99_pkt": "queue p99 (packets)",
+    "utilization": "utilization",
+    "flow_goodput_least_gbps": "goodput of a flow, least (Gbit/s)",
+    "flow_goodput_mean_gbps": "goodput of a flow, mean (Gbit/s)",
+    "flow_goodput_most_gbps": "goodput of a flow, most (Gbit/s)",
+}
+"""What a person reads for `quantity` of a row of `Comparison.distances`."""
 
 
 def run_report(summary):
@@ -64,7 +73,20 @@ def comparison_report(comparison):
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
-    return [*sizes, table, *loads]
+    return [*sizes, table, *loads, *_distances(comparison.distances)]
+
+
+def _distances(rows):
+    """A table for each algorithm and pair of worlds."""
+    tables = {}
+    for row in rows:
+        pair = row["cc"], row["than"], row["world"]
+        if pair not in tables:
+            tables[pair] = _table(f"{row['cc']}: distance", [*pair[1:], "difference", "percent"])
+        numbers = [_number(row[key], "{:.3f}") for key in ("reference", "value")]
+        change = [_number(row["difference"], "{:+.3f}"), _number(row["percent"], "{:+.1f}")]
+        tables[pair].add_row(QUANTITIES[row["quantity"]], *numbers, *change)
+    return [part for table in tables.values() for part in ("", table)]
 
 
 def by_size(summaries):
