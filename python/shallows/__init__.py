@@ -14,6 +14,7 @@ Running
     run          one scenario, from a file or a `Scenario`, with overrides
     compare      the same scenario under several algorithms: one table, one figure
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
+    register     a name for an algorithm written in Python, for use as `cc`
 
 Looking at results
     Run          summary, tables and figure of one run; saved to and loaded from a folder
@@ -35,13 +36,25 @@ from shallows.compare import Comparison, compare
 from shallows.errors import BooksError, ScenarioError
 from shallows.run import Run, run
 
-__all__ = ["BooksError", "Comparison", "Run", "Scenario", "ScenarioError", "compare", "plot", "run"]
+__all__ = [
+    "BooksError",
+    "Comparison",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "compare",
+    "plot",
+    "register",
+    "run",
+]
 
 
 def __getattr__(name):
     """Load what is heavy, or compiled, when it is first used."""
     if name == "Scenario":
         return import_module("shallows.scenario").Scenario
+    if name == "register":
+        return import_module("shallows.algorithm").register
     if name == "plot":
         return import_module("shallows.plot")
     if name == "__version__":

@@ -44,6 +44,8 @@ class Algorithm:
     preset: str | None
     parameters: dict
     receiver: Receiver | None = None
+    written: type | None = None
+    """The class of an algorithm written in Python; `name` is then what it was registered as."""
 
     @property
     def label(self):
@@ -53,24 +55,33 @@ class Algorithm:
     @property
     def needs_marking(self):
         """Whether it is lost at ports that do not mark."""
+        if self.written:
+            return bool(getattr(self.written, "ecn", False))
         marking = _row(self.name)["marking"]
         return marking == "required" or bool(self.parameters.get(marking))
 
     @property
     def congestion_point(self):
         """The kind of marking it needs at the ports; None if it does without."""
-        return _row(self.name)["port"] if self.needs_marking else None
+        if not self.needs_marking:
+            return None
+        return "step" if self.written else _row(self.name)["port"]
 
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
-        return {"name": self.label, **_texts(_row(self.name), self.parameters, mtu), **receiver}
+        texts = {} if self.written else _texts(_row(self.name), self.parameters, mtu)
+        return {"name": self.label, **texts, **receiver}
 
     @property
     def crossing(self):
         """What the core is told, as docs/crossing.md describes it."""
         receiver = self.receiver
         told = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
+        if self.written:
+            # Its packets and acks are those of the row that it stands in for.
+            row = "dctcp" if self.needs_marking else "fixed"
+            return {"name": row, "parameters": {}, "written": self.written, **told}
         return {"name": self.name, "parameters": self.parameters, **told}
 
 
@@ -81,6 +92,8 @@ def choose(table, frame):
         raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
     if not isinstance(table.get("name"), str):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
+    if table["name"] in _WRITTEN:
+        return _of_class(table, frame)
     name, _, preset = table["name"].partition("@")
     row = _row(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
@@ -89,6 +102,27 @@ def choose(table, frame):
         if key not in ("name", "receiver"):
             values[key] = read(row, key, value, frame)
     return Algorithm(name, preset or None, values, _receiver(table.get("receiver"), frame))
+
+
+_WRITTEN = {}
+
+
+def register(name, algorithm):
+    """Give a class written in Python a name that scenarios can use as `cc`; docs/algorithms.md shows one."""
+    for method in ("on_ack", "on_loss", "decision"):
+        if not callable(getattr(algorithm, method, None)):
+            raise TypeError(f"{name}: {algorithm!r} has no method {method}")
+    if any(row["name"] == name for row in catalog()):
+        raise ValueError(f"{name}: an algorithm of the catalog is called that")
+    _WRITTEN[name] = algorithm
+
+
+def _of_class(table, frame):
+    unknown = [key for key in table if key not in ("name", "receiver")]
+    if unknown:
+        raise ScenarioError(unknown[0], table[unknown[0]], "no parameters: this algorithm is a class")
+    name, receiver = table["name"], _receiver(table.get("receiver"), frame)
+    return Algorithm(name, None, {}, receiver, _WRITTEN[name])
 
 
 def _receiver(table, frame):

@@ -6,6 +6,7 @@ mod answer;
 mod catalog;
 mod request;
 mod scheduling;
+mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_sim::answer::Answer;
 use shallows_sim::simulation::{Progress, Simulation};
+
+use crate::written::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
@@ -29,18 +32,27 @@ fn simulate<'py>(
     request: &Bound<'py, PyDict>,
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let network = request::network(request)?;
+    let raised = Raised::default();
+    let network = request::network(request, &raised)?;
     let queue_ports = network.record.ports.clone();
     let mtu = network.mtu;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (answer, interrupted) = run(py, simulation, on_progress)?;
+    let (answer, interrupted) = run(py, simulation, on_progress, &raised)?;
     answer::to_python(py, answer, &queue_ports, mtu, interrupted)
 }
 
-fn run(py: Python<'_>, mut simulation: Simulation, on_progress: Option<Bound<'_, PyAny>>) -> PyResult<(Answer, bool)> {
+fn run(
+    py: Python<'_>,
+    mut simulation: Simulation,
+    on_progress: Option<Bound<'_, PyAny>>,
+    raised: &Raised,
+) -> PyResult<(Answer, bool)> {
     loop {
         let (progress, stepped) = guarded(py, || (simulation.advance(EVENTS_A_TURN), simulation))?;
         simulation = stepped;
+        if let Some(error) = raised.lock().expect("no call panics with the lock held").take() {
+            return Err(error);
+        }
         let told = py.check_signals().and_then(|()| match &on_progress {
             Some(tell) => tell.call1((simulation.now().0, simulation.packet_hops(), simulation.finished())).map(|_| ()),
             None => Ok(()),

@@ -1,5 +1,7 @@
 //! A request from Python becomes a network.
 
+use std::sync::Arc;
+
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -10,13 +12,14 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::measure::Timestamps;
-use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
+use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::port::PortSpec;
 
 use crate::scheduling;
+use crate::written::{Raised, Written};
 
-/// Reads the whole request.
-pub fn network(request: &Bound<'_, PyDict>) -> PyResult<Network> {
+/// Reads the whole request; what algorithms written in Python raise goes to `raised`.
+pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
     let markings = markings(&get(request, "markings")?)?;
     Ok(Network {
         hosts: get(request, "hosts")?,
@@ -27,7 +30,7 @@ pub fn network(request: &Bound<'_, PyDict>) -> PyResult<Network> {
         shared: scheduling::shared(request)?,
         pause: scheduling::pause(request)?,
         flows: flows(&get(request, "flows")?)?,
-        controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c)).collect::<PyResult<_>>()?,
+        controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c, raised)).collect::<PyResult<_>>()?,
         host: host(&get(request, "host")?)?,
         mtu: Bytes(get(request, "mtu_bytes")?),
         header: Bytes(get(request, "header_bytes")?),
@@ -139,7 +142,7 @@ fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {
     Ok((0..same_length("flows", &lengths)?).map(flow).collect())
 }
 
-fn control(item: &Bound<'_, PyAny>) -> PyResult<Control> {
+fn control(item: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Control> {
     let item = item.cast::<PyDict>()?;
     let name: String = get(item, "name")?;
     let algorithm =
@@ -149,7 +152,11 @@ fn control(item: &Bound<'_, PyAny>) -> PyResult<Control> {
         None => None,
     };
     let values = values(item, &name, algorithm.parameters)?;
-    Ok(Control { algorithm, values, receiver })
+    let written = item.get_item("written")?.map(|class| {
+        let (class, raised) = (class.unbind(), raised.clone());
+        network::Written(Arc::new(move |path| Written::boxed(&class, path, &raised)))
+    });
+    Ok(Control { algorithm, values, receiver, written })
 }
 
 fn substitute(item: &Bound<'_, PyDict>) -> PyResult<(&'static Substitute, Values)> {

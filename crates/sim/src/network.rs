@@ -1,9 +1,12 @@
 //! What is simulated: hosts, ports, flows and how long.
 
+use std::sync::Arc;
+
 use shallows_cc::catalog::Algorithm;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{MarkAt, Mechanism};
 use shallows_cc::receiver::{Receiver, Substitute};
+use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::agenda;
@@ -52,9 +55,30 @@ pub struct Control {
     pub values: Values,
     /// A notification point in place of the algorithm's own, with its parameters.
     pub receiver: Option<(&'static Substitute, Values)>,
+    /// A reaction point in place of the algorithm's own.
+    pub written: Option<Written>,
+}
+
+/// Makes the senders of an algorithm that is not in the catalog.
+#[derive(Clone)]
+pub struct Written(pub Arc<dyn Fn(&Path) -> Box<dyn Sender> + Send + Sync>);
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written")
+    }
 }
 
 impl Control {
+    /// The reaction point of a flow.
+    #[must_use]
+    pub fn sender(&self, path: &Path) -> Box<dyn Sender> {
+        match &self.written {
+            Some(Written(make)) => make(path),
+            None => (self.algorithm.sender)(&self.values, path),
+        }
+    }
+
     /// The notification point of a flow.
     #[must_use]
     pub fn notification(&self, acks_every: u32) -> Box<dyn Receiver> {

@@ -460,7 +460,7 @@ impl Simulation {
             mss,
             ecn: algorithm.ecn_capable(values),
             host: &self.network.host,
-            control: (algorithm.sender)(values, &path),
+            control: control.sender(&path),
         };
         let expecting = Expecting {
             bytes: spec.bytes,

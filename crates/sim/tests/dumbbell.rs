@@ -54,7 +54,12 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         shared: None,
         pause: None,
         flows: (0..flows).map(flow).collect(),
-        controls: vec![Control { algorithm: row, values: Values::defaults(row.parameters), receiver: None }],
+        controls: vec![Control {
+            algorithm: row,
+            values: Values::defaults(row.parameters),
+            receiver: None,
+            written: None,
+        }],
         host: HostSpec {
             nic: Nic::Fair,
             initial_window: Bytes(14_600),

@@ -50,7 +50,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         disciplines: Vec::new(),
         shared: None,
         pause: None,
-        controls: vec![Control { algorithm, values, receiver: None }],
+        controls: vec![Control { algorithm, values, receiver: None, written: None }],
         host: HostSpec {
             nic: Nic::Fair,
             initial_window: MTU * 10,

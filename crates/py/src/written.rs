@@ -1,0 +1,138 @@
+//! Algorithms written in Python: a class behind the same seam as those of the catalog.
+//!
+//! Quantities are floats: seconds, packets of payload, bits per second. An exception is kept, the flow goes on as it
+//! was, and the run ends at the next look with the exception's own traceback.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+/// The first exception of a run.
+pub type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// `shallows_cc::event::Ack` for Python.
+#[pyclass(frozen, get_all, name = "Ack")]
+#[derive(Debug)]
+pub struct PyAck {
+    sent_at: f64,
+    rtt: f64,
+    one_way_delay: f64,
+    acked: f64,
+    marked: f64,
+    in_flight: f64,
+    window_limited: bool,
+    recovering: bool,
+}
+
+/// `shallows_cc::event::Loss` for Python.
+#[pyclass(frozen, get_all, name = "Loss")]
+#[derive(Debug)]
+pub struct PyLoss {
+    timeout: bool,
+    in_flight: f64,
+}
+
+/// One flow of an algorithm in Python.
+#[derive(Debug)]
+pub struct Written {
+    object: Option<Py<PyAny>>,
+    mss: Bytes,
+    raised: Raised,
+    decision: Decision,
+}
+
+impl Written {
+    /// An instance of `class`, made with the initial window in packets and the host's rate in bits per second.
+    pub fn boxed(class: &Py<PyAny>, path: &Path, raised: &Raised) -> Box<dyn Sender> {
+        let arguments = (path.initial_window / path.mss, path.line_rate.0 as f64);
+        let mut written =
+            Self { object: None, mss: path.mss, raised: raised.clone(), decision: Decision::window(path.mss) };
+        written.keep(|_, py| Ok(Some(class.call1(py, arguments)?)));
+        written.decide();
+        Box::new(written)
+    }
+
+    /// Calls into Python unless something was raised before; replaces the object where `call` gives one.
+    fn keep(&mut self, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Option<Py<PyAny>>>) {
+        let mut raised = self.raised.lock().expect("no call panics with the lock held");
+        if raised.is_some() {
+            return;
+        }
+        match Python::attach(|py| call(self, py)) {
+            Ok(Some(object)) => self.object = Some(object),
+            Ok(None) => {}
+            Err(error) => *raised = Some(error),
+        }
+    }
+
+    fn tell(&mut self, event: &str, argument: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>, now: Time) {
+        self.keep(|this, py| {
+            if let Some(object) = &this.object {
+                object.call_method1(py, event, (now.as_secs(), argument(py)?))?;
+            }
+            Ok(None)
+        });
+        self.decide();
+    }
+
+    /// A window in packets, or a window, a pace in bits per second and a time to be called at, both possibly None.
+    fn decide(&mut self) {
+        let mut told = (1.0, None, None);
+        self.keep(|this, py| {
+            let Some(object) = &this.object else { return Ok(None) };
+            let decision = object.call_method0(py, "decision")?;
+            told = match decision.extract::<f64>(py) {
+                Ok(window) => (window, None, None),
+                Err(_) => decision.extract::<(f64, Option<f64>, Option<f64>)>(py)?,
+            };
+            if !told.0.is_finite() || told.0 < 0.0 {
+                return Err(pyo3::exceptions::PyValueError::new_err(format!("a window of {} packets", told.0)));
+            }
+            Ok(None)
+        });
+        let (window, pace, wake) = told;
+        self.decision = Decision {
+            window: self.mss.scale(window),
+            pace: pace.map(|rate| Rate((rate as u64).max(1))),
+            wake: wake.map(Time::from_secs),
+        };
+    }
+}
+
+impl Sender for Written {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let event = PyAck {
+            sent_at: ack.sent_at.as_secs(),
+            rtt: ack.rtt.as_secs(),
+            one_way_delay: ack.one_way_delay.as_secs(),
+            acked: ack.acked / self.mss,
+            marked: ack.marked / self.mss,
+            in_flight: ack.in_flight / self.mss,
+            window_limited: ack.window_limited,
+            recovering: ack.recovering,
+        };
+        self.tell("on_ack", |py| Ok(Py::new(py, event)?.into_any()), now);
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        let event = PyLoss { timeout: loss.kind == LossKind::Timeout, in_flight: loss.in_flight / self.mss };
+        self.tell("on_loss", |py| Ok(Py::new(py, event)?.into_any()), now);
+    }
+
+    fn on_wake(&mut self, now: Time) {
+        self.keep(|this, py| {
+            if let Some(object) = &this.object {
+                object.call_method1(py, "on_wake", (now.as_secs(),))?;
+            }
+            Ok(None)
+        });
+        self.decide();
+    }
+
+    fn decision(&self) -> Decision {
+        self.decision
+    }
+}
