@@ -5,6 +5,7 @@ It has one queue, at the port that all flows cross, and flows without an end. Wh
 """
 
 import hashlib
+import json
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,6 +68,7 @@ def translate(scenario):
         _check_network(scenario)
         path = _path(scenario)
         given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
+        _check_start_rate(scenario, given, path)
         buffer = scenario.network.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
@@ -84,7 +86,7 @@ def translate(scenario):
 def _algorithm(scenario):
     """(row, what it reads) of the one algorithm that all flows have."""
     _check_traffic(scenario)
-    used, key = scenario.flows.ccs[0], "cc" if scenario.traffic[0].cc is None else "traffic[0].cc"
+    used, key = scenario.flows.ccs[0], _cc_key(scenario)
     marking = scenario.network.marking
     kind = None if marking == "none" else marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
@@ -101,6 +103,10 @@ def _algorithm(scenario):
         raise ScenarioError("network.marking.at", marking.at, expected)
     _check_parameters(scenario, row, used, key)
     return row, Given(used.parameters, {}, getattr(marking, "at", ""), scenario.mtu, 0.0)
+
+
+def _cc_key(scenario):
+    return "cc" if scenario.traffic[0].cc is None else "traffic[0].cc"
 
 
 def _check_traffic(scenario):
@@ -121,7 +127,8 @@ def _check_parameters(scenario, row, used, key):
     default, told = choose(used.label, scenario.frame).parameters, used.table(scenario.mtu)
     for name, value in row.only.items():
         if used.parameters[name] != value:
-            expected = f"{value:g}: the fluid model of {used.name} has nothing else"
+            wanted = replace(used, parameters=used.parameters | {name: value}).table(scenario.mtu)[name]
+            expected = f"{json.dumps(wanted)}: the fluid model of {used.name} has nothing else"
             raise ScenarioError(f"{key}.{name}", told[name], expected)
     for name, value in row.unlike.items():
         if used.parameters[name] not in (default[name], value):
@@ -233,37 +240,32 @@ def _only(network, link):
 
 
 def _classes(scenario, row, given):
-    """(classes, the class of every flow): alike are flows with the same start, stop and first rate."""
+    """(classes, the class of every flow): flows that start and stop together are alike."""
     from shallows.fluid.trajectory import Flows
 
     flows = scenario.flows
-    rates = _first_rates(scenario, given) if row.starts_at_share else np.zeros(len(flows))
-    alike = np.column_stack([flows.start_ps, flows.stop_ps, rates.astype(np.uint64)])
+    alike = np.column_stack([flows.start_ps, flows.stop_ps])
     kinds, class_of, counts = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
     state = {symbol: given.get(source) for symbol, source in row.states.items()}
     classes = [
         Flows(
             count=float(count),
-            rate_bps=float(rate) if row.starts_at_share else None,
+            rate_bps=given.cc.get("start_rate") or None,
             start_s=start * 1e-12,
             stop_s=np.inf if stop == NEVER else stop * 1e-12,
             state=state,
         )
-        for (start, stop, rate), count in zip(kinds.tolist(), counts.tolist(), strict=True)
+        for (start, stop), count in zip(kinds.tolist(), counts.tolist(), strict=True)
     ]
     return classes, class_of.reshape(-1)
 
 
-def _first_rates(scenario, given):
-    """`start_rate`, or where it is 0 the host's line shared with the flows that began there before."""
-    flows, lines = scenario.flows, scenario.wiring.host_rate_bps
-    if given.cc["start_rate"] > 0:
-        return np.full(len(flows), given.cc["start_rate"])
-    rates, began = np.empty(len(flows)), {}
-    for i in np.argsort(flows.start_ps, kind="stable"):
-        began[flows.src[i]] = began.get(flows.src[i], 0) + 1
-        rates[i] = lines[flows.src[i]] / began[flows.src[i]]
-    return rates
+def _check_start_rate(scenario, given, path):
+    """At twice the capacity the queue's delay grows as fast as time, so no flow ever hears of it (eq. 24)."""
+    start_rate, most = given.cc.get("start_rate", 0.0), 2 * path.rate_bps / len(scenario.flows)
+    if start_rate >= most:
+        expected = f"less than {RATE.text(round(most))}: at twice the link's rate the feedback stands still"
+        raise ScenarioError(f"{_cc_key(scenario)}.start_rate", RATE.text(round(start_rate)), expected)
 
 
 class _Answer:

@@ -17,7 +17,7 @@ class Row:
     the algorithm's parameters must be, because the model stands for nothing else. unlike: parameters that
     the model has not (None), or only with this value: they may keep their default, but not be set.
     at: where ports must mark; None is anywhere. sends_apart: whether the model adds the sending of a packet
-    to its delay itself. starts_at_share: whether a flow starts at the algorithm's `start_rate`.
+    to its delay itself.
     """
 
     model: str
@@ -27,7 +27,6 @@ class Row:
     unlike: Mapping[str, float | None] = field(default_factory=dict)
     at: str | None = None
     sends_apart: bool = False
-    starts_at_share: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,6 @@ MODELS = {
         only={"hai": 1.0, "burst": 0.0},
         unlike={"min_rate": None},
         sends_apart=True,
-        starts_at_share=True,
     ),
     ("patched-timely", None): Row(
         "patched-timely",
@@ -116,7 +114,6 @@ MODELS = {
         only={"burst": 0.0},
         unlike={"min_rate": None, "base_rtt": 0.0},
         sends_apart=True,
-        starts_at_share=True,
     ),
     ("patched-timely-pi", None): Row(
         "patched-timely-pi",
@@ -126,7 +123,6 @@ MODELS = {
         only={"burst": 0.0},
         unlike={"min_rate": None, "base_rtt": 0.0},
         sends_apart=True,
-        starts_at_share=True,
     ),
 }
 """(algorithm of the catalog, kind of marking; None is any) -> its row."""

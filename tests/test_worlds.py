@@ -1,0 +1,281 @@
+"""One scenario in two worlds: the fluid says what packets do, in the same tables, or says that it cannot."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import cli
+from shallows.algorithm import catalog
+from shallows.fluid import MODELS as EQUATIONS
+from shallows.marking import markings
+from shallows.run import TABLES
+from shallows.worlds import fluid
+from shallows.worlds.fluid_models import MODELS, Given
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+SMALL = """
+name = "small"
+duration = "60ms"
+warmup = "20ms"
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+rtt = "100us"
+[network]
+marking = { kind = "step", threshold = "40pkt" }
+[cc]
+name = "dctcp"
+[[traffic]]
+kind = "long-lived"
+[record]
+queues = "10us"
+probes = "100us"
+"""
+
+
+@pytest.fixture
+def small():
+    return sh.Scenario.from_toml(SMALL)
+
+
+def distances(scenario, cc, **overrides):
+    """{quantity: row} of packet and fluid."""
+    comparison = sh.compare(scenario, [cc], worlds=["packet", "fluid"], **overrides)
+    return {row["quantity"]: row for row in comparison.distances}
+
+
+def test_fluid_and_packets_agree_on_the_queue_of_two_dcqcn_flows():
+    """The fixed point of ECN or Delay at 2 flows, 40 Gbps, 4 us: 20.15 KB; the packets' mean within 15 %."""
+    path = SCENARIOS / "dcqcn-2.toml"
+    away = distances(path, "dcqcn@ecn-or-delay", record__queues="off", record__probes="off")
+    assert away["queue_mean_pkt"]["value"] == pytest.approx(20.15, rel=2e-3)
+    assert abs(away["queue_mean_pkt"]["percent"]) < 15
+    assert abs(away["utilization"]["difference"]) < 0.02
+    assert abs(away["flow_goodput_mean_gbps"]["percent"]) < 2
+
+
+TIMELY = {"name": "patched-timely", "start_rate": "5Gbps"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "queue_pkt", "percent"),
+    [
+        # eq. 31: q = C T_low (1 + N delta/(beta C)) = 62.5 KB * 1.25
+        ({"cc": TIMELY, "topology.rtt": "4us", "topology.hosts": 3, "network.mtu": "1000B"}, 78.125, 5),
+        ({"cc": {"name": "dctcp"}}, None, 15),
+    ],
+    ids=["patched-timely", "dctcp"],
+)
+def test_fluid_and_packets_agree(small, changes, queue_pkt, percent):
+    longer = small.replace({**changes, "duration": "250ms", "warmup": "100ms"})
+    runs = {world: sh.run(longer, world=world).summary["bottleneck"] for world in ("packet", "fluid")}
+    mean = {world: port["queue_mean_pkt"] for world, port in runs.items()}
+    assert mean["fluid"] == pytest.approx(mean["packet"], rel=percent / 100)
+    assert runs["fluid"]["utilization"] == pytest.approx(runs["packet"]["utilization"], abs=0.01)
+    if queue_pkt:
+        assert mean["fluid"] == pytest.approx(queue_pkt, rel=1e-3)
+
+
+def shape(value):
+    """The keys of nested dicts, without what they hold."""
+    return {key: shape(item) for key, item in value.items()} if isinstance(value, dict) else None
+
+
+def test_both_worlds_give_the_same_tables_and_keys(small):
+    packet, liquid = (sh.run(small, world=world) for world in ("packet", "fluid"))
+    assert shape(packet.summary) == shape(liquid.summary)
+    assert liquid.summary["world"] == "fluid"
+    for name in TABLES:
+        assert liquid.table(name).schema == packet.table(name).schema
+    for column in ("flow", "cc", "src", "dst", "start_us"):
+        assert list(liquid.flows[column]) == list(packet.flows[column])
+    assert {"window_pkt", "rate_gbps", "rtt_us", "alpha"} == set(liquid.probes.name)
+    assert list(liquid.ports.port) == ["s0->h3"]
+    assert set(liquid.queues.port) == {"s0->h3"}
+    assert liquid.queues.time_us.diff().dropna().between(7, 13).all()
+
+
+def test_statistics_are_those_of_the_trajectory(small):
+    run = sh.run(small, world="fluid")
+    port = run.summary["bottleneck"]
+    late = run.queues[run.queues.time_us >= 20e3].queue_pkt
+    assert port["queue_mean_pkt"] == pytest.approx(late.mean(), rel=5e-3)
+    assert port["queue_p99_pkt"] == pytest.approx(late.quantile(0.99), abs=1)
+    assert port["queue_max_pkt"] >= late.max() - 1e-9
+    bins = run.queue_histograms
+    assert bins.time_us.sum() == pytest.approx(40e3, rel=1e-6)
+    assert np.average(bins.from_pkt, weights=bins.time_us) == pytest.approx(port["queue_mean_pkt"], rel=0.01)
+    # 1460 of 1500 bytes are payload, and what leaves the port is what the flows got
+    goodput = port["utilization"] * 10 * 1460 / 1500
+    assert run.summary["flows"]["goodput_gbps"] == pytest.approx(goodput, rel=1e-6)
+    assert run.flows.goodput_gbps.sum() == pytest.approx(goodput, rel=1e-6)
+    assert run.ports.sent[0] == pytest.approx(port["utilization"] * 10e9 * 40e-3 / 12e3, rel=1e-4)
+    assert 0.02 < port["marked"] / run.ports.sent[0] < 0.6
+
+
+def test_the_delay_is_a_frame_there_and_an_ack_back(small):
+    """100 us, and at two hops 1500 + 40 bytes at 10 Gbps: 1.2 + 0.032 us."""
+    path, model, classes, _ = fluid.translate(small)
+    assert path.base_rtt_s == pytest.approx(102.464e-6)
+    assert model.delay == path.base_rtt_s
+    assert (model.k, model.min_window, model.flows) == (60_000, 2, 3)
+    assert [one.state for one in classes] == [{"alpha": 1.0}] * 3
+    timely = small.replace({"cc": {"name": "timely"}})
+    assert fluid.translate(timely)[1].delay == pytest.approx(101.264e-6)
+
+
+def test_flows_that_start_together_are_integrated_together(small):
+    together = small.replace({"traffic": [{"kind": "long-lived", "jitter": "0s"}]})
+    _, _, classes, class_of = fluid.translate(together)
+    assert [one.count for one in classes] == [3]
+    assert list(class_of) == [0, 0, 0]
+    assert sh.run(together, world="fluid").summary["flows"]["jain"] == pytest.approx(1)
+
+
+def test_flows_come_and_go(small):
+    """A staircase and a long-lived flow: 1, 2, 3, 2, 1 flows share the link, 100 ms each."""
+    stairs = [
+        {"kind": "long-lived", "flows": 1, "from": 0},
+        {"kind": "staircase", "flows": 2, "from": [1, 2], "start": "100ms", "interval": "100ms"},
+    ]
+    changes = {"traffic": stairs, "duration": "500ms", "topology.rtt": "20us", "topology.hosts": 4}
+    run = sh.run(small.replace(changes), world="fluid")
+    rates = run.probes[run.probes.name == "rate_gbps"]
+    for step, flows in enumerate([1, 2, 3, 2, 1]):
+        late = rates[(rates.time_us > (100 * step + 80) * 1e3) & (rates.time_us < (100 * step + 100) * 1e3)]
+        assert late.flow.nunique() == flows
+        assert late.groupby("flow").value.mean().to_numpy() == pytest.approx(9.733 / flows, rel=0.05)
+
+
+def test_ctrl_c_keeps_what_there_is(small):
+    def stop(now_ps, packet_hops, flows_finished):
+        if now_ps >= 30e9:
+            raise KeyboardInterrupt
+
+    long = small.replace({"duration": "10s"})
+    run = fluid.run(long, stop)
+    assert run.interrupted
+    assert 0.03 <= run.summary["interrupted_at_s"] < 1
+    assert run.summary["books"]["closed"]
+    assert run.queues.time_us.max() <= run.summary["duration_s"] * 1e6
+
+
+WRONG = [
+    ({"traffic": [{"kind": "incast"}]}, 'traffic[0].kind = "incast": expected long-lived or staircase'),
+    ({"topology": {"kind": "parking-lot"}}, 'topology.kind = "parking-lot": expected dumbbell or star'),
+    ({"cc.name": "vegas"}, 'cc.name = "vegas": expected an algorithm with a fluid model (dctcp, dx,'),
+    ({"hosts.acks_every": 2}, "hosts.acks_every = 2: expected 1"),
+    ({"hosts.nic": "fifo"}, 'hosts.nic = "fifo": expected "fair"'),
+    ({"network.pfc": True}, "network.pfc: expected none"),
+    ({"network.marking.at": "dequeue"}, 'network.marking.at = "dequeue": expected "enqueue"'),
+    ({"network.marking": {"kind": "red"}}, 'network.marking.kind = "red": expected step'),
+    ({"record.ports": ["s0->h0"]}, 'record.ports = "s0->h0": expected s0->h3'),
+    ({"traffic.0.flows": 1}, "traffic: expected a queue at s0->h3 alone: h0->s0, with 1 of 1 flows"),
+    ({"traffic.0.to": [2, 3], "traffic.0.from": [0, 1]}, "expected flows that all cross one switch port"),
+    ({"cc": {"name": "timely", "hai": 5}}, "cc.hai = 5.0: expected 1"),
+    ({"cc": {"name": "timely", "start_rate": "8Gbps"}}, 'cc.start_rate = "8Gbps": expected less than'),
+    (
+        {"cc": {"name": "dcqcn", "r_hai": "1Gbps"}, "network.marking": {"kind": "red"}},
+        'cc.r_hai = "1Gbps": expected the default',
+    ),
+    (
+        {"traffic": [{"kind": "long-lived"}, {"kind": "long-lived", "cc": "dx"}]},
+        'traffic[1].cc = "dx": expected the algorithm and parameters of traffic[0], dctcp',
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_what_a_fluid_cannot_express_is_an_error_before_anything_runs(small, changes, message):
+    changed = small.replace(changes)  # the packet world has nothing against it
+    with pytest.raises(sh.ScenarioError, match=re.escape(message)):
+        sh.run(changed, world="fluid")
+
+
+def test_slow_hosts_and_unequal_paths_are_errors():
+    with pytest.raises(
+        sh.ScenarioError, match=r'topology.edge_rate = "1Gbps": .* h0->s0, with 1 of 10 flows'
+    ):
+        sh.run(SCENARIOS / "dx-10.toml", world="fluid", topology__edge_rate="1Gbps")
+    ends = {"traffic.0.from": [0, 12], "traffic.0.to": 11}
+    with pytest.raises(sh.ScenarioError, match="paths with one round trip, not 102464ns and 203696ns"):
+        sh.run(SCENARIOS / "dx-10.toml", world="fluid", **ends)
+
+
+def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    told = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(cli.app, told)
+    assert result.exit_code == cli.MISTAKE
+    assert f"{path}: hosts.nic" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_comparing_worlds_prints_and_saves_how_far_apart_they_are(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    told = ["compare", str(path), "--cc", "dctcp", "--world", "packet", "--world", "fluid", "--json"]
+    result = CliRunner().invoke(cli.app, [*told, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    packet, liquid = (answer[f"dctcp-{world}"]["bottleneck"] for world in ("packet", "fluid"))
+    row = answer["distances"][0]
+    assert (row["quantity"], row["world"], row["than"]) == ("queue_mean_pkt", "fluid", "packet")
+    assert (row["reference"], row["value"]) == (packet["queue_mean_pkt"], liquid["queue_mean_pkt"])
+    assert row["difference"] == row["value"] - row["reference"]
+    assert row["percent"] == pytest.approx(100 * (row["value"] / row["reference"] - 1))
+    quantities = [row["quantity"] for row in csv.DictReader((tmp_path / "out" / "distances.csv").open())]
+    assert quantities[:3] == ["queue_mean_pkt", "queue_p99_pkt", "utilization"]
+    assert len(quantities) == 6
+
+
+def test_the_figure_of_two_worlds_draws_queue_and_rates_of_both(small):
+    comparison = sh.compare(small, ["dctcp"], worlds=["packet", "fluid"])
+    axes = comparison.figure().axes
+    assert [ax.get_title(loc="left")[:9] for ax in axes] == [
+        "(a) Queue",
+        "(b) Rates",
+        "(c) Distr",
+        "(d) Queue",
+    ]
+    assert len(axes[1].lines) == 2 * 3  # three flows in each world
+    assert len(axes[3].lines) == 2
+
+
+class Spy(dict):
+    """A dict that remembers which of its keys were read."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        self.read = set()
+
+    def __getitem__(self, key):
+        self.read.add(key)
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("key", MODELS, ids=["-".join(filter(None, key)) for key in MODELS])
+def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
+    name, kind = key
+    row, known = MODELS[key], {p["name"]: p["default"] for p in _row(catalog(), name)["parameters"]}
+    marks = {p["name"]: p["default"] for p in _row(markings(), kind)["parameters"]} if kind else {}
+    given = Given(Spy(known), Spy(marks), "dequeue", 1000, 1e-6)
+    values = {parameter: given.get(source) for parameter, source in row.parameters.items()}
+    EQUATIONS[row.model](flows=2, rate=1e10, delay=1e-5, mtu=1000.0, **values)
+    for source in row.states.values():
+        given.get(source)
+    assert given.cc.read | set(row.only) | set(row.unlike) | {"start_rate"} >= set(known)
+    assert given.marking.read | {"interval"} >= set(marks)
+    assert set(row.only) | set(row.unlike) <= set(known)
+
+
+def _row(table, name):
+    return next(row for row in table if row["name"] == name)
