@@ -80,7 +80,7 @@ class NetworkTable(_Table):
     shared: Shared | None = Field(
         None, description="one memory for the ports of each switch, instead of buffer"
     )
-    pfc: Pauses | None = Field(None, description="whether switches pause the links that bring too much")
+    pfc: Pauses | None = Field(None, description="whether switches pause links that bring too much")
     marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
         None, description='"none" or a table of a kind and its keys; absent: what the algorithms need'
     )
