@@ -1,0 +1,174 @@
+"""DCQCN, TIMELY and their networks in the packet world, against "ECN or Delay" (CoNEXT 2016) and its models.
+
+Queues are in KB of 1000 bytes. Random marks make the packet world noisier than the fluid: means are over most
+of a second.
+"""
+
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+
+
+def run(name, changes=None):
+    scenario = sh.Scenario.load(SCENARIOS / f"{name}.toml")
+    result = sh.run(scenario.replace(changes) if changes else scenario)
+    assert result.summary["books"]["closed"]
+    return result
+
+
+def queue_kb(result):
+    return result.summary["bottleneck"]["queue_mean_pkt"] * result.scenario.mtu / 1e3
+
+
+def swing_kb(result):
+    """Standard deviation of the bottleneck's queue after the warm-up."""
+    table, after = result.queues, result.summary["warmup_s"] * 1e6
+    port = result.summary["bottleneck"]["port"]
+    return table[(table.port == port) & (table.time_us >= after)].queue_bytes.std() / 1e3
+
+
+def rates(result):
+    return result.flows.goodput_gbps.to_numpy()
+
+
+def dcqcn(flows, **changes):
+    told = {key.replace("__", "."): value for key, value in changes.items()}
+    return run("dcqcn", {"topology.hosts": flows, "traffic.0.flows": flows, **told})
+
+
+@pytest.fixture(scope="module")
+def ten():
+    return dcqcn(10)
+
+
+@pytest.mark.parametrize(("flows", "fixed_point_kb"), [(2, 20.2), (10, 123.8)])
+def test_dcqcn_settles_at_the_fixed_point_of_its_fluid_model(flows, fixed_point_kb, ten):
+    """Fig. 4 at 4 us: the table of fixed points, 15 %; rates equal within 5 %."""
+    result = ten if flows == 10 else dcqcn(flows)
+    assert queue_kb(result) == pytest.approx(fixed_point_kb, rel=0.15)
+    assert max(rates(result)) / min(rates(result)) < 1.05
+    assert result.summary["bottleneck"]["dropped"] == 0
+
+
+def test_ten_dcqcn_flows_oscillate_more_with_a_longer_loop(ten):
+    """Fig. 4: a limit cycle at 85 us, none at 4 us, where random marks alone move the queue."""
+    assert swing_kb(dcqcn(10, topology__rtt="85us")) > 1.2 * swing_kb(ten)
+
+
+def test_ten_gigabits_and_n_flows_are_forty_and_four_n():
+    """p*, and with it the queue on the ramp, depends on C/N only; times scale with the packet rate."""
+    at_10 = dcqcn(2, topology__rate="10Gbps", topology__rtt="4us", duration="3s")
+    at_40 = dcqcn(8, duration="1500ms")
+    assert queue_kb(at_10) == pytest.approx(queue_kb(at_40), rel=0.10)
+
+
+@pytest.mark.parametrize("flows", [2, 10])
+def test_pi_marking_holds_its_reference(flows):
+    """Fig. 18: 200 KB whatever the number of flows, 7 %."""
+    result = dcqcn(flows, network__marking={"kind": "pi"})
+    assert queue_kb(result) == pytest.approx(200, rel=0.07)
+
+
+def timely(name="timely", first="7Gbps", second="3Gbps", **changes):
+    ccs = {f"traffic.{i}.cc": {"name": name, "start_rate": rate} for i, rate in enumerate((first, second))}
+    return run("timely-split", {**ccs, **{key.replace("__", "."): value for key, value in changes.items()}})
+
+
+def test_the_split_of_two_timely_flows_depends_on_how_they_start():
+    """Fig. 9: equal starts stay about equal; 7/3, or a start 10 ms later, does not become fair."""
+    span = {"duration": "100ms", "warmup": "60ms"}
+    even, uneven = timely(first="5Gbps", second="5Gbps", **span), timely(**span)
+    late = timely(first="5Gbps", second="5Gbps", traffic__1__start="10ms", **span)
+    shares = [max(rates(result)) / min(rates(result)) for result in (even, uneven, late)]
+    assert shares[0] < 1.5
+    assert shares[1] > 2
+    assert shares[2] > 1.5
+
+
+def test_bursts_of_16_kb_make_timely_fair():
+    """Fig. 10a."""
+    result = timely("timely@ecn-or-delay-16KB", warmup="100ms")
+    assert max(rates(result)) / min(rates(result)) < 1.2
+
+
+def test_bursts_of_64_kb_collapse_and_climb_back():
+    """Fig. 10b: both meet in the queue, fall to almost nothing and grow again by delta."""
+    result = timely("timely@ecn-or-delay-64KB")
+    pace = result.probes[result.probes.name == "pace_gbps"].pivot(index="time_us", columns="flow", values="value")
+    assert pace.loc[10e3:50e3].max().max() < 0.1
+    assert (pace.loc[290e3] > 5 * pace.loc[50e3]).all()
+
+
+@pytest.mark.parametrize("flows", [2, 10, 40])
+def test_patched_timely_has_one_fixed_point(flows):
+    """Eq. 31: q' (1 + N delta / (beta C)) with q' = 62.5 KB, 10 %."""
+    tables = {
+        "topology": {"kind": "dumbbell", "hosts": flows, "rate": "10Gbps", "rtt": "4us"},
+        "network": {"mtu": "1000B", "header": "48B", "buffer": "20MB"},
+        "cc": {"name": "patched-timely", "start_rate": f"{10_000 // flows}Mbps"},
+        "traffic": [{"kind": "long-lived", "flows": flows}],
+    }
+    result = sh.run(sh.Scenario(duration="300ms", warmup="150ms", **tables))
+    assert queue_kb(result) == pytest.approx(62.5 * (1 + flows / 8), rel=0.10)
+
+
+def test_patched_timely_makes_seven_to_three_fair():
+    """Fig. 12a."""
+    result = timely("patched-timely")
+    assert max(rates(result)) / min(rates(result)) < 1.05
+    assert queue_kb(result) == pytest.approx(78.1, rel=0.10)
+
+
+@pytest.mark.parametrize(("p", "fair"), [((0.2, 0.2), True), ((0.1, 0.4), False)])
+def test_pi_in_the_hosts_holds_the_queue_and_keeps_what_the_flows_differ_by(p, fair):
+    """Fig. 19, Theorem 6: 300 KB either way; 7.34 and 2.66 Gbps by the fluid model for 0.1 and 0.4."""
+    ccs = {
+        f"traffic.{i}.cc": {"name": "patched-timely-pi", "start_rate": "5Gbps", "p": p_i}
+        for i, p_i in enumerate(p)
+    }
+    result = run("timely-split", {**ccs, "duration": "1s", "warmup": "500ms"})
+    assert queue_kb(result) == pytest.approx(300, rel=0.05)
+    ratio = max(rates(result)) / min(rates(result))
+    assert ratio < 1.1 if fair else ratio == pytest.approx(7.34 / 2.66, rel=0.15)
+
+
+@pytest.fixture(scope="module")
+def incast():
+    return run("pfc-incast")
+
+
+def test_pauses_keep_the_incast_of_line_rate_senders_lossless(incast):
+    network = incast.summary["network"]
+    assert network["dropped"] == 0
+    assert network["pauses"] >= 64
+    assert network["paused_us"] > 0
+    assert network["deadlock"] == []
+    assert incast.ports.pauses.sum() == network["pauses"]
+
+
+def test_a_victim_waits_behind_pauses_that_are_not_its_own(incast):
+    """Head-of-line blocking: without pauses, in unlimited buffers, the same flow has its link to itself."""
+    free = run("pfc-incast", {"network.pfc": False, "network.buffer": "unlimited"})
+    victim, undisturbed = rates(incast)[-1], rates(free)[-1]
+    assert undisturbed > 9.3
+    assert victim < undisturbed / 2
+
+
+def test_a_circle_of_pauses_is_named():
+    result = run("pause-deadlock")
+    circle = result.summary["network"]["deadlock"]
+    assert sorted(circle) == ["s0->s1", "s1->s2", "s2->s3", "s3->s4", "s4->s0"]
+    assert result.summary["network"]["dropped"] == 0
+
+
+def test_short_flows_under_dcqcn_finish_far_ahead_at_the_90th_percentile():
+    """Fig. 14 at load 0.8: DCQCN before both forms of TIMELY."""
+    tail = {}
+    for cc in ("dcqcn", "timely", "patched-timely"):
+        flows = run("short-flows", {"cc": {"name": cc}, "traffic.0.load": 0.64, "traffic.0.flows": 5000}).flows
+        tail[cc] = flows[flows.bytes < 100e3].fct_us.quantile(0.9)
+    assert tail["dcqcn"] < 0.75 * min(tail["timely"], tail["patched-timely"])
