@@ -1,11 +1,11 @@
-"""How fast the packet world is: whole runs of two scenarios that other simulators were measured on.
+"""How fast the worlds are: whole runs of two scenarios other simulators were measured on, and a fluid map.
 
     python bench/speed.py [RUNS]
 
 Each run is a process of its own, `shallows run SCENARIO`, on one thread. Speed is packet-hops (packets
 received over one link, data and acks) a second of the simulation itself; memory is the peak of the whole
 process, Python, tables and files included. The middle of RUNS (5) runs counts; compare only numbers from one
-machine.
+machine. The map is 100,000 margins of DCQCN, the wall time of the whole command, by both cores.
 """
 
 import json
@@ -13,12 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).parents[1]
 SHALLOWS = Path(sys.executable).parent / "shallows"
 SCENARIOS = ("dctcp-40", "websearch-fat-tree")
+MAP = "fluid map dcqcn --over flows=1:100 --over delay=0us:99.9us:0.1us --set ramp=extended"
 
 
 def run(scenario, folder):
@@ -32,6 +34,14 @@ def run(scenario, folder):
     return summary["packet_hops"], summary["packet_hops_per_s"], usage.ru_maxrss / 1000
 
 
+def map_seconds():
+    """Wall time of the fluid map, after one of two points that compiles what is not compiled yet."""
+    for command in ("fluid map dcqcn --over flows=1,2", MAP):
+        started = time.perf_counter()
+        subprocess.run([SHALLOWS, *command.split()], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started
+
+
 def main(runs=5):
     print(f"{'scenario':<20} {'million hops':>12} {'Mhops/s: worst':>15} {'middle':>8} {'best':>8} {'MB':>6}")
     for scenario in SCENARIOS:
@@ -41,6 +51,9 @@ def main(runs=5):
         print(
             f"{scenario:<20} {hops[0] / 1e6:12.2f} {worst:15.1f} {middle:8.1f} {best:8.1f} {max(memory):6.0f}"
         )
+    seconds = [map_seconds() for _ in range(runs)]
+    worst, middle, best = (of(seconds) for of in (max, median, min))
+    print(f"{'fluid map':<20} 100,000 points, s: worst {worst:.1f}, middle {middle:.1f}, best {best:.1f}")
 
 
 if __name__ == "__main__":

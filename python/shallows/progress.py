@@ -43,7 +43,7 @@ class Progress:
                 task,
                 total=1.0,
                 completed=share(now_ps, flows_finished),
-                speed=f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s",
+                speed=f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s" if packet_hops else "",
                 simulated=f"{now_ps / 1e9:.1f} ms simulated",
             )
 
