@@ -259,6 +259,7 @@ class MultiBottleneck(_RoundTripKind):
     kind: Literal["multi-bottleneck"]
     hosts: list[Count] = Field([10, 20, 10], description="senders in each of the three groups")
     edge_rate: Rate = Field("1Gbps", description="rate of the hosts' links")
+    same_rtt: bool = Field(True, description="group 3's cables make up for the hop")
 
     @field_validator("hosts")
     @classmethod
@@ -274,8 +275,10 @@ class MultiBottleneck(_RoundTripKind):
         shared, own = names[one + two + three], names[-two:]
         net = _Builder(names, ["s0", "s1"])
         edge, (core,) = self.split(hops=1)
+        near = edge + core if self.same_rtt else edge
         for i, name in enumerate(names):
-            net.cable(name, "s0" if i < one + two else "s1", self.edge_rate, edge)
+            in_three = one + two <= i < one + two + three
+            net.cable(name, "s0" if i < one + two else "s1", self.edge_rate, near if in_three else edge)
         net.cable("s0", "s1", self.rate, core)
         receivers = [shared] * one + own + [shared] * three
         return net.network([("s0", "s1"), ("s1", shared)], list(zip(names, receivers, strict=False)))

@@ -61,7 +61,10 @@ pub struct Control {
 
 /// Makes the senders of an algorithm that is not in the catalog.
 #[derive(Clone)]
-pub struct Written(pub Arc<dyn Fn(&Path) -> Box<dyn Sender> + Send + Sync>);
+pub struct Written(pub Arc<MakeSender>);
+
+/// Makes the sender of one flow.
+pub type MakeSender = dyn Fn(&Path) -> Box<dyn Sender> + Send + Sync;
 
 impl std::fmt::Debug for Written {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
