@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +167,27 @@ def test_ctrl_c_keeps_what_there_is(small):
     assert 0.03 <= run.summary["interrupted_at_s"] < 1
     assert run.summary["books"]["closed"]
     assert run.queues.time_us.max() <= run.summary["duration_s"] * 1e6
+
+
+def test_ctrl_c_while_compiled_code_runs(tmp_path):
+    """The signal comes in the middle of an integration that would take many seconds."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace("60ms", "60s").partition("[record]")[0])
+    program = (
+        "import signal, sys, threading\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from shallows.worlds import fluid\n"
+        "import shallows as sh\n"
+        "def told(now_ps, *_):\n"
+        "    if not waiting.is_set():\n"
+        "        waiting.set()\n"
+        "        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()\n"
+        "waiting = threading.Event()\n"
+        "run = fluid.run(sh.Scenario.load(sys.argv[1]), told)\n"
+        "assert run.interrupted and 0 < run.summary['duration_s'] < 60, run.summary\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 WRONG = [

@@ -1,6 +1,9 @@
 """Runs a model in time: flows in classes, start and stop times, jitter on the feedback."""
 
+import signal
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -149,19 +152,35 @@ def _pieces(advance, firsts, start, ring, on_progress):
     y, states, slopes = start.copy(), np.zeros((ring + 1, start.size)), np.zeros((ring + 1, start.size))
     states[ring] = start
     pieces = []
-    try:
+    with _interrupts_held() as pressed:
         for first in firsts:
             status, where, *columns = advance(first, y, states, slopes)
             if status != DONE:
                 return status, where, pieces, False
             pieces.append(columns)
-            if on_progress is not None:
-                on_progress(where)
-    except KeyboardInterrupt:
-        if not pieces:
-            raise
-        return DONE, where, pieces, True
+            try:
+                if on_progress is not None:
+                    on_progress(where)
+            except KeyboardInterrupt:
+                pressed.set()
+            if pressed.is_set():
+                return DONE, where, pieces, True
     return DONE, where, pieces, False
+
+
+@contextmanager
+def _interrupts_held():
+    """An event that Ctrl-C sets: raised inside compiled code it would come out as an internal error."""
+    pressed = threading.Event()
+    heard_here = threading.current_thread() is threading.main_thread()
+    if not heard_here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _initial(model, one, total):
