@@ -59,6 +59,18 @@ def test_ten_dcqcn_flows_oscillate_more_with_a_longer_loop(ten):
     assert swing_kb(dcqcn(10, topology__rtt="85us")) > 1.2 * swing_kb(ten)
 
 
+def test_marking_as_packets_join_adds_the_queue_to_the_loop():
+    """§5.2: the queue of 40 flows delays their marks by as much again as the loop of 60 us.
+
+    Fig. 17 shows it for 2 flows at 85 us, whose queue adds 4 us to a loop on the edge of stability. Random
+    marks move that queue by more (its standard deviation is 23 KB either way): the packet world cannot tell.
+    """
+    at_dequeue, at_enqueue = (
+        dcqcn(40, topology__rtt="60us", network__marking__at=at) for at in ("dequeue", "enqueue")
+    )
+    assert swing_kb(at_enqueue) > 1.15 * swing_kb(at_dequeue)
+
+
 def test_ten_gigabits_and_n_flows_are_forty_and_four_n():
     """p*, and with it the queue on the ramp, depends on C/N only; times scale with the packet rate."""
     at_10 = dcqcn(2, topology__rate="10Gbps", topology__rtt="4us", duration="3s")
@@ -98,7 +110,8 @@ def test_bursts_of_16_kb_make_timely_fair():
 def test_bursts_of_64_kb_collapse_and_climb_back():
     """Fig. 10b: both meet in the queue, fall to almost nothing and grow again by delta."""
     result = timely("timely@ecn-or-delay-64KB")
-    pace = result.probes[result.probes.name == "pace_gbps"].pivot(index="time_us", columns="flow", values="value")
+    paces = result.probes[result.probes.name == "pace_gbps"]
+    pace = paces.pivot(index="time_us", columns="flow", values="value")
     assert pace.loc[10e3:50e3].max().max() < 0.1
     assert (pace.loc[290e3] > 5 * pace.loc[50e3]).all()
 
@@ -165,10 +178,36 @@ def test_a_circle_of_pauses_is_named():
     assert result.summary["network"]["dropped"] == 0
 
 
-def test_short_flows_under_dcqcn_finish_far_ahead_at_the_90th_percentile():
-    """Fig. 14 at load 0.8: DCQCN before both forms of TIMELY."""
-    tail = {}
-    for cc in ("dcqcn", "timely", "patched-timely"):
-        flows = run("short-flows", {"cc": {"name": cc}, "traffic.0.load": 0.64, "traffic.0.flows": 5000}).flows
-        tail[cc] = flows[flows.bytes < 100e3].fct_us.quantile(0.9)
-    assert tail["dcqcn"] < 0.75 * min(tail["timely"], tail["patched-timely"])
+CCS = ("dcqcn@ecn-or-delay", "timely@sigcomm15", "patched-timely")
+
+
+def short_flows(load):
+    """Completion times in us of the flows below 100 KB, by algorithm."""
+    told = {"traffic.0.load": round(0.8 * load, 3)}
+    tables = {cc: run("short-flows", {"cc": {"name": cc}, **told}).flows for cc in CCS}
+    return {cc: table[table.bytes < 100e3] for cc, table in tables.items()}
+
+
+def test_short_flows_at_low_load_take_the_time_of_an_empty_path():
+    """Fig. 14 at load 0.1: alike under all, 45 us at the 90th percentile.
+
+    Its median of 16 us is not met (20.5 us here): at this load the size alone decides, and the sizes that
+    the paper drew are not known.
+    """
+    for table in short_flows(0.1).values():
+        assert table.fct_us.quantile(0.9) == pytest.approx(45, rel=0.15)
+        assert table.slowdown.median() < 1.02
+
+
+def test_short_flows_at_middle_load():
+    """Fig. 14 at load 0.4: medians of 23, 26 and 23 us, 15 %."""
+    medians = {cc: table.fct_us.median() for cc, table in short_flows(0.4).items()}
+    assert [medians[cc] for cc in CCS] == pytest.approx([23, 26, 23], rel=0.15)
+
+
+def test_short_flows_under_dcqcn_finish_far_ahead_at_high_load():
+    """Fig. 14 at load 0.8: 190 us at the 90th percentile, and thousands under both forms of TIMELY."""
+    tail = {cc: table.fct_us.quantile(0.9) for cc, table in short_flows(0.8).items()}
+    dcqcn_us, timely_us, patched_us = (tail[cc] for cc in CCS)
+    assert dcqcn_us < 0.8 * timely_us
+    assert dcqcn_us < 0.2 * patched_us
