@@ -196,6 +196,8 @@ WRONG = [
     ({"cc.name": "vegas"}, 'cc.name = "vegas": expected an algorithm with a fluid model (dctcp, dx,'),
     ({"hosts.acks_every": 2}, "hosts.acks_every = 2: expected 1"),
     ({"hosts.nic": "fifo"}, 'hosts.nic = "fifo": expected "fair"'),
+    ({"hosts.timestamps": {"kind": "hardware"}}, "hosts.timestamps: expected none"),
+    ({"cc": {"name": "dctcp", "receiver": "inigo"}}, 'cc.receiver = "inigo": expected none'),
     ({"network.pfc": True}, "network.pfc: expected none"),
     ({"network.marking.at": "dequeue"}, 'network.marking.at = "dequeue": expected "enqueue"'),
     ({"network.marking": {"kind": "red"}}, 'network.marking.kind = "red": expected step'),

@@ -101,6 +101,9 @@ def _algorithm(scenario):
     if row.at not in (None, getattr(marking, "at", None)):
         expected = f'"{row.at}", as in the fluid model of {used.name}'
         raise ScenarioError("network.marking.at", marking.at, expected)
+    if used.receiver:
+        expected = f"none: the fluid model of {used.name} has the receiver of its own"
+        raise ScenarioError(f"{key}.receiver", used.receiver.kind, expected)
     _check_parameters(scenario, row, used, key)
     return row, Given(used.parameters, {}, getattr(marking, "at", ""), scenario.mtu, 0.0)
 
@@ -148,6 +151,8 @@ def _check_network(scenario):
             )
     if hosts.nic != "fair":
         raise ScenarioError("hosts.nic", hosts.nic, '"fair": a fluid has no queue in its hosts')
+    if hosts.timestamps:
+        raise ScenarioError("hosts.timestamps", None, "none: a fluid measures without error")
     if hosts.acks_every != 1:
         raise ScenarioError("hosts.acks_every", hosts.acks_every, "1: a fluid acknowledges all the time")
 

@@ -76,7 +76,11 @@ MODELS = {
         at="enqueue",
     ),
     # a fluid has no packet at a time, so a queue of less than a packet is none in it
-    ("dx", None): Row("dx", {"headroom": lambda given: max(given.cc["headroom"], given.packet_s)}),
+    ("dx", None): Row(
+        "dx",
+        {"headroom": lambda given: max(given.cc["headroom"], given.packet_s)},
+        unlike={"tolerance": None},
+    ),
     ("dcqcn", "red"): Row(
         "dcqcn",
         _DCQCN
