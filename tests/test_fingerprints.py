@@ -49,7 +49,7 @@ def dumbbell(cc, marking=None, seed=1):
             "rto_min_ps": 1000 * US,
             "rto_max_ps": 1_000_000 * US,
             "rto_initial_ps": 10_000 * US,
-            "acks_every": 1,
+            "acks_every": 1, "segment": 1,
             "ack_delay_ps": 500 * US,
         },
         "mtu_bytes": 1500,

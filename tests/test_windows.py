@@ -1,6 +1,6 @@
 """The window family against its papers: HULL, DX and its measurement, the gap, TCP Inigo.
 
-Bands are the papers' numbers with the tolerance that issue and docs/scenario.md name; scenarios say which figure.
+Bands are the papers' numbers with the tolerance of a single run; the scenarios say which figure.
 """
 
 from pathlib import Path
@@ -111,13 +111,16 @@ def test_the_gaps_queue_does_not_grow_with_the_flows():
 def five():
     names = ("inigo", "cubic", "reno", "cdg@inigo")
     results = {name: run("inigo-five", cc={"name": name}) for name in names}
-    managed = {f"{name}+rcv": run("inigo-five", cc={"name": name, "receiver": "inigo"}) for name in ("cubic", "reno")}
+    managed = {
+        f"{name}+rcv": run("inigo-five", cc={"name": name, "receiver": "inigo"}) for name in ("cubic", "reno")
+    }
     return {name: {**port(r), **r.summary["flows"]} for name, r in (results | managed).items()}
 
 
 def test_inigos_queue_is_the_shortest_of_those_without_ecn(five):
     """Inigo Fig. 3 and 5: above 20 packets about a tenth of the time; the threshold is 28."""
-    assert five["inigo"]["queue_mean_pkt"] < 0.2 * min(five[n]["queue_mean_pkt"] for n in ("cubic", "reno", "cdg@inigo"))
+    others = [five[name]["queue_mean_pkt"] for name in ("cubic", "reno", "cdg@inigo")]
+    assert five["inigo"]["queue_mean_pkt"] < 0.2 * min(others)
     assert five["inigo"]["dropped"] == 0
 
 
@@ -149,7 +152,8 @@ def test_twenty_flows_at_once_lose_nothing_under_inigo():
 
 def test_dilation_holds_a_share_beside_cubic_and_gives_the_latency_back():
     """Inigo Fig. 13. The share is small: it fights three windows in forty."""
-    dilating, not_dilating = run("dilation-mix"), run("dilation-mix", traffic__0__cc={"name": "inigo", "dilation": False})
+    stubborn = {"name": "inigo", "dilation": False}
+    dilating, not_dilating = run("dilation-mix"), run("dilation-mix", traffic__0__cc=stubborn)
 
     def mean(result, flow, name, start_s, stop_s):
         table = probe(result, name, flow)

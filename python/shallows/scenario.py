@@ -160,6 +160,7 @@ class HostTable(_Table):
     rto_max: OptionalInterval = Field(None, description="where its doubling ends")
     acks_every: Count = Field(1, description="data packets an ack covers")
     ack_delay: OptionalInterval = Field(None, description="how long an ack may wait for the next packet")
+    segment: Count = Field(1, description="packets that leave together at most (TSO)")
     timestamps: TimestampTable | None = Field(None, description="how packets are stamped; absent: ideally")
 
     @model_validator(mode="after")

@@ -180,6 +180,7 @@ fn host(table: &Bound<'_, PyDict>) -> PyResult<HostSpec> {
         rto_initial: Time(get(table, "rto_initial_ps")?),
         acks_every: get(table, "acks_every")?,
         ack_delay: Time(get(table, "ack_delay_ps")?),
+        segment: get(table, "segment")?,
         timestamps: match table.get_item("timestamps")? {
             Some(told) => Some(timestamps(told.cast::<PyDict>()?)?),
             None => None,

@@ -42,6 +42,8 @@ pub struct HostSpec {
     pub acks_every: u32,
     /// How long an acknowledgement waits for the packets it should cover.
     pub ack_delay: Time,
+    /// Packets of a flow that are handed to the NIC together at most (TSO); 1: each by itself.
+    pub segment: u32,
     /// How they stamp packets; none: ideally.
     pub timestamps: Option<Timestamps>,
 }
@@ -332,6 +334,7 @@ mod tests {
                 rto_initial: Time::from_millis(10),
                 acks_every: 1,
                 ack_delay: Time::from_micros(500),
+                segment: 1,
                 timestamps: None,
             },
             mtu: Bytes(1500),

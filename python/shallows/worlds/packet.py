@@ -65,6 +65,7 @@ def _host(hosts):
         "rto_initial_ps": hosts.rto_initial,
         "rto_max_ps": hosts.rto_max,
         "acks_every": hosts.acks_every,
+        "segment": hosts.segment,
         "ack_delay_ps": hosts.ack_delay,
     }
 

@@ -374,6 +374,7 @@ mod tests {
             rto_initial: Time::from_millis(10),
             acks_every: 1,
             ack_delay: Time::ZERO,
+            segment: 1,
             timestamps: None,
         };
         let control = Box::new(Constant { at_once });

@@ -37,6 +37,9 @@ pub struct Sending {
     mss: Bytes,
     /// Payload of the last packet.
     last_payload: Bytes,
+    /// Packets that leave together at most, and those still to come of the present ones.
+    segment: u32,
+    segment_left: u32,
     unacked: u32,
     next: u32,
     end: u32,
@@ -129,6 +132,8 @@ impl Sending {
             wake,
             mss,
             last_payload,
+            segment: opening.host.segment,
+            segment_left: 0,
             unacked: 0,
             next: 0,
             end,
@@ -181,7 +186,8 @@ impl Sending {
             return Turn::No;
         }
         let in_flight = u64::from(self.in_flight());
-        if in_flight > 0 && self.mss * (in_flight + 1) > self.window && !self.repair_at_once {
+        let least = if self.segment > 1 { self.least_segment() } else { 1 };
+        if in_flight > 0 && self.mss * (in_flight + least) > self.window && !self.repair_at_once {
             self.window_limited = !self.peer_limited;
             return Turn::No;
         }
@@ -189,6 +195,25 @@ impl Sending {
             return Turn::At(self.next_paced);
         }
         Turn::Now
+    }
+
+    /// Packets that the window must have room for: those of a segment begin together. A segment waits for
+    /// room for all of itself, or for a third of the window if that is less (Linux's `tcp_tso_win_divisor`).
+    fn least_segment(&self) -> u64 {
+        if self.segment_left > 0 {
+            return 1;
+        }
+        let third = self.window.0 / self.mss.0 / 3;
+        u64::from(self.segment.min(self.end - self.next)).min(third).max(1)
+    }
+
+    /// A packet of new data leaves: one of the segment under way, or the first of the next.
+    fn count_segment(&mut self) {
+        if self.segment_left == 0 {
+            let room = (self.window.0 / self.mss.0).saturating_sub(u64::from(self.in_flight()));
+            self.segment_left = u64::from(self.segment).min(room).max(1) as u32;
+        }
+        self.segment_left -= 1;
     }
 
     /// Takes the packet that is to leave now.
@@ -201,6 +226,9 @@ impl Sending {
                 seq
             }
             None => {
+                if self.segment > 1 {
+                    self.count_segment();
+                }
                 self.next += 1;
                 self.next - 1
             }
@@ -404,6 +432,7 @@ mod tests {
             rto_initial: Time::from_millis(10),
             acks_every: 1,
             ack_delay: Time::from_micros(500),
+            segment: 1,
             timestamps: None,
         };
         let row = catalog::find("reno").unwrap();
@@ -411,6 +440,20 @@ mod tests {
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
         let opening = Opening { bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
         Sending::new(opening)
+    }
+
+    #[test]
+    fn a_segment_waits_until_all_of_it_fits() {
+        let mut sending = reno(200);
+        sending.segment = 3;
+        // Three segments of a window of ten: there is no room for a fourth.
+        assert_eq!(send_all(&mut sending, Time::ZERO).len(), 9);
+        let now = Time::from_micros(100);
+        // Eight of eleven in flight: room for all of it. Ten of twelve: not.
+        sending.on_packet(now, &ack(1, (0, 0)));
+        assert_eq!(send_all(&mut sending, now), [9, 10, 11]);
+        sending.on_packet(now, &ack(2, (0, 0)));
+        assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
     }
 
     fn send_all(sending: &mut Sending, now: Time) -> Vec<u32> {
