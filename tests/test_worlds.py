@@ -59,6 +59,8 @@ def test_fluid_and_packets_agree_on_the_queue_of_two_dcqcn_flows():
     away = distances(path, "dcqcn@ecn-or-delay", record__queues="off", record__probes="off")
     assert away["queue_mean_pkt"]["value"] == pytest.approx(20.15, rel=2e-3)
     assert abs(away["queue_mean_pkt"]["percent"]) < 15
+    shown = "{reference:.3f}  {value:.3f}".format(**away["queue_mean_pkt"])
+    assert shown in (SCENARIOS.parent / "docs" / "fluid.md").read_text()
     assert abs(away["utilization"]["difference"]) < 0.02
     assert abs(away["flow_goodput_mean_gbps"]["percent"]) < 2
 
