@@ -1,7 +1,9 @@
 //! What happens next: a heap of (time, entity) with a total order.
 //!
-//! An entity is a link, whose head packet arrives, or a host, whose NIC becomes free. Each has at most one
-//! entry, so (time, entity) is a key without a tie, and the order does not depend on who pushed first.
+//! An entity is a link, whose head packet arrives, a host, whose NIC becomes free, or a port with classes, which
+//! may send again. The first two have at most one entry each, so (time, entity) is a key without a tie, and the
+//! order does not depend on who pushed first. A port may have several, of which only the earliest counts: it
+//! passes over the others.
 
 use shallows_cc::units::Time;
 

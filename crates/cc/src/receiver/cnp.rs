@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn the_first_mark_is_answered_at_once_and_the_next_after_tau() {
-        let packets = [(0, false), (1, true), (2, true), (50, true), (60, false), (61, true)];
-        assert_eq!(answers(false, &packets), [None, Some(1), None, None, None, Some(61)]);
+        let packets = [(0, false), (1, true), (2, true), (50, true), (51, true), (60, true), (102, false)];
+        assert_eq!(answers(false, &packets), [None, Some(1), None, None, Some(51), None, None]);
     }
 
     #[test]
