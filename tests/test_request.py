@@ -61,6 +61,7 @@ def test_every_example_becomes_arrays_that_agree(path):
     assert request["links"]["from"].max() < request["nodes"]
     assert request["flows"]["src"].max() < request["hosts"]
     assert request["links"]["marking"].max() < len(request["markings"])
+    assert request["links"].get("discipline", np.zeros(1)).max() <= len(request.get("disciplines", []))
     assert request["flows"]["cc"].max() < len(request["ccs"])
     assert request["record"]["queue_links"].dtype == request["record"]["probe_flows"].dtype == np.uint32
     assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
@@ -149,3 +150,18 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
     assert len(answer["flows"]["finish_ps"]) == scenario.flow_count
     assert (answer["flows"]["finish_ps"] < NEVER).sum() > 0
     assert len(answer["queues"]["bytes"]) == len(scenario.wiring.recorded_ports)
+
+
+def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
+    lossless, wiring = request_of(network={"pfc": True})
+    assert (lossless["links"]["discipline"] == 1).all()
+    assert [of["carries"] for of in lossless["disciplines"][0]] == [["pause", "resume"], ["other"], ["data"]]
+    assert lossless["pause"] == {
+        "threshold_bytes": 100_000,
+        "hysteresis_bytes": 3000,
+        "headroom_bytes": None,
+    }
+    shared, wiring = request_of(network={"buffer": "shared"})
+    assert (shared["links"]["discipline"] == ~wiring.is_nic).all()
+    assert shared["shared"] == {"size_bytes": 12_000_000, "alpha": 1.0}
+    assert "pause" not in shared
