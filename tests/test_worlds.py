@@ -1,6 +1,7 @@
 """One scenario in two worlds: the fluid says what packets do, in the same tables, or says that it cannot."""
 
 import csv
+import dataclasses
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ import shallows as sh
 from shallows import cli
 from shallows.algorithm import catalog
 from shallows.fluid import MODELS as EQUATIONS
+from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
 from shallows.run import TABLES
 from shallows.worlds import fluid
@@ -122,6 +124,23 @@ def test_statistics_are_those_of_the_trajectory(small):
     assert run.flows.goodput_gbps.sum() == pytest.approx(goodput, rel=1e-6)
     assert run.ports.sent[0] == pytest.approx(port["utilization"] * 10e9 * 40e-3 / 12e3, rel=1e-4)
     assert 0.02 < port["marked"] / run.ports.sent[0] < 0.6
+
+
+def test_a_fluid_that_leaks_does_not_close_its_books(small, monkeypatch):
+    def leaking(*arguments, **options):
+        run = trajectory(*arguments, **options)
+        return dataclasses.replace(run, rates_bps=1.01 * run.rates_bps)
+
+    monkeypatch.setattr("shallows.fluid.trajectory.trajectory", leaking)
+    with pytest.raises(sh.BooksError, match="bytes of the fluid are neither sent, nor dropped, nor queued"):
+        sh.run(small, world="fluid")
+
+
+def test_what_a_full_buffer_has_no_room_for_is_dropped(small):
+    run = sh.run(small.replace({"network.buffer": "41pkt"}), world="fluid")
+    assert run.summary["bottleneck"]["queue_max_pkt"] <= 41
+    assert run.summary["bottleneck"]["dropped"] > 0
+    assert run.summary["books"]["closed"]
 
 
 def test_the_delay_is_a_frame_there_and_an_ack_back(small):

@@ -21,7 +21,7 @@ TRAFFICS = ("long-lived", "staircase")
 MOST_VALUES = 16_000_000
 """Numbers of a trajectory that are kept, 128 MB: of a longer one only every so many steps."""
 HISTOGRAM_BINS = 400
-LOST_SHARE = 0.01
+LOST_SHARE = 1e-3
 """Of what arrived: a larger gap between arrivals and departures is a problem of the books."""
 
 
