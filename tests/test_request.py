@@ -83,7 +83,8 @@ def test_scalars_are_integers_of_base_units():
         "rto_min_ps": 10**9,
         "rto_initial_ps": 10**10,
         "rto_max_ps": 10**12,
-        "acks_every": 1, "segment": 1,
+        "acks_every": 1,
+        "segment": 1,
         "ack_delay_ps": 5 * 10**8,
     }
     record = request["record"]

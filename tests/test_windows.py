@@ -135,6 +135,7 @@ def test_receiver_control_shortens_queues_and_ends_losses(five, name):
 
 def test_as_published_the_receivers_marks_come_from_elsewhere(five):
     """Inigo Fig. 4: RCV_ECN without effect. The printed algorithm looks at echoed times."""
+
     def dctcp(receiver):
         told = {"cc": {"name": "dctcp", "receiver": {"kind": "inigo", "mark": True, **receiver}}}
         return port(run("inigo-five", **told, network__marking={"kind": "step", "threshold": "424pkt"}))
