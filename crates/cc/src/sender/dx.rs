@@ -16,7 +16,7 @@
 //! this file computes. The paper takes all flows to act at once. They do not, so after a cut the delays
 //! of packets sent less than a round trip later are left out: they show a queue that this cut, and the
 //! cuts of the other flows, have already answered. (Counting them, ten flows at 10 Gbps and 200 us use
-//! 0.984 of the link; leaving them out, 0.999, the paper's number.) A window of 5.7 packets is 6 in seven
+//! 0.984 of the link; leaving them out, 0.997; the paper says 0.999.) A window of 5.7 packets is 6 in seven
 //! rounds of ten and 5 in the others, by a draw a round: cut off, the fractions of flows in step add up to
 //! an idle link (thirty flows then use 0.983 of it, and 0.995 like this); whole packets throughout freeze flows where
 //! they are, because small cuts round to none. The paper is silent on slow start: it is TCP's, ended by the first
