@@ -1,0 +1,202 @@
+/* DX's timestamps in a TCP option, taken below the stack.
+ *
+ *     254 | 16 | 0x5348 | sent | echo of the peer's sent | echo of when it arrived      times modulo 2^32 ns
+ *
+ * sockops makes room and writes the two echoes; tc egress writes `sent`; tc ingress at the other end turns the echoes
+ * into what its socket needs: the one-way delay (echo of arrival - echo of sent) and when this packet arrived.
+ * The socket has then: round trip without the receiver's hold = arrival - sent + one-way delay. 0 is "none".
+ *
+ * Source: Lee et al., IEEE/ACM ToN 25(1), 2017, §III-IV. Kind 254 with an experiment's identifier: RFC 6994.
+ */
+#ifndef SHALLOWS_STAMPS_H
+#define SHALLOWS_STAMPS_H
+
+#include "kernel.h"
+
+#define OPTION_KIND 254
+#define OPTION_SIZE 16
+#define OPTION_MAGIC_0 0x53
+#define OPTION_MAGIC_1 0x48
+#define OPTIONS_MOST 40
+#define PROTOCOL_TCP 6
+
+/* What the last stamped packet of a connection told. */
+struct stamps {
+	u32 peer_sent;              /* to echo */
+	u32 peer_arrived;
+	u32 rtt_ns;
+	u32 one_way_ns;
+	u32 samples;                /* whether these two are new */
+	u32 active;                 /* whether this end stamps */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct stamps);
+} stamps SEC(".maps");
+
+struct option {
+	u8 kind;
+	u8 size;
+	u8 magic[2];
+	u32 words[3];               /* network order */
+};
+
+CORE u32 stamp_now(void)
+{
+	return (u32)bpf_ktime_get_ns() | 1;
+}
+
+CORE struct stamps *stamps_of(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *sk = ops->sk;
+
+	return sk ? bpf_sk_storage_get(&stamps, sk, 0, BPF_SK_STORAGE_GET_F_CREATE) : 0;
+}
+
+CORE void stamps_read(struct bpf_sock_ops *ops)
+{
+	struct option option = { OPTION_KIND, 4, { OPTION_MAGIC_0, OPTION_MAGIC_1 }, {} };
+	struct stamps *s;
+	u32 one_way;
+
+	if (bpf_load_hdr_opt(ops, &option, sizeof(option), 0) != OPTION_SIZE)
+		return;
+	s = stamps_of(ops);
+	if (!s)
+		return;
+	s->peer_sent = bpf_ntohl(option.words[0]);
+	s->peer_arrived = bpf_ntohl(option.words[2]);
+	one_way = bpf_ntohl(option.words[1]);
+	if (one_way) {
+		s->one_way_ns = one_way;
+		s->rtt_ns = s->peer_arrived - s->peer_sent + one_way;
+		s->samples = 1;
+	}
+	if (!s->active) {
+		s->active = 1;
+		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+	}
+}
+
+CORE void stamps_write(struct bpf_sock_ops *ops)
+{
+	struct option option = { OPTION_KIND, OPTION_SIZE, { OPTION_MAGIC_0, OPTION_MAGIC_1 }, {} };
+	struct stamps *s = stamps_of(ops);
+
+	if (s && s->peer_sent) {
+		option.words[1] = bpf_htonl(s->peer_sent);
+		option.words[2] = bpf_htonl(s->peer_arrived);
+	}
+	bpf_store_hdr_opt(ops, &option, sizeof(option), 0);
+}
+
+union name {
+	char text[16];
+	u64 words[2];
+};
+
+/* An end whose congestion control needs stamps begins to stamp; every other end answers when it sees one. */
+CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
+{
+	u32 flags = BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG;
+	union name name = {};
+	struct stamps *s;
+
+	bpf_getsockopt(ops, 6 /* SOL_TCP */, 13 /* TCP_CONGESTION */, name.text, sizeof(name.text));
+	s = stamps_of(ops);
+	if (s && name.words[0] == needed_by.words[0] && name.words[1] == needed_by.words[1]) {
+		s->active = 1;
+		flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
+	}
+	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | flags);
+}
+
+/* Where the option of a packet is, and its words. */
+struct place {
+	u32 tcp;                    /* offset of the TCP header */
+	u32 option;                 /* offset of the option; 0: there is none */
+	struct option was;
+};
+
+/* The offset of the TCP header behind Ethernet and IP; 0: it is something else. */
+CORE u32 tcp_header(struct __sk_buff *skb)
+{
+	u8 first, protocol;
+
+	if (skb->protocol == bpf_htons(0x0800)) {
+		if (bpf_skb_load_bytes(skb, 14, &first, 1) || bpf_skb_load_bytes(skb, 14 + 9, &protocol, 1))
+			return 0;
+		return protocol == PROTOCOL_TCP ? 14 + (first & 15) * 4 : 0;
+	}
+	if (skb->protocol == bpf_htons(0x86dd)) {
+		if (bpf_skb_load_bytes(skb, 14 + 6, &protocol, 1))
+			return 0;
+		return protocol == PROTOCOL_TCP ? 14 + 40 : 0;
+	}
+	return 0;
+}
+
+/* Looks for the option among the TCP options, whatever a peer has put there. */
+CORE void find_option(struct __sk_buff *skb, struct place *place)
+{
+	u8 options[OPTIONS_MOST] = {};
+	u32 at = 0, length;
+	u8 offset;
+
+	place->option = 0;
+	place->tcp = tcp_header(skb);
+	if (!place->tcp || bpf_skb_load_bytes(skb, place->tcp + 12, &offset, 1))
+		return;
+	length = (offset >> 4) * 4;
+	if (length < 20 + OPTION_SIZE || length > 60)
+		return;
+	length -= 20;
+	if (bpf_skb_load_bytes(skb, place->tcp + 20, options, length))
+		return;
+	for (int i = 0; i < OPTIONS_MOST; i++) {
+		u8 kind, size;
+
+		if (at > OPTIONS_MOST - OPTION_SIZE || at + OPTION_SIZE > length)
+			return;
+		kind = options[at];
+		size = options[at + 1];
+		if (kind == 0)
+			return;
+		if (kind == 1) {
+			at++;
+			continue;
+		}
+		if (kind == OPTION_KIND && size == OPTION_SIZE && options[at + 2] == OPTION_MAGIC_0 &&
+		    options[at + 3] == OPTION_MAGIC_1) {
+			place->option = place->tcp + 20 + at;
+			bpf_skb_load_bytes(skb, place->option, &place->was, sizeof(place->was));
+			return;
+		}
+		if (size < 2)
+			return;
+		at += size;
+	}
+}
+
+/* As the checksum sees 32 bits that begin at an odd place. */
+CORE u32 swapped_lanes(u32 x)
+{
+	return (x & 0x00ff00ff) << 8 | (x >> 8 & 0x00ff00ff);
+}
+
+/* Replaces one word (network order) and makes the checksum right again. */
+CORE void replace_word(struct __sk_buff *skb, const struct place *place, u32 word, u32 now)
+{
+	u32 was = place->was.words[word], is = now;
+	int odd = (place->option - place->tcp) & 1;
+
+	if (was == is)
+		return;
+	bpf_l4_csum_replace(skb, place->tcp + 16, odd ? swapped_lanes(was) : was, odd ? swapped_lanes(is) : is, 4);
+	bpf_skb_store_bytes(skb, place->option + 4 + 4 * word, &now, 4, 0);
+}
+
+#endif
