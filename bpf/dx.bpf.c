@@ -130,7 +130,7 @@ int connections(struct bpf_sock_ops *ops)
 	return 1;
 }
 
-SEC("tc")
+SEC("tcx/egress")
 int leave(struct __sk_buff *skb)
 {
 	struct place place;
@@ -141,7 +141,7 @@ int leave(struct __sk_buff *skb)
 	return -1;
 }
 
-SEC("tc")
+SEC("tcx/ingress")
 int arrive(struct __sk_buff *skb)
 {
 	struct place place;

@@ -22,7 +22,7 @@
 
 /* What the last stamped packet of a connection told. */
 struct stamps {
-	u32 peer_sent;              /* to echo */
+	u32 peer_sent;              /* to echo, once; 0: nothing */
 	u32 peer_arrived;
 	u32 rtt_ns;
 	u32 one_way_ns;
@@ -60,20 +60,25 @@ CORE void stamps_read(struct bpf_sock_ops *ops)
 {
 	struct option option = { OPTION_KIND, 4, { OPTION_MAGIC_0, OPTION_MAGIC_1 }, {} };
 	struct stamps *s;
-	u32 one_way;
+	u32 sent, arrived, one_way;
 
 	if (bpf_load_hdr_opt(ops, &option, sizeof(option), 0) != OPTION_SIZE)
 		return;
 	s = stamps_of(ops);
 	if (!s)
 		return;
-	s->peer_sent = bpf_ntohl(option.words[0]);
-	s->peer_arrived = bpf_ntohl(option.words[2]);
+	sent = bpf_ntohl(option.words[0]);
+	arrived = bpf_ntohl(option.words[2]);
 	one_way = bpf_ntohl(option.words[1]);
 	if (one_way) {
 		s->one_way_ns = one_way;
-		s->rtt_ns = s->peer_arrived - s->peer_sent + one_way;
+		s->rtt_ns = arrived - sent + one_way;
 		s->samples = 1;
+	}
+	/* A short packet takes less time to send, and its delay as the base would make every other look queued. */
+	if (ops->skb_len >= ops->mss_cache) {
+		s->peer_sent = sent;
+		s->peer_arrived = arrived;
 	}
 	if (!s->active) {
 		s->active = 1;
@@ -89,6 +94,7 @@ CORE void stamps_write(struct bpf_sock_ops *ops)
 	if (s && s->peer_sent) {
 		option.words[1] = bpf_htonl(s->peer_sent);
 		option.words[2] = bpf_htonl(s->peer_arrived);
+		s->peer_sent = 0;
 	}
 	bpf_store_hdr_opt(ops, &option, sizeof(option), 0);
 }

@@ -1,0 +1,166 @@
+//! Hosts: a network namespace each, with a device that the emulated network reads and writes, and the sockets of its
+//! flows.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::fs::File;
+use std::io;
+use std::mem::size_of_val;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+
+use libbpf_rs::Link;
+use shallows_live::switch::address;
+
+use crate::Outcome;
+use crate::interface::{self, Settings};
+use crate::programs::Loaded;
+
+/// Ports of the two ends of flow 0; the others follow.
+const FIRST_SENDER: u16 = 10_000;
+const FIRST_RECEIVER: u16 = 30_000;
+
+/// A host that is up.
+pub struct Host {
+    /// Frames it sends are read here, frames for it written.
+    pub device: File,
+    /// The namespace ends with it.
+    _namespace: File,
+    _stamps: Vec<Link>,
+}
+
+/// The namespace that a thread is in.
+pub fn namespace() -> Outcome<File> {
+    Ok(File::open("/proc/thread-self/ns/net")?)
+}
+
+/// Moves the calling thread into a namespace.
+pub fn enter(namespace: &File) -> Outcome<()> {
+    // SAFETY: the descriptor is open.
+    if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
+        return Err(format!("setns: {}", io::Error::last_os_error()).into());
+    }
+    Ok(())
+}
+
+impl Host {
+    /// Makes a host and leaves the calling thread in its namespace.
+    pub fn create(settings: &Settings, stamping: Option<&Loaded>) -> Outcome<Self> {
+        interface::enter_new_namespace()?;
+        let device = interface::tap()?;
+        interface::configure(settings)?;
+        let stamps = stamping.map_or(Ok(Vec::new()), |loaded| loaded.stamp(interface::index()))?;
+        Ok(Self { device, _namespace: namespace()?, _stamps: stamps })
+    }
+}
+
+/// The receiving end of a flow, listening.
+pub fn listen(flow: u32, congestion_control: &str) -> Outcome<TcpListener> {
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, FIRST_RECEIVER + flow as u16))?;
+    set_congestion_control(listener.as_raw_fd(), congestion_control)?;
+    Ok(listener)
+}
+
+/// The sending end of a flow, not yet connected.
+pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpStream> {
+    // SAFETY: no pointers; the descriptor is new and nobody else's.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return Err(io::Error::last_os_error().into());
+    }
+    // SAFETY: as above.
+    let stream = unsafe { TcpStream::from_raw_fd(socket) };
+    set_congestion_control(socket, congestion_control)?;
+    if stops {
+        // What has been written and not sent by then goes out still: 16 ms' worth at 500 Mbps.
+        set_option(socket, libc::TCP_NOTSENT_LOWAT, &1_000_000_i32)?;
+    }
+    let from = socket_address([0; 4], FIRST_SENDER + flow as u16);
+    // SAFETY: the address is a whole sockaddr_in.
+    succeeded(unsafe { libc::bind(socket, (&raw const from).cast(), size_of_val(&from) as libc::socklen_t) })?;
+    Ok(stream)
+}
+
+/// Connects a flow.
+pub fn connect(stream: &TcpStream, flow: u32, to: u32) -> Outcome<()> {
+    let to = socket_address(address(to), FIRST_RECEIVER + flow as u16);
+    // SAFETY: the address is a whole sockaddr_in.
+    let outcome =
+        unsafe { libc::connect(stream.as_raw_fd(), (&raw const to).cast(), size_of_val(&to) as libc::socklen_t) };
+    succeeded(outcome)
+}
+
+/// The flow that a sender's port belongs to.
+pub fn flow_of(port: u32) -> u32 {
+    port.wrapping_sub(u32::from(FIRST_SENDER))
+}
+
+fn socket_address(address: [u8; 4], port: u16) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: port.to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address) },
+        sin_zero: [0; 8],
+    }
+}
+
+fn set_congestion_control(socket: RawFd, name: &str) -> Outcome<()> {
+    set_option(socket, libc::TCP_CONGESTION, name.as_bytes())
+        .map_err(|error| format!("congestion control {name}: {error}").into())
+}
+
+fn set_option<T: ?Sized>(socket: RawFd, option: i32, value: &T) -> Outcome<()> {
+    let length = size_of_val(value) as libc::socklen_t;
+    // SAFETY: the pointer is to that many bytes.
+    succeeded(unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, option, (&raw const *value).cast(), length) })
+}
+
+fn succeeded(outcome: i32) -> Outcome<()> {
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error().into()) }
+}
+
+/// What the kernel tells of a connection (`struct tcp_info`).
+#[derive(Clone, Copy, Debug)]
+pub struct Info([u8; 256]);
+
+impl Info {
+    /// Of this socket.
+    pub fn of(socket: RawFd) -> Self {
+        let mut info = [0; 256];
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the pointers are to that many bytes and to their number; a closed socket leaves zeros.
+        unsafe {
+            libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length);
+        }
+        Self(info)
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.0[at..at + 4].try_into().expect("four bytes"))
+    }
+
+    /// Whether both ends agreed on ECN (`TCPI_OPT_ECN`).
+    pub fn ecn(&self) -> bool {
+        self.0[5] & 8 != 0
+    }
+
+    /// `tcpi_rtt`.
+    pub fn rtt_us(&self) -> u32 {
+        self.word(68)
+    }
+
+    /// `tcpi_snd_cwnd`.
+    pub fn window(&self) -> u32 {
+        self.word(80)
+    }
+
+    /// `tcpi_total_retrans`.
+    pub fn retransmits(&self) -> u32 {
+        self.word(100)
+    }
+
+    /// `tcpi_total_rto`, in Linux 6.7 and later.
+    pub fn timeouts(&self) -> u32 {
+        u16::from_ne_bytes([self.0[240], self.0[241]]).into()
+    }
+}

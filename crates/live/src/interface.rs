@@ -1,0 +1,100 @@
+//! A host's network device: a TAP in the calling thread's own namespace.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+
+/// Every device has this name: each is alone in its namespace.
+pub const NAME: &str = "shallows0";
+/// And this address, so that nobody has to ask for it: there is one frame's way between any two hosts.
+const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
+
+/// Moves the calling thread, and those it starts later, into a new network namespace. It has no name and ends with
+/// its last thread.
+pub fn enter_new_namespace() -> Outcome<()> {
+    // SAFETY: no pointers.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err(format!("a network namespace: {}", io::Error::last_os_error()).into());
+    }
+    Ok(())
+}
+
+/// Makes the device; frames are read from and written to the file, without blocking.
+pub fn tap() -> Outcome<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    // SAFETY: an ifreq is plain data, for which zeros are lawful.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: TUNSETIFF takes an ifreq.
+    if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as libc::c_ulong, &raw mut request) } != 0 {
+        return Err(format!("a TAP device: {}", io::Error::last_os_error()).into());
+    }
+    Ok(file)
+}
+
+/// Number of the device in its namespace.
+pub fn index() -> i32 {
+    let name = format!("{NAME}\0");
+    // SAFETY: the name ends with a zero.
+    unsafe { libc::if_nametoindex(name.as_ptr().cast()) as i32 }
+}
+
+/// What a host's network is set to.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub address: [u8; 4],
+    pub mtu: u64,
+    pub initial_window: u64,
+    pub quick_acks: bool,
+    pub rto_min_us: u64,
+    pub ecn: bool,
+}
+
+/// Sets up the device and the namespace. No offloads and one segment a buffer: what TCP sends is what the network
+/// sees, and what a stamp belongs to.
+pub fn configure(settings: &Settings) -> Outcome<()> {
+    let Settings { address: [a, b, c, d], mtu, initial_window, .. } = *settings;
+    let quick = if settings.quick_acks { "quickack 1" } else { "" };
+    ip(&format!(
+        "link set dev {NAME} address {ETHERNET_ADDRESS} mtu {mtu} txqueuelen 4000 gso_max_segs 1 arp off up\n\
+         link set dev lo up\n\
+         addr add {a}.{b}.{c}.{d}/32 dev {NAME}\n\
+         route add 10.77.0.0/16 dev {NAME} initcwnd {initial_window} {quick}\n"
+    ))?;
+    set("ipv6/conf/all/disable_ipv6", "1")?;
+    set("ipv4/tcp_ecn", if settings.ecn { "1" } else { "0" })?;
+    set("ipv4/tcp_no_metrics_save", "1")?;
+    set("ipv4/tcp_slow_start_after_idle", "0")?;
+    set("ipv4/tcp_rmem", "4096 4194304 33554432")?;
+    set("ipv4/tcp_wmem", "4096 4194304 33554432")?;
+    // Linux 6.11 and later; earlier ones keep their 200 ms.
+    let _ = set("ipv4/tcp_rto_min_us", &settings.rto_min_us.max(1000).to_string());
+    Ok(())
+}
+
+/// Writes a sysctl of the calling thread's namespace.
+fn set(name: &str, value: &str) -> Outcome<()> {
+    fs::write(format!("/proc/sys/net/{name}"), value).map_err(|error| format!("sysctl {name}: {error}").into())
+}
+
+fn ip(commands: &str) -> Outcome<()> {
+    let mut ip = Command::new("ip")
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("ip (iproute2): {error}"))?;
+    ip.stdin.take().expect("it is piped").write_all(commands.as_bytes())?;
+    let mut told = String::new();
+    ip.stderr.take().expect("it is piped").read_to_string(&mut told)?;
+    if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {told}").into()) }
+}

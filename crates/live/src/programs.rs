@@ -1,0 +1,139 @@
+//! The eBPF programs: loading, parameters, where they are attached.
+
+#![allow(unsafe_code, reason = "tcx is not in libbpf-rs")]
+
+use std::ptr::{self, NonNull};
+
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, Object, ObjectBuilder, ProgramMut};
+use shallows_cc::catalog::{self, Algorithm};
+use shallows_cc::integer::{dctcp, dx};
+use shallows_cc::parameter::Values;
+
+use crate::Outcome;
+use crate::request::Control;
+
+/// `struct settings` of bpf/kernel.h.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Settings {
+    sample_ns: u64,
+    seed: u64,
+    params: [u64; 4],
+}
+
+impl Settings {
+    fn bytes(&self) -> Vec<u8> {
+        [&[self.sample_ns, self.seed][..], &self.params].concat().iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+}
+
+/// One algorithm that the kernel does not have.
+struct Row {
+    name: &'static str,
+    object: &'static [u8],
+    params: fn(&Values) -> [u64; 4],
+}
+
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+    };
+}
+
+static ROWS: &[Row] = &[
+    Row {
+        name: "dctcp",
+        object: object!("dctcp"),
+        params: |values| {
+            let params = dctcp::Params::new(values);
+            [params.g.into(), params.alpha.into(), params.min_window, 0]
+        },
+    },
+    Row { name: "dx", object: object!("dx"), params: |values| [dx::Params::new(values).headroom_ns.into(), 0, 0, 0] },
+];
+
+/// What the kernel calls an algorithm: its own, or ours.
+pub fn kernel_name(name: &str) -> Outcome<String> {
+    if ROWS.iter().any(|row| row.name == name) {
+        return Ok(format!("shallows_{name}"));
+    }
+    if ["reno", "cubic", "bbr"].contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let ours: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+    Err(format!("cc.name = {name:?}: this world has {}, reno, cubic and bbr", ours.join(", ")).into())
+}
+
+/// Whether the packets of an algorithm ask to be marked.
+pub fn ecn_capable(control: &Control) -> Outcome<bool> {
+    Ok(catalog::find(&control.name).is_some_and(|row| values(row, control).is_ok_and(|v| row.ecn_capable(&v))))
+}
+
+fn values(row: &'static Algorithm, control: &Control) -> Outcome<Values> {
+    let mut values = Values::defaults(row.parameters);
+    for (name, &value) in &control.parameters {
+        values.set(name, value)?;
+    }
+    Ok(values)
+}
+
+/// A loaded algorithm, in force while this lives.
+pub struct Loaded {
+    links: Vec<Link>,
+    pub object: Object,
+}
+
+/// Loads an algorithm and makes it known; nothing where the kernel has it. A flow gives a sample every `sample_ns`.
+pub fn load(control: &Control, sample_ns: u64, seed: u64) -> Outcome<Option<Loaded>> {
+    let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
+    let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
+    let settings = Settings { sample_ns, seed, params: (row.params)(&values(catalogued, control)?) };
+    let mut open = ObjectBuilder::default().open_memory(row.object)?;
+    for mut map in open.maps_mut() {
+        if map.name().to_string_lossy().ends_with(".rodata") {
+            let told = settings.bytes();
+            map.initial_value_mut().ok_or("settings")?[..told.len()].copy_from_slice(&told);
+        }
+    }
+    let mut object = open.load()?;
+    let mut links = Vec::new();
+    for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+        links.push(map.attach_struct_ops()?);
+    }
+    Ok(Some(Loaded { links, object }))
+}
+
+impl Loaded {
+    /// Attaches what watches connections to a control group.
+    pub fn watch(&mut self, control_group: i32) -> Outcome<()> {
+        for program in self.object.progs_mut().filter(|program| program.name() == "connections") {
+            self.links.push(program.attach_cgroup(control_group)?);
+        }
+        Ok(())
+    }
+
+    /// Whether it has programs that stamp packets.
+    pub fn stamps(&self) -> bool {
+        self.object.progs_mut().any(|program| program.name() == "leave")
+    }
+
+    /// Attaches what stamps packets to a device of the calling thread's namespace.
+    pub fn stamp(&self, interface: i32) -> Outcome<Vec<Link>> {
+        let mut links = Vec::new();
+        for program in self.object.progs_mut().filter(|p| p.name() == "leave" || p.name() == "arrive") {
+            links.push(attach_tcx(&program, interface)?);
+        }
+        Ok(links)
+    }
+}
+
+fn attach_tcx(program: &ProgramMut<'_>, interface: i32) -> Outcome<Link> {
+    // SAFETY: the program is loaded; libbpf reads it and the device's number, and gives a link or null.
+    let link =
+        unsafe { libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), interface, ptr::null()) };
+    let error = std::io::Error::last_os_error();
+    let link = NonNull::new(link).ok_or_else(|| format!("tcx on device {interface}: {error}"))?;
+    // SAFETY: libbpf has just made it, and nobody else has it.
+    Ok(unsafe { Link::from_ptr(link) })
+}

@@ -1,0 +1,115 @@
+//! What `shallows` asks for: the request of docs/crossing.md in JSON.
+
+use serde::Deserialize;
+use shallows_cc::port::{self, MarkAt};
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::network::Marking;
+use shallows_sim::port::PortSpec;
+
+use crate::Outcome;
+
+/// A scenario, in integers.
+#[derive(Debug, Deserialize)]
+pub struct Request {
+    pub hosts: u32,
+    pub nodes: u32,
+    pub links: Links,
+    pub markings: Vec<MarkingTable>,
+    pub flows: Flows,
+    pub ccs: Vec<Control>,
+    pub host: Host,
+    pub mtu_bytes: u64,
+    pub duration_ps: u64,
+    pub until_done: bool,
+    pub warmup_ps: u64,
+    pub seed: u64,
+    pub record: Record,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Links {
+    pub from: Vec<u32>,
+    pub to: Vec<u32>,
+    pub rate_bps: Vec<u64>,
+    pub delay_ps: Vec<u64>,
+    pub buffer_bytes: Vec<u64>,
+    pub marking: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct MarkingTable {
+    pub kind: String,
+    #[serde(default)]
+    pub at: String,
+    #[serde(default)]
+    pub parameters: std::collections::BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Flows {
+    pub src: Vec<u32>,
+    pub dst: Vec<u32>,
+    pub bytes: Vec<u64>,
+    pub start_ps: Vec<u64>,
+    pub stop_ps: Vec<u64>,
+    pub cc: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Control {
+    pub name: String,
+    pub parameters: std::collections::BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Host {
+    pub initial_window_bytes: u64,
+    pub rto_min_ps: u64,
+    pub acks_every: u32,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Record {
+    pub queue_interval_ps: u64,
+    pub queue_links: Vec<u32>,
+    pub probe_interval_ps: u64,
+    pub probe_flows: Vec<u32>,
+}
+
+impl Request {
+    /// The ports of the network.
+    pub fn ports(&self) -> Vec<PortSpec> {
+        let links = &self.links;
+        (0..links.from.len())
+            .map(|at| PortSpec {
+                from: links.from[at],
+                to: links.to[at],
+                rate: Rate(links.rate_bps[at]),
+                delay: Time(links.delay_ps[at]),
+                buffer: Bytes(links.buffer_bytes[at]),
+                marking: Some(links.marking[at]),
+                discipline: None,
+            })
+            .collect()
+    }
+
+    /// How they mark.
+    pub fn markings(&self) -> Outcome<Vec<Option<Marking>>> {
+        self.markings.iter().map(MarkingTable::build).collect()
+    }
+}
+
+impl MarkingTable {
+    fn build(&self) -> Outcome<Option<Marking>> {
+        if self.kind == "none" {
+            return Ok(None);
+        }
+        let mechanism = port::find(&self.kind).ok_or_else(|| format!("no marking {:?}", self.kind))?;
+        let mut values = shallows_cc::parameter::Values::defaults(mechanism.parameters);
+        for (name, &value) in &self.parameters {
+            values.set(name, value)?;
+        }
+        let at = if self.at == "dequeue" { MarkAt::Dequeue } else { MarkAt::Enqueue };
+        Ok(Some(Marking { mechanism, values, at }))
+    }
+}

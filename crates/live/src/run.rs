@@ -1,0 +1,288 @@
+//! One run: hosts, programs, network and traffic, and what came of it.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{cell::RefCell, thread};
+
+use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
+use shallows_cc::units::Bytes;
+use shallows_live::lateness::Allowance;
+use shallows_live::switch::{Switch, address};
+
+use crate::answer::{Answer, Books, Flows, LatenessTable, Ports, Probes};
+use crate::control_group::{self, ControlGroup};
+use crate::host::{self, Host};
+use crate::interface::Settings;
+use crate::programs::{self, Loaded};
+use crate::request::Request;
+use crate::traffic::Flow;
+use crate::wire::{self, Report, Sampling, Times};
+use crate::{Outcome, clock};
+
+/// As many as the machine can believably emulate.
+const MOST_HOSTS: u32 = 64;
+const MOST_FLOWS: usize = 128;
+/// From everything connected to the first flow.
+const PAUSE_NS: u64 = 50_000_000;
+/// Between two looks at the flows.
+const TICK_NS: u64 = 1_000_000;
+const NEVER: u64 = u64::MAX;
+
+/// Runs what is asked for.
+pub fn run(request: &Request) -> Outcome<Answer> {
+    if request.hosts > MOST_HOSTS || request.flows.src.len() > MOST_FLOWS {
+        return Err(format!("the kernel world takes {MOST_HOSTS} hosts and {MOST_FLOWS} flows at most").into());
+    }
+    control_group::sweep();
+    clock::hurry();
+    let home = host::namespace()?;
+    let group = ControlGroup::enter()?;
+    let loaded = load(request, group.descriptor())?;
+    let (hosts, ends) = build_hosts(request, &loaded)?;
+    host::enter(&home)?;
+    let times = Arc::new(Times::default());
+    let network = start_network(request, &hosts, &times)?;
+    let outcome = connect(request, ends).and_then(|flows| drive(request, &flows, &loaded, &times));
+    times.end.store(true, Ordering::Relaxed);
+    let report = network.join().map_err(|_| "the network's thread panicked")?;
+    Ok(outcome?.answer(request, report))
+}
+
+fn load(request: &Request, control_group: i32) -> Outcome<Vec<Loaded>> {
+    let mut loaded = Vec::new();
+    for control in &request.ccs {
+        if let Some(mut program) = programs::load(control, request.record.probe_interval_ps / 1000, request.seed)? {
+            program.watch(control_group)?;
+            loaded.push(program);
+        }
+    }
+    Ok(loaded)
+}
+
+/// The two ends of a flow, not connected.
+struct Ends {
+    sender: std::net::TcpStream,
+    listener: std::net::TcpListener,
+}
+
+fn build_hosts(request: &Request, loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
+    let ecn = request.ccs.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?.contains(&true);
+    let names = request.ccs.iter().map(|cc| programs::kernel_name(&cc.name)).collect::<Outcome<Vec<_>>>()?;
+    let payload = request.mtu_bytes - 40;
+    let flows = &request.flows;
+    let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..request.hosts {
+        let settings = Settings {
+            address: address(number),
+            mtu: request.mtu_bytes,
+            initial_window: request.host.initial_window_bytes.div_ceil(payload).max(1),
+            quick_acks: request.host.acks_every == 1,
+            rto_min_us: request.host.rto_min_ps / 1_000_000,
+            ecn,
+        };
+        hosts.push(Host::create(&settings, loaded.iter().find(|program| program.stamps()))?);
+        for flow in 0..flows.src.len() {
+            let name = &names[flows.cc[flow] as usize];
+            if flows.src[flow] == number {
+                let stops = flows.stop_ps[flow] < request.duration_ps;
+                senders.push((flow, host::sender(flow as u32, name, stops)?));
+            }
+            if flows.dst[flow] == number {
+                listeners.push((flow, host::listen(flow as u32, name)?));
+            }
+        }
+    }
+    senders.sort_by_key(|(flow, _)| *flow);
+    listeners.sort_by_key(|(flow, _)| *flow);
+    let ends = senders.into_iter().zip(listeners).map(|((_, sender), (_, listener))| Ends { sender, listener });
+    Ok((hosts, ends.collect()))
+}
+
+fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outcome<thread::JoinHandle<Report>> {
+    let mtu = Bytes(request.mtu_bytes);
+    let (ports, markings) = (request.ports(), request.markings()?);
+    let switch = Switch::new(request.hosts, request.nodes, &ports, &markings, mtu, request.seed);
+    let pairs = request.flows.src.iter().zip(&request.flows.dst);
+    let round_trip =
+        pairs.map(|(&a, &b)| switch.propagation(a, b) + switch.propagation(b, a)).max().unwrap_or_default();
+    let devices = hosts.iter().map(|host| host.device.try_clone()).collect::<Result<Vec<File>, _>>()?;
+    let sampling =
+        Sampling { ports: request.record.queue_links.clone(), interval_ns: request.record.queue_interval_ps / 1000 };
+    let times = Arc::clone(times);
+    Ok(thread::Builder::new()
+        .name("network".into())
+        .spawn(move || Report { round_trip, ..wire::run(switch, devices, &times, &sampling) })?)
+}
+
+fn connect(request: &Request, ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
+    let flows = &request.flows;
+    let mut connected = Vec::new();
+    for (number, Ends { sender, listener }) in ends.into_iter().enumerate() {
+        host::connect(&sender, number as u32, flows.dst[number])
+            .map_err(|error| format!("flow {number} does not connect: {error}"))?;
+        let (receiver, _) = listener.accept()?;
+        let wants_ecn = programs::ecn_capable(&request.ccs[flows.cc[number] as usize])?;
+        if wants_ecn && !host::Info::of(sender.as_raw_fd()).ecn() {
+            return Err(format!("flow {number}: the two ends did not agree on ECN, marks would be lost").into());
+        }
+        connected.push(Flow::new(sender, receiver, flows.bytes[number]));
+    }
+    Ok(connected)
+}
+
+/// What the flows have to tell.
+struct Told {
+    flows: Flows,
+    probes: Probes,
+    ended_ps: u64,
+}
+
+fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) -> Outcome<Told> {
+    let begin = clock::now() + PAUSE_NS;
+    let at = |ps: u64| if ps == NEVER { NEVER } else { begin + ps / 1000 };
+    let (warm, end) = (at(request.warmup_ps), at(request.duration_ps));
+    times.begin_ns.store(begin, Ordering::Relaxed);
+    times.warm_ns.store(warm, Ordering::Relaxed);
+    for (number, flow) in flows.iter().enumerate() {
+        flow.start(at(request.flows.start_ps[number]), at(request.flows.stop_ps[number]).min(end))?;
+    }
+    let probes = RefCell::new(Probes::default());
+    let samples = sample_buffer(loaded, begin, &request.record.probe_flows, &probes)?;
+    let mut polled = begin;
+    let mut warm_bytes = None;
+    loop {
+        let now = clock::now();
+        if warm_bytes.is_none() && now >= warm {
+            warm_bytes = Some(flows.iter().map(Flow::received).collect::<Vec<_>>());
+        }
+        if now >= end || (request.until_done && flows.iter().all(Flow::done)) || INTERRUPTED.load(Ordering::Relaxed) {
+            break;
+        }
+        samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
+        let interval = request.record.probe_interval_ps / 1000;
+        if interval > 0 && now >= polled {
+            polled = now + interval.max(TICK_NS);
+            poll_native(request, flows, (now - begin.min(now)) * 1000, &mut probes.borrow_mut());
+        }
+        let next = (now + TICK_NS).min(end);
+        clock::sleep_until(if warm > now { next.min(warm) } else { next });
+    }
+    samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
+    drop(samples);
+    let ended = clock::now().min(end);
+    let told = tell(flows, begin, &warm_bytes.unwrap_or_default());
+    flows.iter().for_each(Flow::stop);
+    Ok(Told { flows: told, probes: probes.into_inner(), ended_ps: (ended - begin) * 1000 })
+}
+
+/// Set by Ctrl-C: the run ends early, with what there is.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Senders that the kernel knows without us tell only what any connection does.
+fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
+    for &number in &request.record.probe_flows {
+        let control = &request.ccs[request.flows.cc[number as usize] as usize];
+        if ["reno", "cubic", "bbr"].contains(&control.name.as_str()) {
+            let info = flows[number as usize].info();
+            probes.push(time_ps, number, "window_pkt", info.window().into());
+            probes.push(time_ps, number, "rtt_us", info.rtt_us().into());
+        }
+    }
+}
+
+/// `struct sample` of bpf/kernel.h, word by word.
+fn sample_buffer<'a>(
+    loaded: &'a [Loaded],
+    begin: u64,
+    wanted: &'a [u32],
+    probes: &'a RefCell<Probes>,
+) -> Outcome<Option<RingBuffer<'a>>> {
+    let mut builder = RingBufferBuilder::new();
+    let maps: Vec<_> = loaded
+        .iter()
+        .flat_map(|program| program.object.maps())
+        .filter(|map| map.name().to_string_lossy() == "samples")
+        .collect();
+    for map in &maps {
+        builder.add(map, move |bytes: &[u8]| {
+            let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+            let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+            let flow = host::flow_of(word(16));
+            if long(0) >= begin && wanted.contains(&flow) {
+                let time_ps = (long(0) - begin) * 1000;
+                let mut probes = probes.borrow_mut();
+                probes.push(time_ps, flow, "window_pkt", long(8) as f64 / 65_536.0);
+                if word(40) > 0 {
+                    probes.push(time_ps, flow, "rtt_us", word(40).into());
+                }
+                if word(36) > 0 {
+                    probes.push(time_ps, flow, "queueing_delay_us", f64::from(word(24)) / 1e3);
+                    probes.push(time_ps, flow, "base_rtt_us", f64::from(word(28)) / 1e3);
+                    probes.push(time_ps, flow, "stamped_rtt_us", f64::from(word(32)) / 1e3);
+                    probes.push(time_ps, flow, "one_way_delay_us", f64::from(word(36)) / 1e3);
+                } else {
+                    probes.push(time_ps, flow, "alpha", f64::from(word(20)) / f64::from(1 << 20));
+                }
+            }
+            0
+        })?;
+    }
+    Ok(if maps.is_empty() { None } else { Some(builder.build()?) })
+}
+
+fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> Flows {
+    let mut told = Flows::default();
+    for (number, flow) in flows.iter().enumerate() {
+        let (received, info) = (flow.received(), flow.info());
+        told.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
+        told.delivered_bytes.push(received);
+        told.goodput_bytes.push(received - warm_bytes.get(number).copied().unwrap_or(received));
+        told.retransmits.push(info.retransmits());
+        told.timeouts.push(info.timeouts());
+    }
+    told
+}
+
+impl Told {
+    fn answer(self, request: &Request, report: Report) -> Answer {
+        let measured_ps = report.measured.0;
+        let ports = Ports::new(&report.ports, measured_ps, Bytes(request.mtu_bytes));
+        let round_trip = report.round_trip.0 / 1000 + ports.longest_delay_ns();
+        let reason = report.lateness.reject(Allowance { round_trip, span: measured_ps / 1000 });
+        let problems = problems(&report);
+        Answer {
+            events: report.delivered,
+            packet_hops: report.ports.iter().map(|port| port.delivered).sum(),
+            ended_ps: self.ended_ps,
+            measured_ps,
+            queue_histograms: request
+                .record
+                .queue_links
+                .iter()
+                .map(|&at| (&report.ports[at as usize]).into())
+                .collect(),
+            flows: self.flows,
+            ports,
+            queues: report.queues.into(),
+            probe_names: crate::answer::PROBE_NAMES,
+            probes: self.probes,
+            books: Books { closed: problems.is_empty(), problems },
+            lateness: LatenessTable::new(&report.lateness, report.strangers, round_trip, reason),
+        }
+    }
+}
+
+/// What does not add up.
+fn problems(report: &Report) -> Vec<String> {
+    let mut problems = Vec::new();
+    let held: u64 = report.ports.iter().map(|port| port.in_flight).sum();
+    if held != report.in_flight {
+        problems.push(format!("{held} packets in the ports, {} in the network", report.in_flight));
+    }
+    if report.refused > 0 {
+        problems.push(format!("{} frames were not taken by their host", report.refused));
+    }
+    problems
+}

@@ -1,0 +1,310 @@
+//! The emulated network: the packet world's ports, driven by whatever clock the caller has.
+//!
+//! Frames (Ethernet and IPv4) go in where hosts send and come out, with the marks they met, when the network would
+//! have delivered them. On the wire a frame is as long as its IP packet: a scenario's `mtu` is the hosts' own.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use shallows_cc::draws::Draws;
+use shallows_cc::units::{Bytes, Time};
+use shallows_sim::network::Marking;
+use shallows_sim::packet::{Flags, Packet, Slab};
+use shallows_sim::port::{Port, PortReport, PortSpec};
+
+/// Length of an Ethernet header.
+const ETHERNET: usize = 14;
+/// A frame that is longer does not exist: the hosts' devices do not offload.
+pub const LONGEST_FRAME: usize = ETHERNET + 9216;
+
+/// A network of ports, and the frames in it.
+#[derive(Debug)]
+pub struct Switch {
+    hosts: u32,
+    ports: Vec<Port>,
+    /// By node and host: the port on the way there.
+    way: Vec<Option<u32>>,
+    delays: Vec<Time>,
+    packets: Slab,
+    frames: Vec<Vec<u8>>,
+    agenda: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Frames that were not IPv4 for a host of this network.
+    pub strangers: u64,
+}
+
+impl Switch {
+    /// The network of these ports; `markings` are those their specifications index.
+    #[must_use]
+    pub fn new(
+        hosts: u32,
+        nodes: u32,
+        specs: &[PortSpec],
+        markings: &[Option<Marking>],
+        mtu: Bytes,
+        seed: u64,
+    ) -> Self {
+        let port = |(at, spec): (usize, &PortSpec)| {
+            let port = Port::new(spec, mtu);
+            match spec.marking.and_then(|index| markings[index as usize].as_ref()) {
+                Some(marking) => port.marking(spec.rate, marking, Draws::new(seed, at as u64)),
+                None => port,
+            }
+        };
+        Self {
+            hosts,
+            ports: specs.iter().enumerate().map(port).collect(),
+            way: ways(hosts, nodes, specs),
+            delays: specs.iter().map(|spec| spec.delay).collect(),
+            packets: Slab::default(),
+            frames: Vec::new(),
+            agenda: BinaryHeap::new(),
+            strangers: 0,
+        }
+    }
+
+    /// A host sends a frame now.
+    pub fn send(&mut self, now: Time, host: u32, frame: &[u8]) {
+        let Some((to, flags, length)) = read_header(frame).filter(|&(to, ..)| to < self.hosts && to != host) else {
+            self.strangers += 1;
+            return;
+        };
+        let at = self.packets.insert(Packet { to, flags, length, ..Packet::default() });
+        let place = at as usize;
+        if self.frames.len() <= place {
+            self.frames.resize_with(place + 1, Vec::new);
+        }
+        self.frames[place].clear();
+        self.frames[place].extend_from_slice(frame);
+        self.forward(now, host, at);
+    }
+
+    fn forward(&mut self, now: Time, node: u32, at: u32) {
+        let way = self.way[(node * self.hosts + self.packets[at].to) as usize];
+        let Some(port) = way else {
+            self.strangers += 1;
+            self.packets.remove(at);
+            return;
+        };
+        match self.ports[port as usize].enqueue(now, at, &mut self.packets) {
+            Ok(Some(arrives)) => self.agenda.push(Reverse((arrives, port))),
+            Ok(None) => {}
+            Err(_full) => self.packets.remove(at),
+        }
+    }
+
+    /// When something happens next.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        self.agenda.peek().map(|Reverse((time, _))| *time)
+    }
+
+    /// Lets everything happen up to `now`, in order. `deliver` gets the host, the frame (to keep, if it leaves another
+    /// buffer) and when it was due.
+    pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(u32, &mut Vec<u8>, Time)) {
+        while let Some(&Reverse((time, port))) = self.agenda.peek()
+            && time <= now
+        {
+            self.agenda.pop();
+            let (at, next) = self.ports[port as usize].deliver(time, &mut self.packets);
+            if let Some(next) = next {
+                self.agenda.push(Reverse((next, port)));
+            }
+            let node = self.ports[port as usize].to;
+            if node < self.hosts {
+                let frame = &mut self.frames[at as usize];
+                if self.packets[at].flags.has(Flags::CE) {
+                    mark(&mut frame[ETHERNET..]);
+                }
+                deliver(node, frame, time);
+                self.packets.remove(at);
+            } else {
+                self.forward(time, node, at);
+            }
+        }
+    }
+
+    /// Bytes queued at a port.
+    #[must_use]
+    pub fn queue(&self, port: u32, now: Time) -> Bytes {
+        self.ports[port as usize].queue(now)
+    }
+
+    /// Statistics start now.
+    pub fn end_warmup(&mut self, now: Time) {
+        self.ports.iter_mut().for_each(|port| port.end_warmup(now));
+    }
+
+    /// Closes the statistics of the `span` that ends now.
+    #[must_use]
+    pub fn report(&mut self, now: Time, span: Time) -> Vec<PortReport> {
+        self.ports.iter_mut().map(|port| port.report(now, span, &self.packets)).collect()
+    }
+
+    /// Propagation from a host to another; nothing where there is no way.
+    #[must_use]
+    pub fn propagation(&self, from: u32, to: u32) -> Time {
+        let mut node = from;
+        let mut sum = Time::ZERO;
+        while let Some(port) = self.way[(node * self.hosts + to) as usize] {
+            sum += self.delays[port as usize];
+            node = self.ports[port as usize].to;
+        }
+        sum
+    }
+
+    /// Packets in the network.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.packets.live()
+    }
+}
+
+/// For every node and host the first port of a shortest way, of equal ones the first.
+fn ways(hosts: u32, nodes: u32, specs: &[PortSpec]) -> Vec<Option<u32>> {
+    let mut ways = vec![None; (nodes * hosts) as usize];
+    for host in 0..hosts {
+        let mut distance = vec![u32::MAX; nodes as usize];
+        distance[host as usize] = 0;
+        let mut open = VecDeque::from([host]);
+        while let Some(node) = open.pop_front() {
+            for (spec, port) in specs.iter().zip(0..).filter(|(spec, _)| spec.to == node) {
+                if distance[spec.from as usize] == u32::MAX {
+                    distance[spec.from as usize] = distance[node as usize] + 1;
+                    ways[(spec.from * hosts + host) as usize] = Some(port);
+                    // hosts do not forward
+                    if spec.from >= hosts {
+                        open.push_back(spec.from);
+                    }
+                }
+            }
+        }
+    }
+    ways
+}
+
+/// The address of a host: 10.77.0.0 and its number, from 1.
+#[must_use]
+pub const fn address(host: u32) -> [u8; 4] {
+    [10, 77, ((host + 1) >> 8) as u8, (host + 1) as u8]
+}
+
+/// Destination, flags and length of an IPv4 packet behind its Ethernet header.
+fn read_header(frame: &[u8]) -> Option<(u32, Flags, u16)> {
+    let ip = frame.get(ETHERNET..).filter(|ip| ip.len() >= 20)?;
+    let ours = frame[12..14] == [8, 0] && ip[0] >> 4 == 4 && ip[16..18] == [10, 77];
+    let number = u32::from(u16::from_be_bytes([ip[18], ip[19]]));
+    let length = u16::from_be_bytes([ip[2], ip[3]]);
+    let ecn = ip[1] & 3;
+    let flags = Flags::default().with(Flags::ECT, ecn != 0).with(Flags::CE, ecn == 3);
+    (ours && number > 0 && usize::from(length) <= ip.len()).then_some((number.wrapping_sub(1), flags, length))
+}
+
+/// Sets Congestion Experienced in an IPv4 header and mends its checksum (RFC 1624 eq. 3).
+fn mark(ip: &mut [u8]) {
+    let before = u16::from_be_bytes([ip[0], ip[1]]);
+    ip[1] |= 3;
+    let after = u16::from_be_bytes([ip[0], ip[1]]);
+    let mut sum = u32::from(!u16::from_be_bytes([ip[10], ip[11]])) + u32::from(!before) + u32::from(after);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    ip[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::port::{MarkAt, find};
+    use shallows_cc::units::Rate;
+
+    const MTU: Bytes = Bytes(1500);
+    /// 1500 B at 500 Mbps.
+    const FRAME: Time = Time::from_micros(24);
+
+    /// Two hosts on either side of two switches, 10 us a link, K = 3 packets in between.
+    fn dumbbell() -> Switch {
+        let link = |from, to, rate, marking| PortSpec {
+            from,
+            to,
+            rate: Rate(rate),
+            delay: Time::from_micros(10),
+            buffer: MTU * 10,
+            marking,
+            discipline: None,
+        };
+        let fast = 10_000_000_000;
+        let specs: Vec<_> = [(0, 2, fast, None), (1, 3, fast, None), (2, 3, 500_000_000, Some(0))]
+            .into_iter()
+            .flat_map(|(a, b, rate, marking)| [link(a, b, rate, marking), link(b, a, rate, marking)])
+            .collect();
+        let mechanism = find("step").unwrap();
+        let mut values = Values::defaults(mechanism.parameters);
+        values.set("threshold", 4500.0).unwrap();
+        Switch::new(2, 4, &specs, &[Some(Marking { mechanism, values, at: MarkAt::Enqueue })], MTU, 1)
+    }
+
+    fn checksum(header: &[u8]) -> u16 {
+        let sum: u32 = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        !((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    fn frame(to: u32, ecn: u8) -> Vec<u8> {
+        let mut frame = vec![0; ETHERNET + 1500];
+        frame[12] = 8;
+        let ip = &mut frame[ETHERNET..];
+        (ip[0], ip[1]) = (0x45, ecn);
+        ip[2..4].copy_from_slice(&1500_u16.to_be_bytes());
+        ip[16..20].copy_from_slice(&address(to));
+        let sum = checksum(&ip[..20]);
+        ip[10..12].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn frames_come_out_when_the_network_delivers_them_with_the_marks_they_met() {
+        let mut switch = dumbbell();
+        for _ in 0..6 {
+            switch.send(Time::ZERO, 0, &frame(1, 2));
+        }
+        assert_eq!(switch.propagation(0, 1), Time::from_micros(30));
+        let mut out = Vec::new();
+        let second = Time::from_millis(1000);
+        switch.advance(second, |host, frame, due| {
+            assert_eq!(checksum(&frame[ETHERNET..ETHERNET + 20]), 0);
+            out.push((host, frame[ETHERNET + 1] & 3, due));
+        });
+        // 1.2 us at each edge, 24 us in between, 30 us of propagation; then one every 24 us.
+        let first = Time::from_nanos(2 * 1200) + FRAME + Time::from_micros(30);
+        for (n, &(host, _, due)) in out.iter().enumerate() {
+            assert_eq!((host, due), (1, first + FRAME * n as u64));
+        }
+        // They join every 1.2 us: behind the third packet of queue the marks begin.
+        assert_eq!(out.iter().map(|&(_, ecn, _)| ecn).collect::<Vec<_>>(), [2, 2, 2, 3, 3, 3]);
+        assert_eq!(switch.in_flight(), 0);
+        assert_eq!(switch.next(), None);
+    }
+
+    #[test]
+    fn what_is_not_for_a_host_here_is_counted_and_dropped() {
+        let mut switch = dumbbell();
+        switch.send(Time::ZERO, 0, &frame(7, 0));
+        switch.send(Time::ZERO, 0, &frame(0, 0));
+        switch.send(Time::ZERO, 0, &[0; 20]);
+        let mut truncated = frame(1, 0);
+        truncated.truncate(60);
+        switch.send(Time::ZERO, 0, &truncated);
+        assert_eq!((switch.strangers, switch.in_flight()), (4, 0));
+    }
+
+    #[test]
+    fn a_full_port_drops() {
+        let mut switch = dumbbell();
+        for _ in 0..20 {
+            switch.send(Time::ZERO, 0, &frame(1, 0));
+        }
+        let mut count = 0;
+        switch.advance(Time::from_millis(1000), |_, _, _| count += 1);
+        assert_eq!((count, switch.in_flight()), (10, 0));
+    }
+}

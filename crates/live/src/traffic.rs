@@ -1,0 +1,92 @@
+//! What the hosts' applications do: a thread that writes and one that reads, for each flow.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::host::Info;
+use crate::{Outcome, clock};
+
+const NEVER: u64 = u64::MAX;
+
+/// A connected flow.
+#[derive(Debug)]
+pub struct Flow {
+    sender: TcpStream,
+    receiver: TcpStream,
+    /// Payload; 0 is unlimited.
+    bytes: u64,
+    received: Arc<AtomicU64>,
+    finished_ns: Arc<AtomicU64>,
+}
+
+impl Flow {
+    /// A flow between two connected sockets.
+    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: u64) -> Self {
+        let finished_ns = Arc::new(AtomicU64::new(NEVER));
+        Self { sender, receiver, bytes, received: Arc::default(), finished_ns }
+    }
+
+    /// Begins at `start_ns` and sends nothing new after `stop_ns`.
+    pub fn start(&self, start_ns: u64, stop_ns: u64) -> Outcome<()> {
+        let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
+        let (bytes, received, finished) = (self.bytes, Arc::clone(&self.received), Arc::clone(&self.finished_ns));
+        thread::Builder::new().name("write".into()).stack_size(1 << 18).spawn(move || {
+            clock::sleep_until(start_ns);
+            write_all(&mut sender, if bytes == 0 { NEVER } else { bytes }, stop_ns);
+            let _ = sender.shutdown(Shutdown::Write);
+        })?;
+        thread::Builder::new().name("read".into()).stack_size(1 << 19).spawn(move || {
+            let mut buffer = vec![0; 1 << 18];
+            let mut total = 0;
+            while let Ok(length @ 1..) = receiver.read(&mut buffer) {
+                total += length as u64;
+                received.store(total, Ordering::Relaxed);
+                if total == bytes {
+                    finished.store(clock::now(), Ordering::Relaxed);
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Payload that its receiver has read.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// When the receiver had every byte.
+    pub fn finished_ns(&self) -> Option<u64> {
+        Some(self.finished_ns.load(Ordering::Relaxed)).filter(|&time| time != NEVER)
+    }
+
+    /// Whether it ends, and has.
+    pub fn done(&self) -> bool {
+        self.bytes == 0 || self.finished_ns().is_some()
+    }
+
+    /// What the sender's kernel tells.
+    pub fn info(&self) -> Info {
+        Info::of(self.sender.as_raw_fd())
+    }
+
+    /// Ends it now.
+    pub fn stop(&self) {
+        let _ = self.sender.shutdown(Shutdown::Both);
+        let _ = self.receiver.shutdown(Shutdown::Both);
+    }
+}
+
+fn write_all(sender: &mut TcpStream, mut left: u64, stop_ns: u64) {
+    let chunk = [0; 1 << 14];
+    while left > 0 && clock::now() < stop_ns {
+        let length = left.min(chunk.len() as u64) as usize;
+        match sender.write(&chunk[..length]) {
+            Ok(written @ 1..) => left -= written as u64,
+            _ => return,
+        }
+    }
+}

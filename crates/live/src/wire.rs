@@ -1,0 +1,259 @@
+//! The thread that is the network: reads what hosts send, lets the emulated switch have it, and writes what is due.
+//!
+//! It sleeps until shortly before something is due and then looks all the time. How late it was is part of the
+//! result.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use shallows_cc::units::Time;
+use shallows_live::lateness::Lateness;
+use shallows_live::switch::{LONGEST_FRAME, Switch};
+use shallows_sim::answer::QueueTable;
+use shallows_sim::port::PortReport;
+
+use crate::clock;
+
+/// Shorter waits are spent looking.
+const AWAKE_NS: u64 = 30_000;
+/// The longest sleep: so that it notices a stop.
+const NAP_NS: u64 = 1_000_000;
+/// Frames taken from a device in one look.
+const BATCH: usize = 32;
+
+/// Times of a run, on the machine's clock, that the thread learns while it runs.
+#[derive(Debug)]
+pub struct Times {
+    /// Statistics start.
+    pub warm_ns: AtomicU64,
+    /// Queues are sampled from here.
+    pub begin_ns: AtomicU64,
+    /// Everything ends.
+    pub end: AtomicBool,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        let never = || AtomicU64::new(u64::MAX);
+        Self { warm_ns: never(), begin_ns: never(), end: AtomicBool::new(false) }
+    }
+}
+
+/// What is to be sampled.
+#[derive(Clone, Debug)]
+pub struct Sampling {
+    /// Ports.
+    pub ports: Vec<u32>,
+    /// Between samples; 0 is none.
+    pub interval_ns: u64,
+}
+
+/// What the network has to tell.
+#[derive(Debug)]
+pub struct Report {
+    pub ports: Vec<PortReport>,
+    pub queues: QueueTable,
+    pub lateness: Lateness,
+    pub delivered: u64,
+    pub strangers: u64,
+    /// Frames that a host's device did not take.
+    pub refused: u64,
+    pub in_flight: u64,
+    pub measured: Time,
+    /// Propagation both ways of the longest flow.
+    pub round_trip: Time,
+}
+
+struct Wire {
+    switch: Switch,
+    devices: Vec<File>,
+    /// Frames that are due, with their hosts and times.
+    due: VecDeque<(u32, Time, Vec<u8>)>,
+    spare: Vec<Vec<u8>>,
+    origin_ns: u64,
+    looked_ns: u64,
+    warm: Option<u64>,
+    lateness: Lateness,
+    delivered: u64,
+    refused: u64,
+    queues: QueueTable,
+    sampled_ns: u64,
+}
+
+/// Runs the network until `times.end`. `devices` belong to the hosts, in order.
+pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, sampling: &Sampling) -> Report {
+    let now = clock::now();
+    let mut wire = Wire {
+        switch,
+        devices,
+        due: VecDeque::new(),
+        spare: Vec::new(),
+        origin_ns: now,
+        looked_ns: now,
+        warm: None,
+        lateness: Lateness::default(),
+        delivered: 0,
+        refused: 0,
+        queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); sampling.ports.len()] },
+        sampled_ns: 0,
+    };
+    be_punctual();
+    while !times.end.load(Ordering::Relaxed) {
+        wire.turn(times, sampling);
+        wire.wait();
+    }
+    wire.report()
+}
+
+impl Wire {
+    fn time(&self, nanos: u64) -> Time {
+        Time::from_nanos(nanos - self.origin_ns)
+    }
+
+    fn turn(&mut self, times: &Times, sampling: &Sampling) {
+        let now = clock::now();
+        let warm_ns = times.warm_ns.load(Ordering::Relaxed);
+        if self.warm.is_none() && now >= warm_ns {
+            self.advance(warm_ns);
+            self.switch.end_warmup(self.time(warm_ns));
+            self.lateness = Lateness::default();
+            self.warm = Some(warm_ns);
+        }
+        self.advance(now);
+        self.collect(now);
+        self.deliver();
+        self.sample(now, times.begin_ns.load(Ordering::Relaxed), sampling);
+    }
+
+    /// Lets the emulated network come to this time.
+    fn advance(&mut self, now_ns: u64) {
+        let now = self.time(now_ns);
+        self.switch.advance(now, |host, frame, time| {
+            let frame = std::mem::replace(frame, self.spare.pop().unwrap_or_default());
+            self.due.push_back((host, time, frame));
+        });
+    }
+
+    /// One frame to its host: its kernel works it through within the call, and may answer at once.
+    fn deliver(&mut self) {
+        let Some((host, time, frame)) = self.due.pop_front() else { return };
+        let late = (clock::now() - self.origin_ns).saturating_sub(time.0 / 1000);
+        self.lateness.deliveries.record(late);
+        match self.devices[host as usize].write(&frame) {
+            Ok(_) => self.delivered += 1,
+            Err(_) => self.refused += 1,
+        }
+        self.spare.push(frame);
+    }
+
+    /// Everything that hosts have sent since the last look.
+    fn collect(&mut self, now_ns: u64) {
+        let gap = now_ns - self.looked_ns;
+        self.looked_ns = now_ns;
+        let now = self.time(now_ns);
+        let mut frame = [0; LONGEST_FRAME];
+        let mut waited = false;
+        for host in 0..self.devices.len() {
+            for _ in 0..BATCH {
+                let Ok(length) = self.devices[host].read(&mut frame) else { break };
+                self.switch.send(now, host as u32, &frame[..length]);
+                waited = true;
+            }
+        }
+        if waited {
+            self.lateness.looks.record(gap);
+            self.lateness.longest_gap = self.lateness.longest_gap.max(gap);
+            if gap > NAP_NS {
+                self.lateness.stalled += gap;
+            }
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64, begin_ns: u64, sampling: &Sampling) {
+        let Sampling { ports, interval_ns } = sampling;
+        if *interval_ns == 0 || now_ns < begin_ns || now_ns - self.sampled_ns < *interval_ns {
+            return;
+        }
+        self.sampled_ns = now_ns - (now_ns - begin_ns) % interval_ns;
+        self.queues.time.push((now_ns - begin_ns) * 1000);
+        let now = self.time(now_ns);
+        for (&port, column) in ports.iter().zip(&mut self.queues.bytes) {
+            column.push(self.switch.queue(port, now).0 as u32);
+        }
+    }
+
+    /// Until a host sends, or shortly before something is due.
+    fn wait(&mut self) {
+        if !self.due.is_empty() {
+            return;
+        }
+        let due = self.switch.next().map_or(u64::MAX, |time| self.origin_ns + time.0 / 1000);
+        let nap = due.saturating_sub(clock::now()).saturating_sub(AWAKE_NS).min(NAP_NS);
+        if nap == 0 {
+            return;
+        }
+        let poll = |device: &File| libc::pollfd { fd: device.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut polls: Vec<_> = self.devices.iter().map(poll).collect();
+        let timeout = libc::timespec { tv_sec: 0, tv_nsec: nap as libc::c_long };
+        // SAFETY: the pointers are to that many entries and to a whole timespec.
+        unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, &raw const timeout, std::ptr::null()) };
+        // Asleep, it missed nothing: a frame would have woken it.
+        self.looked_ns = clock::now();
+    }
+
+    fn report(mut self) -> Report {
+        let now_ns = clock::now();
+        self.advance(now_ns);
+        let now = self.time(now_ns);
+        let measured = now - self.time(self.warm.unwrap_or(now_ns));
+        Report {
+            ports: self.switch.report(now, measured),
+            queues: self.queues,
+            lateness: self.lateness,
+            delivered: self.delivered,
+            strangers: self.switch.strangers,
+            refused: self.refused,
+            in_flight: self.switch.in_flight(),
+            measured,
+            round_trip: Time::ZERO,
+        }
+    }
+}
+
+/// Asks the kernel to run this thread before all others: 95 of every 100 us (SCHED_DEADLINE), or else as the nicest
+/// of the ordinary. A machine that grants neither shows in the lateness.
+fn be_punctual() {
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: libc::SCHED_DEADLINE as u32,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime: 95_000,
+        deadline: 100_000,
+        period: 100_000,
+    };
+    // SAFETY: the structure says how long it is.
+    if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } != 0 {
+        // SAFETY: no pointers.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+        eprintln!("shallows-live: no SCHED_DEADLINE ({}); a busy machine will be late", io::Error::last_os_error());
+    }
+}
