@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-.PHONY: run test bench lint build clean
+.PHONY: run test live bench lint build clean
 
 # The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX.
 run: build
@@ -13,6 +13,11 @@ run: build
 test: build
 	cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest
+
+# The kernel world's program: needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; root only to run it.
+live: .venv/ready
+	cargo build --locked --release --package shallows-live --features bpf
+	install target/release/shallows-live $(BIN)/shallows-live
 
 bench: build
 	$(BIN)/python bench/speed.py

@@ -38,8 +38,8 @@ fn compile(source: &Path, object: &Path) {
     clang.args(["-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]);
     clang.args(["-target", "bpf", "-mcpu=v3", "-ffunction-sections"]);
     // Debian keeps asm/types.h where only a native compiler looks.
-    let machine = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
-    clang.arg(format!("-I/usr/include/{machine}-linux-gnu"));
+    let machine = env::var_os("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    clang.arg(format!("-I/usr/include/{}-linux-gnu", machine.display()));
     let status = clang.arg("-c").arg(source).arg("-o").arg(object).status();
     assert!(status.is_ok_and(|status| status.success()), "{} does not compile (libbpf-dev?)", source.display());
 }

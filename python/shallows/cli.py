@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from shallows import cli_fluid
+from shallows import cli_fluid, cli_live
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 
 app.add_typer(cli_fluid.app, name="fluid")
+app.add_typer(cli_live.app, name="live")
 
 ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 Overrides = Annotated[
@@ -96,7 +97,7 @@ def options(
 @with_status
 def run(
     scenario: ScenarioFile,
-    world: Annotated[str, typer.Option(help="World to run in: packet or fluid.")] = "packet",
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
     out: Out = None,

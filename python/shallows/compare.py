@@ -53,7 +53,8 @@ def run_all(jobs, bars, threads=None):
 
     Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
     """
-    with ThreadPoolExecutor(threads or min(len(jobs), os.cpu_count())) as pool:
+    in_real_time = any(label.endswith("-kernel") for label in jobs)  # leave it the machine
+    with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count())) as pool:
         futures = {
             pool.submit(world, scenario, bars.of(scenario, label)): label
             for label, (world, scenario) in jobs.items()

@@ -123,7 +123,16 @@ def _speed(summary):
         took = f"integrated  {took}, {summary['events']} steps"
     else:
         took = f"simulated   {took}, {(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+    if summary["world"] == "kernel":
+        return f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
+
+
+def _lateness(record):
+    late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
+    share = late / record["round_trip_us"]
+    again = len(record["rejected"])
+    return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
 
 
 def _any_finished(summaries):

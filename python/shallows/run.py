@@ -20,7 +20,7 @@ from shallows.errors import BooksError, ScenarioError
 
 NEVER = 2**64 - 1
 BATCH_ROWS = 1 << 16
-WORLDS = ("packet", "fluid")
+WORLDS = ("packet", "fluid", "kernel")
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
 

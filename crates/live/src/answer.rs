@@ -25,6 +25,7 @@ pub struct Answer {
 #[derive(Debug, Default, Serialize)]
 pub struct Flows {
     pub finish_ps: Vec<u64>,
+    pub ideal_ps: Vec<u64>,
     pub delivered_bytes: Vec<u64>,
     pub goodput_bytes: Vec<u64>,
     pub retransmits: Vec<u32>,

@@ -19,10 +19,14 @@ pub struct Request {
     pub ccs: Vec<Control>,
     pub host: Host,
     pub mtu_bytes: u64,
+    pub header_bytes: u64,
     pub duration_ps: u64,
     pub until_done: bool,
     pub warmup_ps: u64,
     pub seed: u64,
+    /// Whether the network's thread is to go before everything else on this machine.
+    #[serde(default)]
+    pub real_time: bool,
     pub record: Record,
 }
 

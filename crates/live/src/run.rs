@@ -9,16 +9,16 @@ use std::{cell::RefCell, thread};
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 use shallows_cc::units::Bytes;
 use shallows_live::lateness::Allowance;
-use shallows_live::switch::{Switch, address};
+use shallows_live::switch::{Switch, Wiring, address};
 
-use crate::answer::{Answer, Books, Flows, LatenessTable, Ports, Probes};
+use crate::answer::{self, Answer, Books, LatenessTable, Ports, Probes};
 use crate::control_group::{self, ControlGroup};
 use crate::host::{self, Host};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded};
-use crate::request::Request;
+use crate::request::{Flows, Request};
 use crate::traffic::Flow;
-use crate::wire::{self, Report, Sampling, Times};
+use crate::wire::{self, Manner, Report, Times};
 use crate::{Outcome, clock};
 
 /// As many as the machine can believably emulate.
@@ -70,7 +70,7 @@ struct Ends {
 fn build_hosts(request: &Request, loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
     let ecn = request.ccs.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?.contains(&true);
     let names = request.ccs.iter().map(|cc| programs::kernel_name(&cc.name)).collect::<Outcome<Vec<_>>>()?;
-    let payload = request.mtu_bytes - 40;
+    let payload = request.mtu_bytes - request.header_bytes;
     let flows = &request.flows;
     let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..request.hosts {
@@ -103,17 +103,31 @@ fn build_hosts(request: &Request, loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<
 fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outcome<thread::JoinHandle<Report>> {
     let mtu = Bytes(request.mtu_bytes);
     let (ports, markings) = (request.ports(), request.markings()?);
-    let switch = Switch::new(request.hosts, request.nodes, &ports, &markings, mtu, request.seed);
+    let wiring = Wiring { hosts: request.hosts, nodes: request.nodes, specs: &ports, markings: &markings };
+    let switch = Switch::new(&wiring, mtu, request.seed);
+    let ideal = ideals(request, &switch);
     let pairs = request.flows.src.iter().zip(&request.flows.dst);
     let round_trip =
         pairs.map(|(&a, &b)| switch.propagation(a, b) + switch.propagation(b, a)).max().unwrap_or_default();
     let devices = hosts.iter().map(|host| host.device.try_clone()).collect::<Result<Vec<File>, _>>()?;
-    let sampling =
-        Sampling { ports: request.record.queue_links.clone(), interval_ns: request.record.queue_interval_ps / 1000 };
+    let manner = Manner {
+        ports: request.record.queue_links.clone(),
+        interval_ns: request.record.queue_interval_ps / 1000,
+        real_time: request.real_time,
+    };
     let times = Arc::clone(times);
-    Ok(thread::Builder::new()
-        .name("network".into())
-        .spawn(move || Report { round_trip, ..wire::run(switch, devices, &times, &sampling) })?)
+    Ok(thread::Builder::new().name("network".into()).spawn(move || Report {
+        round_trip,
+        ideal,
+        ..wire::run(switch, devices, &times, &manner)
+    })?)
+}
+
+fn ideals(request: &Request, switch: &Switch) -> Vec<u64> {
+    let Flows { src, dst, bytes, .. } = &request.flows;
+    let frame = (Bytes(request.mtu_bytes), Bytes(request.mtu_bytes - request.header_bytes));
+    let ideal = |at: usize| switch.ideal(src[at], dst[at], Bytes(bytes[at]), frame).0;
+    (0..src.len()).map(|at| if bytes[at] == 0 { 0 } else { ideal(at) }).collect()
 }
 
 fn connect(request: &Request, ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
@@ -134,7 +148,7 @@ fn connect(request: &Request, ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
 
 /// What the flows have to tell.
 struct Told {
-    flows: Flows,
+    flows: answer::Flows,
     probes: Probes,
     ended_ps: u64,
 }
@@ -232,8 +246,8 @@ fn sample_buffer<'a>(
     Ok(if maps.is_empty() { None } else { Some(builder.build()?) })
 }
 
-fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> Flows {
-    let mut told = Flows::default();
+fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> answer::Flows {
+    let mut told = answer::Flows::default();
     for (number, flow) in flows.iter().enumerate() {
         let (received, info) = (flow.received(), flow.info());
         told.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
@@ -263,10 +277,10 @@ impl Told {
                 .iter()
                 .map(|&at| (&report.ports[at as usize]).into())
                 .collect(),
-            flows: self.flows,
+            flows: answer::Flows { ideal_ps: report.ideal, ..self.flows },
             ports,
             queues: report.queues.into(),
-            probe_names: crate::answer::PROBE_NAMES,
+            probe_names: answer::PROBE_NAMES,
             probes: self.probes,
             books: Books { closed: problems.is_empty(), problems },
             lateness: LatenessTable::new(&report.lateness, report.strangers, round_trip, reason),

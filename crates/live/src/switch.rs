@@ -10,12 +10,25 @@ use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::network::Marking;
 use shallows_sim::packet::{Flags, Packet, Slab};
-use shallows_sim::port::{Port, PortReport, PortSpec};
+use shallows_sim::port::{Clock, Port, PortReport, PortSpec};
 
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;
 /// A frame that is longer does not exist: the hosts' devices do not offload.
 pub const LONGEST_FRAME: usize = ETHERNET + 9216;
+
+/// What a network is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Wiring<'a> {
+    /// Nodes from 0 to this are hosts.
+    pub hosts: u32,
+    /// Those from there to this are switches.
+    pub nodes: u32,
+    /// The ports.
+    pub specs: &'a [PortSpec],
+    /// How they mark; a specification has the index.
+    pub markings: &'a [Option<Marking>],
+}
 
 /// A network of ports, and the frames in it.
 #[derive(Debug)]
@@ -25,6 +38,7 @@ pub struct Switch {
     /// By node and host: the port on the way there.
     way: Vec<Option<u32>>,
     delays: Vec<Time>,
+    clocks: Vec<Clock>,
     packets: Slab,
     frames: Vec<Vec<u8>>,
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
@@ -33,16 +47,10 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// The network of these ports; `markings` are those their specifications index.
+    /// An idle network; `mtu` sets how finely its queues are recorded.
     #[must_use]
-    pub fn new(
-        hosts: u32,
-        nodes: u32,
-        specs: &[PortSpec],
-        markings: &[Option<Marking>],
-        mtu: Bytes,
-        seed: u64,
-    ) -> Self {
+    pub fn new(wiring: &Wiring, mtu: Bytes, seed: u64) -> Self {
+        let &Wiring { hosts, nodes, specs, markings } = wiring;
         let port = |(at, spec): (usize, &PortSpec)| {
             let port = Port::new(spec, mtu);
             match spec.marking.and_then(|index| markings[index as usize].as_ref()) {
@@ -54,6 +62,7 @@ impl Switch {
             hosts,
             ports: specs.iter().enumerate().map(port).collect(),
             way: ways(hosts, nodes, specs),
+            clocks: specs.iter().map(|spec| Clock::new(spec.rate)).collect(),
             delays: specs.iter().map(|spec| spec.delay).collect(),
             packets: Slab::default(),
             frames: Vec::new(),
@@ -152,6 +161,23 @@ impl Switch {
         sum
     }
 
+    /// The least time in which this much payload can come from a host to another, in frames of this length with this
+    /// much payload.
+    #[must_use]
+    pub fn ideal(&self, from: u32, to: u32, payload: Bytes, frame: (Bytes, Bytes)) -> Time {
+        let (mtu, full) = frame;
+        let frames = payload.0.div_ceil(full.0).max(1);
+        let last = payload - full * (frames - 1) + (mtu - full);
+        let (mut node, mut slowest, mut sum) = (from, Time::ZERO, self.propagation(from, to));
+        while let Some(port) = self.way[(node * self.hosts + to) as usize] {
+            let clock = self.clocks[port as usize];
+            slowest = slowest.max(clock.time(mtu));
+            sum += clock.time(last);
+            node = self.ports[port as usize].to;
+        }
+        sum + slowest * (frames - 1)
+    }
+
     /// Packets in the network.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
@@ -241,7 +267,8 @@ mod tests {
         let mechanism = find("step").unwrap();
         let mut values = Values::defaults(mechanism.parameters);
         values.set("threshold", 4500.0).unwrap();
-        Switch::new(2, 4, &specs, &[Some(Marking { mechanism, values, at: MarkAt::Enqueue })], MTU, 1)
+        let markings = [Some(Marking { mechanism, values, at: MarkAt::Enqueue })];
+        Switch::new(&Wiring { hosts: 2, nodes: 4, specs: &specs, markings: &markings }, MTU, 1)
     }
 
     fn checksum(header: &[u8]) -> u16 {
@@ -268,6 +295,9 @@ mod tests {
             switch.send(Time::ZERO, 0, &frame(1, 2));
         }
         assert_eq!(switch.propagation(0, 1), Time::from_micros(30));
+        let payload = Bytes(1460 * 6);
+        let ideal = Time::from_nanos(2 * 1200) + FRAME * 6 + Time::from_micros(30);
+        assert_eq!(switch.ideal(0, 1, payload, (MTU, Bytes(1460))), ideal);
         let mut out = Vec::new();
         let second = Time::from_millis(1000);
         switch.advance(second, |host, frame, due| {

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,13 +45,15 @@ impl Default for Times {
     }
 }
 
-/// What is to be sampled.
+/// How the thread goes about it, and what it samples.
 #[derive(Clone, Debug)]
-pub struct Sampling {
+pub struct Manner {
     /// Ports.
     pub ports: Vec<u32>,
     /// Between samples; 0 is none.
     pub interval_ns: u64,
+    /// Whether the thread asks for [`real_time`].
+    pub real_time: bool,
 }
 
 /// What the network has to tell.
@@ -68,6 +70,8 @@ pub struct Report {
     pub measured: Time,
     /// Propagation both ways of the longest flow.
     pub round_trip: Time,
+    /// The least completion time of every flow, in picoseconds.
+    pub ideal: Vec<u64>,
 }
 
 struct Wire {
@@ -87,7 +91,7 @@ struct Wire {
 }
 
 /// Runs the network until `times.end`. `devices` belong to the hosts, in order.
-pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, sampling: &Sampling) -> Report {
+pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, manner: &Manner) -> Report {
     let now = clock::now();
     let mut wire = Wire {
         switch,
@@ -100,12 +104,14 @@ pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, sampling: &Sa
         lateness: Lateness::default(),
         delivered: 0,
         refused: 0,
-        queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); sampling.ports.len()] },
+        queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); manner.ports.len()] },
         sampled_ns: 0,
     };
-    be_punctual();
+    if manner.real_time {
+        real_time();
+    }
     while !times.end.load(Ordering::Relaxed) {
-        wire.turn(times, sampling);
+        wire.turn(times, manner);
         wire.wait();
     }
     wire.report()
@@ -116,7 +122,7 @@ impl Wire {
         Time::from_nanos(nanos - self.origin_ns)
     }
 
-    fn turn(&mut self, times: &Times, sampling: &Sampling) {
+    fn turn(&mut self, times: &Times, manner: &Manner) {
         let now = clock::now();
         let warm_ns = times.warm_ns.load(Ordering::Relaxed);
         if self.warm.is_none() && now >= warm_ns {
@@ -128,7 +134,7 @@ impl Wire {
         self.advance(now);
         self.collect(now);
         self.deliver();
-        self.sample(now, times.begin_ns.load(Ordering::Relaxed), sampling);
+        self.sample(now, times.begin_ns.load(Ordering::Relaxed), manner);
     }
 
     /// Lets the emulated network come to this time.
@@ -175,8 +181,8 @@ impl Wire {
         }
     }
 
-    fn sample(&mut self, now_ns: u64, begin_ns: u64, sampling: &Sampling) {
-        let Sampling { ports, interval_ns } = sampling;
+    fn sample(&mut self, now_ns: u64, begin_ns: u64, manner: &Manner) {
+        let Manner { ports, interval_ns, .. } = manner;
         if *interval_ns == 0 || now_ns < begin_ns || now_ns - self.sampled_ns < *interval_ns {
             return;
         }
@@ -222,13 +228,14 @@ impl Wire {
             in_flight: self.switch.in_flight(),
             measured,
             round_trip: Time::ZERO,
+            ideal: Vec::new(),
         }
     }
 }
 
-/// Asks the kernel to run this thread before all others: 95 of every 100 us (SCHED_DEADLINE), or else as the nicest
-/// of the ordinary. A machine that grants neither shows in the lateness.
-fn be_punctual() {
+/// Asks the kernel to run this thread before all others, 95 of every 100 us (SCHED_DEADLINE). On a machine that is
+/// busy it helps; on one with a processor to spare it costs pauses of a tick, in which the kernel settles accounts.
+fn real_time() {
     #[repr(C)]
     struct Attributes {
         size: u32,
@@ -250,10 +257,6 @@ fn be_punctual() {
         deadline: 100_000,
         period: 100_000,
     };
-    // SAFETY: the structure says how long it is.
-    if unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } != 0 {
-        // SAFETY: no pointers.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-        eprintln!("shallows-live: no SCHED_DEADLINE ({}); a busy machine will be late", io::Error::last_os_error());
-    }
+    // SAFETY: the structure says how long it is. Refused, the thread stays as it was, and lateness shows it.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }

@@ -1,0 +1,55 @@
+"""The program of the kernel world: where it is, and how it is asked.
+
+`shallows-live` (crates/live) loads eBPF programs and makes network namespaces. It is built apart from this
+package, with `make live`, so that the other worlds need neither clang nor root.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+
+NAME = "shallows-live"
+
+
+def program():
+    """The path of the program. Raises `ScenarioError` where it is not installed."""
+    beside = Path(sys.executable).parent / NAME
+    found = os.environ.get("SHALLOWS_LIVE") or (str(beside) if beside.exists() else shutil.which(NAME))
+    if not found or not Path(found).exists():
+        needs = "clang, libelf-dev, zlib1g-dev, libbpf-dev"
+        expected = f"the program {NAME}, which `make live` builds (it needs {needs})"
+        raise ScenarioError(None, None, expected)
+    return found
+
+
+def call(*words):
+    """Run a command of the program on this terminal; return its exit status."""
+    return subprocess.run([program(), *words], check=False).returncode
+
+
+def ask(request):
+    """The answer of the program to a request, both as docs/crossing.md has them; arrays are numpy arrays.
+
+    Raises `ScenarioError` with what it says where it cannot do it.
+    """
+    text = json.dumps(request, default=_plain)
+    done = subprocess.run([program(), "run"], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip() or f"it ended with status {done.returncode}"
+        raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
+    return json.loads(done.stdout)
+
+
+def _plain(value):
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} in a request")
