@@ -68,12 +68,18 @@ class MarginMap:
         return self.exists & (self.phase_margin_deg > 0)
 
 
-def margin_map(model, over, workers=None):
+ENGINES = ("numba", "jax")
+
+
+def margin_map(model, over, workers=None, engine="numba"):
     """The `MarginMap` of `model` over a grid.
 
-    over: parameter -> its values in SI units. workers: threads, all cores if None.
-    Raises ScenarioError for a parameter the model does not have or a value it cannot take.
+    over: parameter -> its values in SI units. workers: threads, all cores if None. engine: "numba", or
+    "jax", which needs the extra of that name and uses a GPU where JAX finds one.
+    Raises ScenarioError for a parameter the model does not have, a value it cannot take, or an engine
+    that is not there.
     """
+    margins = _engine(engine)
     known = {spec.name for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
     for name in over:
         if name not in known:
@@ -87,6 +93,36 @@ def margin_map(model, over, workers=None):
     constants = np.array(constants).reshape(-1, constants.shape[-1])
     flows = np.array(np.broadcast_to(points.flows, shape), float).ravel()
 
+    rest, out = margins(model, constants, flows, workers)
+    status = rest[:, 0].astype(int).reshape(shape)
+    phase, crossover = out[:, 0].reshape(shape), out[:, 1].reshape(shape)
+    queue = rest[:, 1 + model.system.shared.index("q")].reshape(shape) * points.unit_bits / 8
+    return MarginMap(
+        model,
+        axes,
+        status,
+        np.degrees(phase),
+        crossover,
+        points.delay + phase / crossover,
+        np.where(status <= Status.OFF_RAMP, queue, np.nan),
+    )
+
+
+def _engine(name):
+    """The function that fills the points of a map. Raises ScenarioError with what to install."""
+    if name not in ENGINES:
+        raise ScenarioError("engine", name, " or ".join(ENGINES))
+    if name == "numba":
+        return _by_numba
+    try:
+        from shallows.fluid.jax_maps import margins
+    except ModuleNotFoundError as error:
+        raise ScenarioError("engine", name, f"JAX, which `pip install jax` brings ({error})") from None
+    return margins
+
+
+def _by_numba(model, constants, flows, workers):
+    """(rest, out) of `_margins` for constants [points, constants] and flows [points]."""
     system = model.system
     S, K = len(system.shared), len(system.flow)
     rest, out = np.empty((len(flows), 1 + S + K)), np.empty((len(flows), 2))
@@ -102,16 +138,4 @@ def margin_map(model, over, workers=None):
     pieces = [slice(i, i + POINTS_IN_ONE_PIECE) for i in range(0, len(flows), POINTS_IN_ONE_PIECE)]
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         list(pool.map(fill, pieces))
-
-    status = rest[:, 0].astype(int).reshape(shape)
-    phase, crossover = out[:, 0].reshape(shape), out[:, 1].reshape(shape)
-    queue = rest[:, 1 + system.shared.index("q")].reshape(shape) * points.unit_bits / 8
-    return MarginMap(
-        model,
-        axes,
-        status,
-        np.degrees(phase),
-        crossover,
-        points.delay + phase / crossover,
-        np.where(status <= Status.OFF_RAMP, queue, np.nan),
-    )
+    return rest, out
