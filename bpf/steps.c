@@ -10,3 +10,8 @@ u64 dx_step(struct dx_step *step)
 {
 	return dx_step_once(step);
 }
+
+u64 inigo_step(struct inigo_step *step)
+{
+	return inigo_step_once(step);
+}

@@ -6,6 +6,7 @@
 
 #include "dctcp_core.h"
 #include "dx_core.h"
+#include "inigo_core.h"
 
 enum { STEP_INIT, STEP_ACK, STEP_LOSS };
 
@@ -22,6 +23,7 @@ enum { STEP_INIT, STEP_ACK, STEP_LOSS };
 
 STEP(dctcp)
 STEP(dx)
+STEP(inigo)
 
 CORE u32 dctcp_step_once(struct dctcp_step *step)
 {
@@ -43,6 +45,17 @@ CORE u32 dx_step_once(struct dx_step *step)
 	else
 		dx_loss(&step->state, &step->loss);
 	return dx_packets(&step->state);
+}
+
+CORE u32 inigo_step_once(struct inigo_step *step)
+{
+	if (step->kind == STEP_INIT)
+		inigo_init(&step->state, &step->params, step->initial_window);
+	else if (step->kind == STEP_ACK)
+		inigo_ack(&step->state, &step->params, &step->ack);
+	else
+		inigo_loss(&step->state, &step->loss);
+	return window_packets(&step->state.window);
 }
 
 #endif

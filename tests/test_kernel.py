@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ import shallows as sh
 from shallows import live
 from shallows.errors import ScenarioError
 from shallows.run import prepare
+from shallows.worlds import packet
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 TWO, FOUR = SCENARIOS / "kernel-two.toml", SCENARIOS / "kernel-dctcp-4.toml"
+FIVE, INCAST = SCENARIOS / "kernel-inigo.toml", SCENARIOS / "kernel-incast.toml"
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 
 
@@ -78,6 +82,63 @@ def test_dctcp_is_the_same_in_the_packet_world_and_in_the_kernel():
     packet, kernel = (sh.run(FOUR, world=world).summary["bottleneck"] for world in ("packet", "kernel"))
     assert kernel["queue_mean_pkt"] == pytest.approx(packet["queue_mean_pkt"], rel=0.15)
     assert kernel["utilization"] == pytest.approx(packet["utilization"], abs=0.03)
+
+
+@needs_kernel
+def test_inigo_keeps_a_third_of_the_queue_of_cubic_and_reno():
+    runs = {cc: sh.run(FIVE, world="kernel", cc__name=cc) for cc in ("inigo", "cubic", "reno")}
+    delay = {cc: queueing_us(run) for cc, run in runs.items()}
+    assert delay["cubic"] >= 3 * delay["inigo"]
+    assert delay["reno"] >= 3 * delay["inigo"]
+    # 0.94, as in the packet world, where nothing else wants the processors
+    assert runs["inigo"].summary["bottleneck"]["utilization"] >= 0.8
+
+
+@needs_kernel
+def test_twenty_flows_at_once_all_finish():
+    flows = sh.run(INCAST, world="kernel").summary["flows"]
+    assert flows["finished"] == 20
+    assert flows["slowdown_p50"] >= 1
+
+
+@needs_kernel
+@pytest.mark.parametrize("after_s", [0.05, 0.2, 0.6, 1.2])
+def test_a_killed_run_leaves_nothing(after_s):
+    before = traces()
+    request = live.encode(packet.request(prepare(TWO, world="kernel")))
+    runner = subprocess.Popen(
+        [live.program(), "run"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    runner.stdin.write(request)
+    runner.stdin.close()
+    time.sleep(after_s)
+    runner.kill()
+    runner.wait()
+    time.sleep(0.5)  # namespaces are taken down in the background
+    subprocess.run([live.program(), "check"], stdout=subprocess.DEVNULL, check=True)
+    assert traces() == before
+
+
+def traces():
+    """Everything on this machine that a run makes, and what it must never touch."""
+    groups = [Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")]
+    return {
+        "namespaces": len(set(map(os.readlink, namespaces()))),
+        "devices": [name for name in os.listdir("/sys/class/net") if "shallows" in name],
+        "groups": [path.name for group in groups if group.exists() for path in group.glob("shallows-*")],
+        "pins": list(Path("/sys/fs/bpf").glob("shallows*")),
+        "known": Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(),
+        "default": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
+        "ecn": Path("/proc/sys/net/ipv4/tcp_ecn").read_text(),
+    }
+
+
+def namespaces():
+    """The network namespace of every process."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            os.readlink(process / "ns" / "net")
+            yield process / "ns" / "net"
 
 
 def queueing_us(run):

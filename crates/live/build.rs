@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The programs around the cores.
-const PROGRAMS: [&str; 2] = ["dctcp", "dx"];
+const PROGRAMS: [&str; 4] = ["dctcp", "dx", "inigo", "steps"];
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(bytecode)");

@@ -39,12 +39,18 @@ def ask(request):
 
     Raises `ScenarioError` with what it says where it cannot do it.
     """
-    text = json.dumps(request, default=_plain)
-    done = subprocess.run([program(), "run"], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program(), "run"], input=encode(request), capture_output=True, text=True, check=False
+    )
     if done.returncode:
         said = done.stderr.strip() or f"it ended with status {done.returncode}"
         raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
     return json.loads(done.stdout)
+
+
+def encode(request):
+    """A request as the program reads it."""
+    return json.dumps(request, default=_plain)
 
 
 def _plain(value):

@@ -4,7 +4,7 @@
 use shallows_cc::catalog::find;
 use shallows_cc::draws::Draws;
 use shallows_cc::event::{self, LossKind};
-use shallows_cc::integer::{self, PACKET, dctcp, dx};
+use shallows_cc::integer::{self, PACKET, dctcp, dx, inigo};
 use shallows_cc::parameter::Values;
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -27,6 +27,7 @@ fn acks(seed: u64) -> impl Iterator<Item = integer::Ack> {
             rtt_ns: ((RTT_US + late_us) * 1000) as u32,
             one_way_ns: ((RTT_US / 2 + late_us) * 1000) as u32,
             samples: 1,
+            round_trip_us: (RTT_US + late_us) as u32,
             window_limited: n % 400 > 20,
             ..integer::Ack::default()
         }
@@ -105,6 +106,20 @@ fn dx_keeps_its_window_in_integers() {
         };
         let far = distance(&mut *sender("dx", seed), seed, |s| probe(s, "exact_window_pkt"), twin);
         assert!(far < 0.01, "seed {seed}: {far} packets apart");
+    }
+}
+
+#[test]
+fn inigo_keeps_its_window_in_integers() {
+    let params = inigo::Params::new(&Values::defaults(find("inigo").unwrap().parameters)).unwrap();
+    for seed in 0..20 {
+        let mut flow = inigo::Inigo::new(&params, 10);
+        let twin = |ack: &integer::Ack| {
+            flow.on_ack(&params, ack);
+            flow.window.size as f64 / PACKET as f64
+        };
+        let far = distance(&mut *sender("inigo", seed), seed, |s| s.decision().window / MSS, twin);
+        assert!(far < 0.1, "seed {seed}: {far} packets apart");
     }
 }
 

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, Object, ObjectBuilder, ProgramMut};
 use shallows_cc::catalog::{self, Algorithm};
-use shallows_cc::integer::{dctcp, dx};
+use shallows_cc::integer::{dctcp, dx, inigo};
 use shallows_cc::parameter::Values;
 
 use crate::Outcome;
@@ -32,7 +32,7 @@ impl Settings {
 struct Row {
     name: &'static str,
     object: &'static [u8],
-    params: fn(&Values) -> [u64; 4],
+    params: fn(&Values) -> Result<[u64; 4], String>,
 }
 
 macro_rules! object {
@@ -47,10 +47,24 @@ static ROWS: &[Row] = &[
         object: object!("dctcp"),
         params: |values| {
             let params = dctcp::Params::new(values);
-            [params.g.into(), params.alpha.into(), params.min_window, 0]
+            Ok([params.g.into(), params.alpha.into(), params.min_window, 0])
         },
     },
-    Row { name: "dx", object: object!("dx"), params: |values| [dx::Params::new(values).headroom_ns.into(), 0, 0, 0] },
+    Row {
+        name: "dx",
+        object: object!("dx"),
+        params: |values| Ok([dx::Params::new(values).headroom_ns.into(), 0, 0, 0]),
+    },
+    Row {
+        name: "inigo",
+        object: object!("inigo"),
+        params: |values| {
+            let p = inigo::Params::new(values)?;
+            let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+            let slow_start = two(p.samples, p.dilation.into());
+            Ok([two(p.threshold, p.g), two(p.alpha, p.least_alpha), two(p.sub_window, p.increase), slow_start])
+        },
+    },
 ];
 
 /// What the kernel calls an algorithm: its own, or ours.
@@ -88,7 +102,7 @@ pub struct Loaded {
 pub fn load(control: &Control, sample_ns: u64, seed: u64) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    let settings = Settings { sample_ns, seed, params: (row.params)(&values(catalogued, control)?) };
+    let settings = Settings { sample_ns, seed, params: (row.params)(&values(catalogued, control)?)? };
     let mut open = ObjectBuilder::default().open_memory(row.object)?;
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {

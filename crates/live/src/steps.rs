@@ -1,7 +1,7 @@
 //! The memory that one step of a C core works on (`bpf/steps.h`), field by field.
 
 use shallows_cc::event::LossKind;
-use shallows_cc::integer::{self, dctcp, dx};
+use shallows_cc::integer::{self, dctcp, dx, inigo};
 
 /// `STEP_INIT`, `STEP_ACK`, `STEP_LOSS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,4 +152,54 @@ impl From<&dx::Params> for DxParams {
     fn from(params: &dx::Params) -> Self {
         Self { headroom_ns: params.headroom_ns, unused: 0 }
     }
+}
+
+/// `struct inigo_params`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of inigo::Params")]
+pub struct InigoParams {
+    pub threshold: u32,
+    pub g: u32,
+    pub alpha: u32,
+    pub least_alpha: u32,
+    pub sub_window: u32,
+    pub increase: u32,
+    pub samples: u32,
+    pub dilation: u32,
+}
+
+impl From<&inigo::Params> for InigoParams {
+    fn from(params: &inigo::Params) -> Self {
+        Self {
+            threshold: params.threshold,
+            g: params.g,
+            alpha: params.alpha,
+            least_alpha: params.least_alpha,
+            sub_window: params.sub_window,
+            increase: params.increase,
+            samples: params.samples,
+            dilation: params.dilation.into(),
+        }
+    }
+}
+
+/// `struct inigo_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of inigo::Inigo")]
+pub struct InigoState {
+    pub window: Window,
+    pub round_us: u64,
+    pub since_answer: u64,
+    pub base_rtt_us: u32,
+    pub smoothed_rtt_us: u32,
+    pub observed: u32,
+    pub late: u32,
+    pub alpha: u32,
+    pub acked: u32,
+    pub marked: u32,
+    pub marked_alpha: u32,
+    pub dilated: u32,
+    pub undilated_us: u32,
 }

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -77,6 +77,7 @@ pub struct Report {
 struct Wire {
     switch: Switch,
     devices: Vec<File>,
+    ready: Ready,
     /// Frames that are due, with their hosts and times.
     due: VecDeque<(u32, Time, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
@@ -95,6 +96,7 @@ pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, manner: &Mann
     let now = clock::now();
     let mut wire = Wire {
         switch,
+        ready: Ready::new(&devices),
         devices,
         due: VecDeque::new(),
         spare: Vec::new(),
@@ -164,20 +166,20 @@ impl Wire {
         self.looked_ns = now_ns;
         let now = self.time(now_ns);
         let mut frame = [0; LONGEST_FRAME];
-        let mut waited = false;
-        for host in 0..self.devices.len() {
+        let ready = self.ready.wait(0);
+        if ready.is_empty() {
+            return;
+        }
+        for &host in ready {
             for _ in 0..BATCH {
-                let Ok(length) = self.devices[host].read(&mut frame) else { break };
-                self.switch.send(now, host as u32, &frame[..length]);
-                waited = true;
+                let Ok(length) = self.devices[host as usize].read(&mut frame) else { break };
+                self.switch.send(now, host, &frame[..length]);
             }
         }
-        if waited {
-            self.lateness.looks.record(gap);
-            self.lateness.longest_gap = self.lateness.longest_gap.max(gap);
-            if gap > NAP_NS {
-                self.lateness.stalled += gap;
-            }
+        self.lateness.looks.record(gap);
+        self.lateness.longest_gap = self.lateness.longest_gap.max(gap);
+        if gap > NAP_NS {
+            self.lateness.stalled += gap;
         }
     }
 
@@ -204,11 +206,7 @@ impl Wire {
         if nap == 0 {
             return;
         }
-        let poll = |device: &File| libc::pollfd { fd: device.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let mut polls: Vec<_> = self.devices.iter().map(poll).collect();
-        let timeout = libc::timespec { tv_sec: 0, tv_nsec: nap as libc::c_long };
-        // SAFETY: the pointers are to that many entries and to a whole timespec.
-        unsafe { libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, &raw const timeout, std::ptr::null()) };
+        self.ready.wait(nap);
         // Asleep, it missed nothing: a frame would have woken it.
         self.looked_ns = clock::now();
     }
@@ -230,6 +228,47 @@ impl Wire {
             round_trip: Time::ZERO,
             ideal: Vec::new(),
         }
+    }
+}
+
+/// Which devices have frames, by one system call however many there are.
+struct Ready {
+    file: OwnedFd,
+    events: Vec<libc::epoll_event>,
+    hosts: Vec<u32>,
+}
+
+impl Ready {
+    fn new(devices: &[File]) -> Self {
+        // SAFETY: no pointers; the descriptor is new and nobody else's.
+        let file = unsafe { OwnedFd::from_raw_fd(libc::epoll_create1(libc::EPOLL_CLOEXEC)) };
+        for (device, host) in devices.iter().zip(0..) {
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: host };
+            // SAFETY: the pointer is to a whole event.
+            unsafe { libc::epoll_ctl(file.as_raw_fd(), libc::EPOLL_CTL_ADD, device.as_raw_fd(), &raw mut event) };
+        }
+        let none = libc::epoll_event { events: 0, u64: 0 };
+        Self { file, events: vec![none; devices.len()], hosts: Vec::new() }
+    }
+
+    /// The hosts that have sent, after waiting this long at most for the first.
+    fn wait(&mut self, nanos: u64) -> &[u32] {
+        let timeout = libc::timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
+        // SAFETY: the pointers are to that many events and to a whole timespec; no signals are masked.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.file.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                self.events.len(),
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0,
+            )
+        };
+        self.hosts.clear();
+        self.hosts.extend(self.events.iter().take(count.max(0) as usize).map(|event| event.u64 as u32));
+        &self.hosts
     }
 }
 

@@ -1,5 +1,6 @@
 //! One algorithm, many builds: the Rust twin, the C core compiled natively, and the C core as eBPF bytecode in
-//! a virtual machine decide the same on random traces, in every field of their state.
+//! a virtual machine decide the same on random traces, in every field of their state; with the feature `bpf`, as root,
+//! the kernel's own machine too.
 
 #![allow(unsafe_code, reason = "C is called")]
 #![allow(clippy::unwrap_used, reason = "a test")]
@@ -11,9 +12,10 @@ use shallows_cc::draws::Draws;
 use shallows_cc::event::LossKind;
 use shallows_cc::integer::dctcp::{self, Dctcp};
 use shallows_cc::integer::dx::{self, Dx};
+use shallows_cc::integer::inigo::{self, Inigo};
 use shallows_cc::integer::{Ack, Loss};
 use shallows_cc::parameter::Values;
-use shallows_live::steps::{self, DctcpParams, DctcpState, DxParams, DxState, Kind, Step};
+use shallows_live::steps::{self, DctcpParams, DctcpState, DxParams, DxState, InigoParams, InigoState, Kind, Step};
 
 const TRACES: u64 = 400;
 const EVENTS: u64 = 1000;
@@ -21,6 +23,7 @@ const EVENTS: u64 = 1000;
 unsafe extern "C" {
     fn dctcp_step(step: *mut Step<DctcpParams, DctcpState>) -> u64;
     fn dx_step(step: *mut Step<DxParams, DxState>) -> u64;
+    fn inigo_step(step: *mut Step<InigoParams, InigoState>) -> u64;
 }
 
 /// A core that this file drives: the Rust twin, and the C function natively.
@@ -144,6 +147,65 @@ impl Core for DxTwin {
     }
 }
 
+struct InigoTwin(inigo::Params, Inigo);
+
+impl Core for InigoTwin {
+    const STEP: &'static str = "inigo_step";
+    type Params = InigoParams;
+    type State = InigoState;
+
+    fn new(draws: &mut Draws, initial_window: u32, _seed: u64) -> Self {
+        let mut values = Values::defaults(find("inigo").unwrap().parameters);
+        values.set("threshold", [0.0, 0.17, 1.5][below(draws, 3) as usize]).unwrap();
+        values.set("alpha", draws.uniform()).unwrap();
+        values.set("sub_window", [0.0, 1.0, 3.0, 10.0][below(draws, 4) as usize]).unwrap();
+        values.set("increase", 1.0 + draws.uniform()).unwrap();
+        values.set("dilation", below(draws, 2) as f64).unwrap();
+        let params = inigo::Params::new(&values).unwrap();
+        Self(params, Inigo::new(&params, initial_window))
+    }
+
+    fn params(&self) -> InigoParams {
+        (&self.0).into()
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.1.on_ack(&self.0, ack);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.1.on_loss(loss);
+    }
+
+    fn window(&self) -> u32 {
+        self.1.window.packets()
+    }
+
+    fn state(&self, _c: &InigoState) -> InigoState {
+        let flow = &self.1;
+        InigoState {
+            window: steps::Window { size: flow.window.size, threshold: flow.window.threshold },
+            round_us: flow.round_us,
+            since_answer: flow.since_answer,
+            base_rtt_us: flow.base_rtt_us,
+            smoothed_rtt_us: flow.smoothed_rtt_us,
+            observed: flow.observed,
+            late: flow.late,
+            alpha: flow.alpha,
+            acked: flow.acked,
+            marked: flow.marked,
+            marked_alpha: flow.marked_alpha,
+            dilated: flow.dilated,
+            undilated_us: flow.undilated_us,
+        }
+    }
+
+    fn native(step: &mut Step<InigoParams, InigoState>) -> u64 {
+        // SAFETY: the layout is that of bpf/steps.h, and the function keeps no pointer.
+        unsafe { inigo_step(step) }
+    }
+}
+
 fn below(draws: &mut Draws, end: u64) -> u64 {
     draws.bits() % end
 }
@@ -257,6 +319,11 @@ fn dx_in_rust_is_dx_in_c() {
     assert_equal::<DxTwin>(DxTwin::native);
 }
 
+#[test]
+fn inigo_in_rust_is_inigo_in_c() {
+    assert_equal::<InigoTwin>(InigoTwin::native);
+}
+
 #[cfg(bytecode)]
 mod bytecode {
     use std::slice;
@@ -291,6 +358,50 @@ mod bytecode {
     #[test]
     fn dx_in_rust_is_dx_in_bytecode() {
         in_virtual_machine::<DxTwin>();
+    }
+
+    #[test]
+    fn inigo_in_rust_is_inigo_in_bytecode() {
+        in_virtual_machine::<InigoTwin>();
+    }
+}
+
+#[cfg(feature = "bpf")]
+mod kernel {
+    use std::slice;
+
+    use libbpf_rs::{ObjectBuilder, ProgramInput};
+
+    use super::*;
+
+    fn in_kernel<C: Core>() {
+        let object = include_bytes!(concat!(env!("OUT_DIR"), "/steps.bpf.o"));
+        let object = ObjectBuilder::default().open_memory(object).unwrap().load().unwrap();
+        let program = object.progs_mut().find(|program| program.name() == C::STEP).unwrap();
+        assert_equal::<C>(|step| {
+            // SAFETY: plain integers without padding; the slice ends before the step is used again.
+            let memory = unsafe { slice::from_raw_parts_mut((&raw mut *step).cast(), size_of_val(step)) };
+            let input = ProgramInput { context_in: Some(memory), ..ProgramInput::default() };
+            program.test_run(input).unwrap().return_value.into()
+        });
+    }
+
+    #[test]
+    #[ignore = "needs root"]
+    fn dctcp_in_rust_is_dctcp_in_the_kernel() {
+        in_kernel::<DctcpTwin>();
+    }
+
+    #[test]
+    #[ignore = "needs root"]
+    fn dx_in_rust_is_dx_in_the_kernel() {
+        in_kernel::<DxTwin>();
+    }
+
+    #[test]
+    #[ignore = "needs root"]
+    fn inigo_in_rust_is_inigo_in_the_kernel() {
+        in_kernel::<InigoTwin>();
     }
 }
 

@@ -15,7 +15,7 @@ from shallows.errors import ScenarioError
 from shallows.units import NEVER, RATE
 from shallows.worlds import packet
 
-ALGORITHMS = ("dctcp", "dx", "reno", "cubic", "bbr")
+ALGORITHMS = ("dctcp", "dx", "inigo", "reno", "cubic", "bbr")
 ATTEMPTS = 5
 MOST_RATE = 10**9
 MOST_HOSTS, MOST_FLOWS = 64, 128

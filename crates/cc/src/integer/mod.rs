@@ -10,6 +10,7 @@ use crate::event::LossKind;
 
 pub mod dctcp;
 pub mod dx;
+pub mod inigo;
 
 /// One packet of window.
 pub const PACKET: u64 = 65_536;
