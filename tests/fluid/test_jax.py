@@ -16,7 +16,7 @@ from shallows.fluid.model import Status
 
 needs_jax = pytest.mark.skipif(
     importlib.util.find_spec("jax") is None,
-    reason="JAX is not installed: pip install 'shallows[jax]' brings it",
+    reason="JAX is not installed: pip install jax brings it",
 )
 FLOWS, DELAYS = np.array([1, 2, 3, 9, 14, 15, 40, 71, 72, 100]), np.array([1e-6, 20e-6, 85e-6, 300e-6])
 FOUND, OFF_RAMP, NONE, SLIDING = Status.FOUND, Status.OFF_RAMP, Status.NONE, Status.SLIDING
