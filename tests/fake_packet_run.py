@@ -39,6 +39,7 @@ def flows():
         start_ps=column([100, 110, 0, 200, 0, 0, 0]) * US,
         stop_ps=column([NEVER] * 7),
         cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
+        answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         loads=[None],
     )

@@ -25,6 +25,7 @@ COLUMNS = {
         "bytes": np.uint64,
         "start_ps": np.uint64,
         "stop_ps": np.uint64,
+        "after": np.uint32,
         "cc": np.uint32,
     },
 }

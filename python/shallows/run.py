@@ -19,6 +19,7 @@ from shallows import summary as sums
 from shallows.errors import BooksError, ScenarioError
 
 NEVER = 2**64 - 1
+NO_FLOW = 2**32 - 1
 BATCH_ROWS = 1 << 16
 WORLDS = ("packet", "fluid", "kernel")
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
@@ -40,8 +41,11 @@ TABLES = {
         "src": Column("name", "", "sending host"),
         "dst": Column("name", "", "receiving host"),
         "bytes": Column("uint64", "B", "payload to send; empty for a flow without an end"),
-        "start_us": Column("float64", "us", "when the flow may first send"),
+        "start_us": Column("float64", "us", "when the flow may first send; empty if it never began"),
         "fct_us": Column("float64", "us", "from start until the receiver has every byte"),
+        "exchange_us": Column(
+            "float64", "us", "of a response: from the start of its request until the client has every byte"
+        ),
         "ideal_us": Column(
             "float64", "us", "fct of the same bytes alone: serialisation at every hop plus propagation"
         ),
@@ -353,6 +357,8 @@ class _Answer:
         self.warmup_ps = min(scenario.warmup_ps, self.ended_ps)
         self.measured_ps = self.ended_ps - self.warmup_ps
         self.loads = flows.loads
+        # Where no flow waits for another, they start when the scenario says.
+        self.start_ps = answer["flows"].get("start_ps", flows.start_ps)
         self.flow_columns = self._flows(flows)
         self.port_columns = self._ports()
 
@@ -360,7 +366,8 @@ class _Answer:
         answer, hosts = self.answer, self.network.host_names
         finish = answer["flows"]["finish_ps"]
         finished, limited = finish != NEVER, flows.bytes > 0
-        fct_ps = _where(finished, finish.astype(float) - flows.start_ps)
+        begun = _where(self.start_ps != NEVER, self.start_ps.astype(float))
+        fct_ps = _where(finished, finish.astype(float) - self.start_ps)
         ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),
@@ -368,8 +375,9 @@ class _Answer:
             "src": Names(flows.src, hosts),
             "dst": Names(flows.dst, hosts),
             "bytes": _where(limited, flows.bytes.astype(float)),
-            "start_us": flows.start_ps / 1e6,
+            "start_us": begun / 1e6,
             "fct_us": fct_ps / 1e6,
+            "exchange_us": self._exchanges(flows, finished) / 1e6,
             "ideal_us": ideal_ps / 1e6,
             "slowdown": fct_ps / ideal_ps,
             "goodput_gbps": self._goodput(flows, fct_ps, limited),
@@ -377,9 +385,15 @@ class _Answer:
             "timeouts": answer["flows"]["timeouts"],
         }
 
+    def _exchanges(self, flows, finished):
+        """Picoseconds from the start of a request to the end of the response to it."""
+        answered = (flows.answers != NO_FLOW) & finished
+        request = np.where(answered, flows.answers, 0)
+        return _where(answered, self.answer["flows"]["finish_ps"] - self.start_ps[request].astype(float))
+
     def _goodput(self, flows, fct_ps, limited):
         """Gbit/s of every flow over the time it ran; without an end, of what was after the warm-up."""
-        first = np.where(limited, flows.start_ps, np.maximum(flows.start_ps, self.warmup_ps)).astype(float)
+        first = np.where(limited, self.start_ps, np.maximum(self.start_ps, self.warmup_ps)).astype(float)
         last = np.minimum(flows.stop_ps, self.ended_ps)
         ran_ps = np.where(np.isfinite(fct_ps), fct_ps, last - first)
         answer = self.answer["flows"]

@@ -31,7 +31,7 @@ from shallows.switch import Pauses, Shared
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import AlgorithmChoice, Traffic, draw
+from shallows.traffic import NO_FLOW, AlgorithmChoice, Traffic, draw
 from shallows.units import (
     NEVER,
     SIZE,
@@ -382,7 +382,7 @@ class Scenario(_Table):
         if self.duration == NEVER and not flows.bytes.any():
             raise ScenarioError("duration", "until-done", 'some flow that can end, or a time such as "1s"')
         for i in range(len(self.traffic)):
-            first = int(flows.start_ps[flows.group == i].min())
+            first = int(flows.start_ps[(flows.group == i) & (flows.after == NO_FLOW)].min())
             if first >= self.duration:
                 expected = f"a start before the end of the run at {TIME.text(self.duration)}"
                 raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)

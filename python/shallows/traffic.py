@@ -31,6 +31,9 @@ from shallows.units import (
     Time,
 )
 
+NO_FLOW = 2**32 - 1
+"""Stands for no flow in the columns that hold numbers of flows."""
+
 _PURPOSES = ("pairs", "sources", "targets", "sizes", "arrivals", "jitter")
 
 
@@ -67,7 +70,11 @@ class Load:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds."""
+    """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
+
+    `after` and `answers` are places in the same table, `NO_FLOW` where there is none: the flow whose end
+    starts this one, `start_ps` later, and the request that this one answers.
+    """
 
     src: np.ndarray
     dst: np.ndarray
@@ -75,13 +82,16 @@ class Drawn:
     start_ps: np.ndarray
     stop_ps: np.ndarray
     load: Load | None = None
+    after: np.ndarray | None = None
+    answers: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Flows:
     """All flows of a scenario, table after table.
 
-    Columns, one entry a flow: `src`, `dst`, `cc`, `group` (u32), `bytes`, `start_ps`, `stop_ps` (u64).
+    Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `after`, `answers` (u32), `bytes`, `start_ps`,
+    `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
     `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
     `group` is the number of the traffic table; `loads` has a `Load` or None for each table.
     """
@@ -93,6 +103,8 @@ class Flows:
     stop_ps: np.ndarray
     cc: np.ndarray
     group: np.ndarray
+    after: np.ndarray
+    answers: np.ndarray
     ccs: list
     cc_names: list
     loads: list
@@ -178,7 +190,7 @@ class _Between(_Kind):
             told_to = _others(network, network.receivers, told_from, draws)
         return told_from, told_to
 
-    def pairs(self, network, draws, count):
+    def pairs_of(self, network, draws, count):
         """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, around."""
         sources, targets = (np.resize(hosts, count) for hosts in self.ends(network, draws))
         same = np.flatnonzero(sources == targets)
@@ -252,7 +264,7 @@ class LongLived(_Between):
         start_ps += _spread(draws, self.flows, self.jitter)
         if start_ps.max() >= self.stop:
             raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
-        pair = self.pairs(network, draws, self.flows)
+        pair = self.pairs_of(network, draws, self.flows)
         return Drawn(*pair, _full(self.flows, 0), start_ps, _full(self.flows, self.stop))
 
 
@@ -269,7 +281,7 @@ class Staircase(_Between):
         """Flow i is there from `start + i * interval` and up to `jitter` more, for `flows * interval`."""
         start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
         start_ps += _spread(draws, self.flows, self.jitter)
-        pair = self.pairs(network, draws, self.flows)
+        pair = self.pairs_of(network, draws, self.flows)
         stop_ps = start_ps + np.uint64(self.flows * self.interval)
         return Drawn(*pair, _full(self.flows, 0), start_ps, stop_ps)
 
@@ -331,6 +343,45 @@ class Shuffle(_Between):
         count = int(apart.sum())
         start_ps = np.uint64(self.start) + _spread(draws, count, self.jitter)
         return Drawn(src[apart], dst[apart], _full(count, self.size), start_ps, _full(count, NEVER))
+
+
+class RequestResponse(_Between):
+    """Clients that each send a request, hear the response, think, and send the next."""
+
+    kind: Literal["request-response"]
+    pairs: OptionalCount = Field(None, description="clients, each with a server; absent: one a source")
+    exchanges: Count = Field(100, description="requests of each client, one after the other")
+    request: Payload = Field("100B", description="payload of a request")
+    response: Payload = Field("20KB", description="payload of a response")
+    service: Time = Field("0s", description="from the end of a request to the start of its response")
+    think: Time = Field("0s", description="from the end of a response to the start of the next request")
+    start: Time = Field("0s", description="when the first may start")
+    jitter: Time = Field("10us", description="first requests are uniform within this time")
+
+    def settled(self, network):
+        """`pairs` filled in: one a source."""
+        if self.pairs is not None:
+            return self
+        return self.model_copy(update={"pairs": len(self.ends(network, Draws(0, 0))[0])})
+
+    def draw(self, network, draws, frame):
+        """Round by round: the requests of all clients, then the responses to them."""
+        clients, servers = self.pairs_of(network, draws, self.pairs)
+        first = np.uint64(self.start) + _spread(draws, self.pairs, self.jitter)
+        halves, count = 2 * self.exchanges, 2 * self.exchanges * self.pairs
+        response = np.repeat(np.arange(halves) % 2 == 1, self.pairs)
+        start_ps = np.where(response, np.uint64(self.service), np.uint64(self.think))
+        start_ps[: self.pairs] = first
+        before = np.arange(count) - self.pairs
+        return Drawn(
+            np.where(response, np.tile(servers, halves), np.tile(clients, halves)),
+            np.where(response, np.tile(clients, halves), np.tile(servers, halves)),
+            np.where(response, np.uint64(self.response), np.uint64(self.request)),
+            start_ps,
+            _full(count, NEVER),
+            after=np.where(before < 0, NO_FLOW, before),
+            answers=np.where(response, before, NO_FLOW),
+        )
 
 
 class Poisson(_Between):
@@ -469,6 +520,7 @@ KINDS = {
     "staircase": Staircase,
     "incast": Incast,
     "shuffle": Shuffle,
+    "request-response": RequestResponse,
     "poisson": Poisson,
     "trace": Trace,
 }
@@ -498,6 +550,10 @@ def draw(tables, network, seed, frame, default):
         key: np.concatenate([getattr(of, key) for of in drawn])
         for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
     }
+    first = np.cumsum([0, *counts])
+    for key in ("after", "answers"):
+        placed = [_placed(getattr(of, key), len(of.src), at) for of, at in zip(drawn, first, strict=False)]
+        columns[key] = np.concatenate(placed).astype(np.uint32)
     return Flows(
         **columns,
         cc=np.repeat(np.array(cc, np.uint32), counts),
@@ -506,6 +562,13 @@ def draw(tables, network, seed, frame, default):
         cc_names=_labels(ccs),
         loads=[of.load for of in drawn],
     )
+
+
+def _placed(within, count, first):
+    """Numbers of flows from places within a table whose first flow is number `first`."""
+    if within is None:
+        return np.full(count, NO_FLOW)
+    return np.where(within == NO_FLOW, NO_FLOW, within + first)
 
 
 def _check_reachable(network, islands, drawn):

@@ -68,6 +68,7 @@ fn flows<'py>(py: Python<'py>, flows: &[FlowReport]) -> PyResult<Bound<'py, PyDi
     let columns = PyDict::new(py);
     let wide = |value: fn(&FlowReport) -> u64| flows.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
     let narrow = |value: fn(&FlowReport) -> u32| flows.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
+    columns.set_item("start_ps", wide(|f| f.start.0))?;
     columns.set_item("finish_ps", wide(|f| f.finish.0))?;
     columns.set_item("ideal_ps", wide(|f| f.ideal.0))?;
     columns.set_item("delivered_bytes", wide(|f| f.delivered))?;

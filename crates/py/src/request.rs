@@ -130,12 +130,15 @@ fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {
     let (src, dst) = (column::<u32>(table, "src")?, column::<u32>(table, "dst")?);
     let (bytes, control) = (column::<u64>(table, "bytes")?, column::<u32>(table, "cc")?);
     let (start, stop) = (column::<u64>(table, "start_ps")?, column::<u64>(table, "stop_ps")?);
-    let lengths = [src.len(), dst.len(), bytes.len(), control.len(), start.len(), stop.len()];
+    let after = if table.contains("after")? { Some(column::<u32>(table, "after")?) } else { None };
+    let follows = after.as_ref().map_or(src.len(), Vec::len);
+    let lengths = [src.len(), dst.len(), bytes.len(), control.len(), start.len(), stop.len(), follows];
     let flow = |at: usize| FlowSpec {
         src: src[at],
         dst: dst[at],
         bytes: if bytes[at] == 0 { Bytes::MAX } else { Bytes(bytes[at]) },
         start: Time(start[at]),
+        after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
         stop: Time(stop[at]),
         control: control[at],
     };

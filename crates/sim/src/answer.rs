@@ -8,6 +8,8 @@ use crate::switch::Deadlock;
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowReport {
+    /// When it began; [`Time::MAX`] is never.
+    pub start: Time,
     /// When the receiver had every byte; [`Time::MAX`] is never.
     pub finish: Time,
     /// The same on an empty path, counted from the start; zero for unlimited flows.

@@ -31,7 +31,7 @@ impl Ledger<'_> {
             problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
         }
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes, spec.start);
+            let problem = flow_problem(flow, spec.bytes);
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
         if problems.len() > NAMED {
@@ -74,13 +74,13 @@ fn port_problem(port: &PortReport, span: Time) -> Option<String> {
     (total != span).then(|| format!("{total} of queue recorded in {span}"))
 }
 
-fn flow_problem(flow: &FlowReport, bytes: Bytes, start: Time) -> Option<String> {
+fn flow_problem(flow: &FlowReport, bytes: Bytes) -> Option<String> {
     if flow.finish == Time::MAX {
         return (bytes != Bytes::MAX && flow.delivered >= bytes.0).then(|| "delivered but not finished".into());
     }
     if flow.delivered != bytes.0 {
         return Some(format!("finished with {} of {} bytes", flow.delivered, bytes.0));
     }
-    let taken = flow.finish - start;
+    let taken = flow.finish - flow.start;
     (taken < flow.ideal).then(|| format!("took {taken}, less than the {} of an empty path", flow.ideal))
 }

@@ -114,8 +114,10 @@ pub struct FlowSpec {
     pub dst: u32,
     /// Payload; [`Bytes::MAX`] is unlimited.
     pub bytes: Bytes,
-    /// When it begins.
+    /// When it begins; with `after`, how long after that.
     pub start: Time,
+    /// An earlier flow of the list: it begins when that one has finished.
+    pub after: Option<u32>,
     /// After this it sends nothing new.
     pub stop: Time,
     /// Index of its [`Control`].
@@ -266,6 +268,12 @@ impl Network {
             }
             if flow.control as usize >= self.controls.len() {
                 return Err(format!("flow {at} uses algorithm {}: there are {}", flow.control, self.controls.len()));
+            }
+            if let Some(first) = flow.after {
+                let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);
+                if !ends || flow.stop != Time::MAX {
+                    return Err(format!("flow {at} follows {first}: expected an earlier one that ends, and no stop"));
+                }
             }
             if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= 1 << 31) {
                 return Err(format!("flow {at} has {} bytes: expected 1 to {} packets", flow.bytes.0, 1_u32 << 31));

@@ -4,6 +4,8 @@
 //! [`crate::agenda`]), and a timer runs out ([`crate::timers`]), which goes first at the same picosecond. The
 //! order is total: it depends on the scenario alone.
 
+use std::collections::BTreeMap;
+
 use shallows_cc::draws::Draws;
 use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Time};
@@ -58,6 +60,8 @@ pub struct Simulation {
     /// By flow: its place while it lives.
     slots: Vec<u32>,
     flows: Vec<FlowReport>,
+    /// Flows that begin when this one has finished.
+    followers: BTreeMap<u32, Vec<u32>>,
     unfinished: usize,
     record: Record,
     now: Time,
@@ -94,6 +98,7 @@ impl Simulation {
             free_slots: Vec::new(),
             slots: vec![NIL; network.flows.len()],
             flows,
+            followers: followers(&network),
             unfinished: limited,
             record: Record::default(),
             now: Time::ZERO,
@@ -128,7 +133,9 @@ impl Simulation {
             set(network.record.probe_interval, Kind::Probes, 0);
         }
         for (number, flow) in network.flows.iter().enumerate() {
-            set(flow.start, Kind::Start, number as u32);
+            if flow.after.is_none() {
+                set(flow.start, Kind::Start, number as u32);
+            }
             if flow.stop < Time::MAX {
                 set(flow.stop, Kind::Stop, number as u32);
             }
@@ -259,14 +266,24 @@ impl Simulation {
             self.timers.set(Timer { at, kind: Kind::Reply, number: packet.flow, slot: packet.slot });
         }
         if receiving.complete() {
-            let report = &mut self.flows[packet.flow as usize];
+            let report = &self.flows[packet.flow as usize];
             if report.finish == Time::MAX && self.network.flows[packet.flow as usize].bytes != Bytes::MAX {
-                report.finish = self.now;
-                self.unfinished -= 1;
-                self.over |= self.unfinished == 0 && self.network.until_done;
+                self.complete(packet.flow);
             }
         }
         self.send_replies(host, &replies);
+    }
+
+    /// A flow has arrived: those that wait for it begin, each after its time.
+    #[inline(never)]
+    fn complete(&mut self, flow: u32) {
+        self.flows[flow as usize].finish = self.now;
+        self.unfinished -= 1;
+        self.over |= self.unfinished == 0 && self.network.until_done;
+        for &next in self.followers.get(&flow).into_iter().flatten() {
+            let at = self.now + self.network.flows[next as usize].start;
+            self.timers.set(Timer { at, kind: Kind::Start, number: next, slot: NIL });
+        }
     }
 
     #[inline]
@@ -482,6 +499,7 @@ impl Simulation {
         let receiving = Receiving::new(algorithm.transport, ends, expecting);
         self.hosts[spec.src as usize].active += 1;
         self.slots[flow as usize] = slot;
+        self.flows[flow as usize].start = self.now;
         self.sending[slot as usize] = Some(sending);
         self.receiving[slot as usize] = Some(receiving);
         self.after_decision(slot, None);
@@ -599,6 +617,17 @@ impl Simulation {
     }
 }
 
+/// By flow: those that follow it.
+fn followers(network: &Network) -> BTreeMap<u32, Vec<u32>> {
+    let mut followers = BTreeMap::<_, Vec<_>>::new();
+    for (flow, number) in network.flows.iter().zip(0..) {
+        if let Some(first) = flow.after {
+            followers.entry(first).or_default().push(number);
+        }
+    }
+    followers
+}
+
 /// An idle port, with its own stream of draws.
 fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
     let port = match spec.discipline {
@@ -624,6 +653,7 @@ fn opening_reports(network: &Network, routes: &Routes) -> Result<Vec<FlowReport>
         let path: Vec<_> = path.iter().map(|&port| network.ports[port as usize]).collect();
         let limited = flow.bytes != Bytes::MAX;
         reports.push(FlowReport {
+            start: if flow.after.is_none() { flow.start } else { Time::MAX },
             finish: Time::MAX,
             ideal: if limited { ideal_completion(flow.bytes, &path, network) } else { Time::ZERO },
             delivered: 0,

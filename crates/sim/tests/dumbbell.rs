@@ -42,6 +42,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         dst: flows + at,
         bytes,
         start: Time::from_micros(u64::from(at) * 100),
+        after: None,
         stop: Time::MAX,
         control: 0,
     };

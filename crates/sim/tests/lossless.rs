@@ -74,7 +74,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
 
 fn flow(src: u32, dst: u32) -> FlowSpec {
     let start = Time::from_micros(u64::from(src));
-    FlowSpec { src, dst, bytes: Bytes::MAX, start, stop: Time::MAX, control: 0 }
+    FlowSpec { src, dst, bytes: Bytes::MAX, start, after: None, stop: Time::MAX, control: 0 }
 }
 
 /// `senders` hosts around one switch, all sending to the last host.

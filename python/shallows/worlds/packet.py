@@ -36,6 +36,7 @@ def request(scenario):
             "bytes": flows.bytes,
             "start_ps": flows.start_ps,
             "stop_ps": flows.stop_ps,
+            "after": flows.after,
             "cc": flows.cc,
         },
         "ccs": [cc.crossing for cc in flows.ccs],

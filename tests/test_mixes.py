@@ -1,0 +1,79 @@
+"""Traffic of several kinds on one network: what each would see is worked out by hand, or a paper's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shallows.scenario import Scenario
+from shallows.traffic import NO_FLOW
+from shallows.worlds import packet
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+
+
+def load(name, **changes):
+    scenario = Scenario.load(SCENARIOS / f"{name}.toml")
+    return scenario.replace({key.replace("__", "."): value for key, value in changes.items()})
+
+
+def run(name, **changes):
+    result = packet.run(load(name, **changes))
+    assert result.summary["books"]["closed"], result.summary["books"]["problems"]
+    return result
+
+
+@pytest.mark.parametrize(("service", "ack"), [(0, 0.0512), (7, 0)])
+def test_an_exchange_takes_what_request_ack_and_response_take(service, ack):
+    """By hand: 10 us and 2 * 112 ns there; 51.2 ns for its ack, if the response is there at the same time;
+    10 us and 14 * 1.2 us + 848 ns back: 13 full frames, one of 1060 B, two hops."""
+    result = run(
+        "request-response",
+        traffic__0__pairs=1,
+        traffic__0__exchanges=3,
+        traffic__0__jitter="0s",
+        traffic__0__service=f"{service}us",
+    )
+    table = result.flows
+    exchange = 20 + 2 * 0.112 + service + ack + 14 * 1.2 + 0.848
+    responses = table[1::2]
+    assert responses.exchange_us.to_numpy() == pytest.approx([exchange] * 3, abs=1e-9)
+    assert table[0::2].exchange_us.isna().all()
+    assert table.start_us[2] == pytest.approx(exchange + 100)
+    assert list(zip(table.src, table.dst, strict=True))[:2] == [("h0", "h10"), ("h10", "h0")]
+
+
+def test_clients_take_turns_by_themselves():
+    """Every client has one exchange at a time, and none is quicker than alone."""
+    table = run("request-response").flows
+    responses = table[table.exchange_us.notna()]
+    assert len(responses) == len(table) / 2 == 1000
+    assert responses.exchange_us.min() >= 37.9232 - 1e-9
+    for _, mine in responses.groupby("dst"):
+        begun = mine.start_us + mine.fct_us - mine.exchange_us
+        ended = mine.start_us + mine.fct_us
+        assert np.allclose(begun[1:], ended[:-1] + 100)
+
+
+def test_a_response_follows_its_own_request():
+    """Three clients, two exchanges: requests 0 to 2, their responses, then 6 to 8, and theirs."""
+    flows = load("request-response", traffic__0__pairs=3, traffic__0__exchanges=2).flows
+    assert flows.after.tolist() == [NO_FLOW] * 3 + list(range(9))
+    assert flows.answers.tolist() == [NO_FLOW] * 3 + [0, 1, 2] + [NO_FLOW] * 3 + [6, 7, 8]
+
+
+def test_flows_that_wait_are_numbered_through_all_tables():
+    scenario = load("request-response", traffic__0__pairs=2, traffic__0__exchanges=1)
+    table = {"kind": "request-response", "pairs": 1, "exchanges": 1}
+    flows = scenario.replace({"traffic": [table, {**table, "pairs": 2}]}).flows
+    assert flows.after.tolist() == [NO_FLOW, 0, NO_FLOW, NO_FLOW, 2, 3]
+
+
+def test_a_flow_that_waits_for_a_later_one_is_an_error():
+    scenario = load("request-response", traffic__0__pairs=1, traffic__0__exchanges=1)
+    request = packet.request(scenario)
+    request["flows"]["after"] = np.array([1, NO_FLOW], np.uint32)
+    from shallows import _core
+
+    with pytest.raises(ValueError, match="flow 0 follows 1"):
+        _core.simulate(request, None)
