@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.traffic import NO_FLOW
 from shallows.worlds import packet
@@ -77,3 +78,48 @@ def test_a_flow_that_waits_for_a_later_one_is_an_error():
 
     with pytest.raises(ValueError, match="flow 0 follows 1"):
         _core.simulate(request, None)
+
+
+PING = {
+    "kind": "request-response",
+    "pairs": 1,
+    "exchanges": 5,
+    "request": "64B",
+    "response": "64B",
+    "think": "1ms",
+    "priority": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def coexisting():
+    return {priority: run("priorities", traffic__1__priority=priority) for priority in (1, 0)}
+
+
+def test_what_goes_first_sees_an_empty_network(coexisting):
+    """By hand: 200 us, six times the 83.2 ns of 104 B, 51.2 ns for the ack that leaves before the response.
+    Beside others also, at most, the frame being sent at each of three ports there and an ack at each back."""
+    alone = 200 + 6 * 0.0832 + 0.0512
+    ping = load("priorities", traffic=[PING])
+    assert packet.run(ping).flows.exchange_us.dropna().to_numpy() == pytest.approx([alone] * 5, abs=1e-6)
+    first, equal = (coexisting[priority].flows.exchange_us.dropna() for priority in (1, 0))
+    assert len(first) == 400
+    assert first.min() >= alone - 1e-9
+    assert first.max() <= alone + 3 * 1.2 + 3 * 0.0512
+    assert equal.median() > alone + 100
+
+
+def test_the_others_get_the_rest(coexisting):
+    """400 exchanges of a few frames in half a second are nothing: the link stays full, the queue long."""
+    with_, without = (coexisting[priority].summary["bottleneck"] for priority in (1, 0))
+    assert with_["utilization"] > 0.99
+    assert with_["queue_mean_pkt"] == pytest.approx(without["queue_mean_pkt"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("network.pfc", True), ("network.shared", {}), ("hosts.nic", "fifo"), ("traffic.1.priority", 2)],
+)
+def test_where_there_are_no_two_classes_is_an_error(key, value):
+    with pytest.raises(ScenarioError, match=key.replace(".1.", r"\[1\]\.")):
+        load("priorities").replace({key: value})

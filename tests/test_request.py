@@ -26,6 +26,7 @@ COLUMNS = {
         "start_ps": np.uint64,
         "stop_ps": np.uint64,
         "after": np.uint32,
+        "priority": np.uint32,
         "cc": np.uint32,
     },
 }

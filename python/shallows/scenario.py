@@ -372,6 +372,7 @@ class Scenario(_Table):
     def _check(self):
         self._check_times()
         self._check_marking()
+        self._check_priorities()
         self._check_rows()
 
     def _check_times(self):
@@ -401,6 +402,17 @@ class Scenario(_Table):
             told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
             raise ScenarioError("network.buffer", told, expected)
+
+    def _check_priorities(self):
+        if len({table.priority for table in self.traffic}) < 2:
+            return
+        for key, told in (("pfc", self.network.pfc), ("shared", self.network.shared)):
+            if told:
+                raise ScenarioError(
+                    f"network.{key}", None, "nothing of the kind beside traffic with a priority"
+                )
+        if self.hosts.nic != "fair":
+            raise ScenarioError("hosts.nic", self.hosts.nic, '"fair", or priorities end at the hosts')
 
     def _check_rows(self):
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1

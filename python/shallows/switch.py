@@ -41,7 +41,7 @@ def crossing(scenario, network):
     """(columns of the links, other keys of the request) that say how ports schedule."""
     shared, pauses = scenario.network.shared, scenario.network.pfc
     if shared is None and pauses is None:
-        return {}, {}
+        return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
     discipline = np.ones(len(network.is_nic), np.uint32) if pauses else (~network.is_nic).astype(np.uint32)
     request = {"disciplines": [_lossless() if pauses else [_class(["other"])]]}
     if shared:
@@ -55,10 +55,17 @@ def crossing(scenario, network):
     return {"discipline": discipline}, request
 
 
+def _priorities(scenario, network):
+    """Switch ports send what is urgent first; each class may hold as much as the port without classes."""
+    limit_bytes = scenario.network.buffer
+    classes = [_class(["urgent"], limit_bytes), _class(["other"], limit_bytes)]
+    return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
+
+
 def _lossless():
     """Pauses before feedback before data: only data is paused, and only feedback could be dropped."""
     return [_class(["pause", "resume"]), _class(["other"]), _class(["data"])]
 
 
-def _class(carries):
-    return {"carries": carries, "limit_bytes": NEVER, "shaper_bps": None}
+def _class(carries, limit_bytes=NEVER):
+    return {"carries": carries, "limit_bytes": limit_bytes, "shaper_bps": None}

@@ -90,8 +90,8 @@ class Drawn:
 class Flows:
     """All flows of a scenario, table after table.
 
-    Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `after`, `answers` (u32), `bytes`, `start_ps`,
-    `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
+    Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
+    `start_ps`, `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
     `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
     `group` is the number of the traffic table; `loads` has a `Load` or None for each table.
     """
@@ -103,6 +103,7 @@ class Flows:
     stop_ps: np.ndarray
     cc: np.ndarray
     group: np.ndarray
+    priority: np.ndarray
     after: np.ndarray
     answers: np.ndarray
     ccs: list
@@ -167,6 +168,7 @@ class _Kind(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     cc: AlgorithmChoice = Field(None, description="the algorithm; absent: the scenario's")
+    priority: Literal[0, 1] = Field(0, description="1: its packets go before those of 0")
 
     def settled(self, network):
         """This table with the defaults that depend on the network filled in."""
@@ -558,6 +560,7 @@ def draw(tables, network, seed, frame, default):
         **columns,
         cc=np.repeat(np.array(cc, np.uint32), counts),
         group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
+        priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts),
         ccs=ccs,
         cc_names=_labels(ccs),
         loads=[of.load for of in drawn],

@@ -131,8 +131,10 @@ fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {
     let (bytes, control) = (column::<u64>(table, "bytes")?, column::<u32>(table, "cc")?);
     let (start, stop) = (column::<u64>(table, "start_ps")?, column::<u64>(table, "stop_ps")?);
     let after = if table.contains("after")? { Some(column::<u32>(table, "after")?) } else { None };
+    let urgent = if table.contains("priority")? { Some(column::<u32>(table, "priority")?) } else { None };
+    let ranked = urgent.as_ref().map_or(src.len(), Vec::len);
     let follows = after.as_ref().map_or(src.len(), Vec::len);
-    let lengths = [src.len(), dst.len(), bytes.len(), control.len(), start.len(), stop.len(), follows];
+    let lengths = [src.len(), dst.len(), bytes.len(), control.len(), start.len(), stop.len(), follows, ranked];
     let flow = |at: usize| FlowSpec {
         src: src[at],
         dst: dst[at],
@@ -140,6 +142,7 @@ fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {
         start: Time(start[at]),
         after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
         stop: Time(stop[at]),
+        urgent: urgent.as_ref().is_some_and(|column| column[at] > 0),
         control: control[at],
     };
     Ok((0..same_length("flows", &lengths)?).map(flow).collect())

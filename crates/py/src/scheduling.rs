@@ -44,13 +44,17 @@ pub fn disciplines(request: &Bound<'_, PyDict>) -> PyResult<Vec<Discipline>> {
 
 /// Kinds that no class names go where one says "other".
 fn discipline(classes: &Bound<'_, PyList>) -> PyResult<Discipline> {
-    let (mut class_of, mut others) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX);
+    let (mut class_of, mut others, mut urgent) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX, None);
     let mut specs = Vec::new();
     for (number, item) in classes.iter().enumerate() {
         let item = item.cast_into::<PyDict>()?;
         for name in get::<Vec<String>>(&item, "carries")? {
             if name == "other" {
                 others = number as u8;
+                continue;
+            }
+            if name == "urgent" {
+                urgent = Some(number as u8);
                 continue;
             }
             let kind = PACKET_KINDS.iter().position(|kind| kind.name() == name);
@@ -64,7 +68,7 @@ fn discipline(classes: &Bound<'_, PyList>) -> PyResult<Discipline> {
         let name = PACKET_KINDS[kind].name();
         return Err(PyValueError::new_err(format!("a discipline has no class for {name:?}")));
     }
-    Ok(Discipline { classes: specs, class_of })
+    Ok(Discipline { classes: specs, class_of, urgent })
 }
 
 fn class(item: &Bound<'_, PyDict>) -> PyResult<ClassSpec> {

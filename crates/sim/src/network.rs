@@ -120,6 +120,8 @@ pub struct FlowSpec {
     pub after: Option<u32>,
     /// After this it sends nothing new.
     pub stop: Time,
+    /// Its packets, both ways, go before others: at its hosts, and where a port has a class for them.
+    pub urgent: bool,
     /// Index of its [`Control`].
     pub control: u32,
 }
@@ -219,7 +221,8 @@ impl Network {
     fn check_disciplines(&self) -> Result<(), String> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
             let classes = discipline.classes.len();
-            if let Some(&class) = discipline.class_of.iter().find(|&&class| usize::from(class) >= classes) {
+            let named = discipline.class_of.iter().chain(&discipline.urgent);
+            if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
             }
         }

@@ -319,9 +319,9 @@ impl Simulation {
     fn after_decision(&mut self, slot: u32, wake_before: Option<Time>) {
         self.set_wake(slot, wake_before);
         let Some(sending) = &self.sending[slot as usize] else { return };
-        let host = sending.ends.src;
+        let (host, urgent) = (sending.ends.src, sending.urgent);
         if self.may_send(slot) {
-            self.hosts[host as usize].push(slot);
+            self.hosts[host as usize].push(slot, urgent);
             self.serve(host);
         }
         self.arm_timer(slot);
@@ -384,7 +384,8 @@ impl Simulation {
             let Some(slot) = self.hosts[host as usize].pop() else { return };
             self.send_one(slot, port);
             if self.may_send(slot) {
-                self.hosts[host as usize].push(slot);
+                let urgent = self.sending[slot as usize].as_ref().is_some_and(|sending| sending.urgent);
+                self.hosts[host as usize].push(slot, urgent);
             }
         }
     }
@@ -495,7 +496,8 @@ impl Simulation {
             self.sending.len() as u32 - 1
         });
         let ends = Ends { flow, slot, src: spec.src, dst: spec.dst };
-        let sending = Sending::new(algorithm.transport, ends, opening);
+        let mut sending = Sending::new(algorithm.transport, ends, opening);
+        sending.urgent = spec.urgent;
         let receiving = Receiving::new(algorithm.transport, ends, expecting);
         self.hosts[spec.src as usize].active += 1;
         self.slots[flow as usize] = slot;

@@ -44,6 +44,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         start: Time::from_micros(u64::from(at) * 100),
         after: None,
         stop: Time::MAX,
+        urgent: false,
         control: 0,
     };
     Network {

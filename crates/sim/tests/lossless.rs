@@ -15,7 +15,7 @@ const MTU: Bytes = Bytes(1500);
 
 /// Everything in one class: a FIFO by other means.
 fn one_class(limit: Bytes) -> Discipline {
-    Discipline { classes: vec![ClassSpec { limit, shaper: None }], class_of: [0; PACKET_KINDS.len()] }
+    Discipline { classes: vec![ClassSpec { limit, shaper: None }], class_of: [0; PACKET_KINDS.len()], urgent: None }
 }
 
 /// Pauses first, then what comes back, then data.
@@ -26,7 +26,7 @@ fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![class; 3], class_of }
+    Discipline { classes: vec![class; 3], class_of, urgent: None }
 }
 
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
@@ -74,7 +74,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
 
 fn flow(src: u32, dst: u32) -> FlowSpec {
     let start = Time::from_micros(u64::from(src));
-    FlowSpec { src, dst, bytes: Bytes::MAX, start, after: None, stop: Time::MAX, control: 0 }
+    FlowSpec { src, dst, bytes: Bytes::MAX, start, after: None, stop: Time::MAX, urgent: false, control: 0 }
 }
 
 /// `senders` hosts around one switch, all sending to the last host.

@@ -29,6 +29,11 @@ def check(scenario):
         if used.name not in ALGORITHMS:
             expected = f"an algorithm of the kernel world: {', '.join(ALGORITHMS)}"
             raise ScenarioError("cc.name", used.label, expected)
+    for i, table in enumerate(scenario.traffic):
+        if table.kind == "request-response":
+            raise ScenarioError(f"traffic[{i}].kind", table.kind, "flows that start by the clock")
+        if table.priority:
+            raise ScenarioError(f"traffic[{i}].priority", table.priority, "0: its ports have one class")
     wiring = scenario.wiring
     slowest = int(wiring.rate_bps[~wiring.is_nic].min())
     if slowest > MOST_RATE:

@@ -37,6 +37,7 @@ def request(scenario):
             "start_ps": flows.start_ps,
             "stop_ps": flows.stop_ps,
             "after": flows.after,
+            "priority": flows.priority,
             "cc": flows.cc,
         },
         "ccs": [cc.crossing for cc in flows.ccs],

@@ -40,6 +40,8 @@ pub struct Discipline {
     pub classes: Vec<ClassSpec>,
     /// By the number of a [`PacketKind`].
     pub class_of: [u8; PACKET_KINDS.len()],
+    /// The class of all packets of urgent flows, if they have one.
+    pub urgent: Option<u8>,
 }
 
 /// What a class counts after the warm-up.
@@ -103,6 +105,7 @@ impl Class {
 pub(super) struct Classes {
     classes: Vec<Class>,
     class_of: [u8; PACKET_KINDS.len()],
+    urgent: Option<u8>,
     /// Time to send all that waits, and its length.
     work: Time,
     bytes: Bytes,
@@ -122,6 +125,7 @@ impl Classes {
         Self {
             classes: discipline.classes.iter().copied().map(Class::new).collect(),
             class_of: discipline.class_of,
+            urgent: discipline.urgent,
             work: Time::ZERO,
             bytes: Bytes::ZERO,
             flat_since: None,
@@ -130,6 +134,12 @@ impl Classes {
             wake: Time::MAX,
             measured_from: Time::ZERO,
         }
+    }
+
+    /// The class of a packet.
+    fn class_for(&self, kind: PacketKind, urgent: bool) -> usize {
+        let own = self.class_of[kind as usize];
+        usize::from(self.urgent.filter(|_| urgent).unwrap_or(own))
     }
 
     /// Time to send what waits.
@@ -163,6 +173,17 @@ impl Classes {
         };
         waiting.map(weight).sum()
     }
+}
+
+/// A packet that comes to a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Joining {
+    /// Which.
+    pub packet: u32,
+    /// The link that brought it, or [`NIL`].
+    pub from: u32,
+    /// Whether its flow goes before others.
+    pub urgent: bool,
 }
 
 /// A packet that waits in a port, or has just begun to be sent.
@@ -205,27 +226,29 @@ impl Port {
         self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none()
     }
 
-    /// Length of what waits in the class of this kind, and of the packet being sent if it is one of it.
+    /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
     #[must_use]
-    pub fn held(&self, now: Time, kind: PacketKind) -> Bytes {
+    pub fn held(&self, now: Time, kind: PacketKind, urgent: bool) -> Bytes {
         let Some(room) = &self.classes else { return self.queue(now) };
-        let class = usize::from(room.class_of[kind as usize]);
+        let class = room.class_for(kind, urgent);
         let sending = if room.sending == class { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         room.classes[class].bytes + self.clock.bytes(sending)
     }
 
-    /// A packet joins its class; `from` is the link that brought it.
+    /// A packet joins its class.
     ///
     /// # Errors
     /// [`Full`] if there is no room; the packet is the caller's to free.
-    pub fn enter(&mut self, now: Time, at: u32, from: u32, packets: &mut Slab) -> Result<(), Full> {
+    pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Result<(), Full> {
+        let Joining { packet: at, from, urgent } = joining;
         self.catch_up(now, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
-        let held = self.held(now, kind) + length;
+        let held = self.held(now, kind, urgent) + length;
         self.touch(now);
         let sending = self.clock.time(length);
         let room = self.room();
-        let class = &mut room.classes[usize::from(room.class_of[kind as usize])];
+        let class = room.class_for(kind, urgent);
+        let class = &mut room.classes[class];
         let fits = held <= class.spec.limit;
         if fits {
             class.report.largest = class.report.largest.max(held);
@@ -457,12 +480,12 @@ mod tests {
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
         let shaped = ClassSpec { limit: Bytes(84 * 8), shaper: Some(shaper) };
         let open = ClassSpec { limit: Bytes::MAX, shaper: None };
-        Port::new(&spec, Bytes(1538)).scheduled(&Discipline { classes: vec![shaped, open], class_of })
+        Port::new(&spec, Bytes(1538)).scheduled(&Discipline { classes: vec![shaped, open], class_of, urgent: None })
     }
 
     fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> Result<(), Full> {
         let at = packets.insert(Packet { length, flags: Flags::of(kind), ..Packet::default() });
-        port.enter(Time::ZERO, at, NIL, packets)
+        port.enter(Time::ZERO, Joining { packet: at, from: NIL, urgent: false }, packets)
     }
 
     /// Sends everything; when each packet began, and its kind.

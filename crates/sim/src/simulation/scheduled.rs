@@ -5,6 +5,7 @@ use shallows_cc::units::Time;
 use super::Simulation;
 use crate::network::{MIN_FRAME, Nic};
 use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::port::classes::Joining;
 use crate::switch::{Deadlock, Verdict};
 use crate::timers::{Kind, Timer};
 
@@ -23,8 +24,9 @@ impl Simulation {
             return;
         }
         let length = self.packets[at].bytes();
+        let joining = Joining { packet: at, from, urgent: self.is_urgent(at) };
         let counted = self.is_counted(at, from);
-        if self.ports[link as usize].enter(self.now, at, from, &mut self.packets).is_err() {
+        if self.ports[link as usize].enter(self.now, joining, &mut self.packets).is_err() {
             self.packets.remove(at);
             if counted {
                 self.release(link, from, length);
@@ -32,6 +34,11 @@ impl Simulation {
             return;
         }
         self.dispatch(link);
+    }
+
+    /// Whether the packet is one of an urgent flow.
+    fn is_urgent(&self, at: u32) -> bool {
+        self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.urgent)
     }
 
     /// Whether a switch counts this packet against its memory.
@@ -45,7 +52,7 @@ impl Simulation {
             return true;
         }
         let (length, kind) = (self.packets[at].bytes(), self.packets[at].flags.kind());
-        let held = self.ports[link as usize].held(self.now, kind);
+        let held = self.ports[link as usize].held(self.now, kind, self.is_urgent(at));
         let node = self.network.ports[link as usize].from;
         let Some(switches) = &mut self.switches else { return true };
         match switches.admit(node, from, length, held) {

@@ -72,6 +72,8 @@ pub struct Sending {
     pub ends: Ends,
     /// Whether it has a place in its NIC's turn.
     pub queued: bool,
+    /// Whether it goes before other flows.
+    pub urgent: bool,
     /// Whether the world will look at its pace again.
     pub pace_timer: bool,
     half: SendingHalf,
@@ -112,7 +114,7 @@ impl Sending {
             Transport::Tcp => SendingHalf::Tcp(tcp::Sending::new(opening)),
             Transport::Roce => SendingHalf::Roce(roce::Sending::new(opening)),
         };
-        Self { ends, queued: false, pace_timer: false, half }
+        Self { ends, queued: false, urgent: false, pace_timer: false, half }
     }
 
     /// Whether it may send now.
