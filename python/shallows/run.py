@@ -356,6 +356,8 @@ class _Answer:
         self.ended_ps = answer["ended_ps"]
         self.warmup_ps = min(scenario.warmup_ps, self.ended_ps)
         self.measured_ps = self.ended_ps - self.warmup_ps
+        # In real time the ports are read when the processor gets to it, and say when that was.
+        self.ports_measured_ps = answer.get("measured_ps", self.measured_ps)
         self.loads = flows.loads
         # Where no flow waits for another, they start when the scenario says.
         self.start_ps = answer["flows"].get("start_ps", flows.start_ps)
@@ -404,7 +406,7 @@ class _Answer:
         answer, names = self.answer["ports"], self.network.port_names
         return {
             "port": Names(np.arange(len(names)), names),
-            "utilization": answer["busy_ps"] / max(self.measured_ps, 1),
+            "utilization": answer["busy_ps"] / max(self.ports_measured_ps, 1),
             **{f"queue_{of}_pkt": answer[f"queue_{of}_bytes"] / self.mtu for of in QUEUE_STATISTICS},
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "delay_p99_us": answer["delay_p99_ps"] / 1e6,
