@@ -4,6 +4,9 @@
 #include "kernel.h"
 
 #include "dctcp_core.h"
+#include "select.h"
+
+#define NAME "shallows_dctcp"
 
 struct flow {
 	struct glue glue;
@@ -141,5 +144,13 @@ struct tcp_congestion_ops shallows_dctcp = {
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
 	.flags = CONG_NEEDS_ECN,
-	.name = "shallows_dctcp",
+	.name = NAME,
 };
+
+SEC("sockops")
+int connections(struct bpf_sock_ops *ops)
+{
+	if (select_on(ops))
+		select_congestion_control(ops, (union name){ .text = NAME });
+	return 1;
+}

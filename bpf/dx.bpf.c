@@ -113,6 +113,10 @@ SEC("sockops")
 int connections(struct bpf_sock_ops *ops)
 {
 	switch (ops->op) {
+	case BPF_SOCK_OPS_TCP_CONNECT_CB:
+	case BPF_SOCK_OPS_TCP_LISTEN_CB:
+		select_congestion_control(ops, (union name){ .text = NAME });
+		break;
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
 		stamps_begin(ops, (union name){ .text = NAME });

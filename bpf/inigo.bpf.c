@@ -2,6 +2,9 @@
 #include "kernel.h"
 
 #include "inigo_core.h"
+#include "select.h"
+
+#define NAME "shallows_inigo"
 
 struct flow {
 	struct glue glue;
@@ -103,5 +106,13 @@ struct tcp_congestion_ops shallows_inigo = {
 	.undo_cwnd = (void *)undo_cwnd,
 	.cong_control = (void *)cong_control,
 	.set_state = (void *)set_state,
-	.name = "shallows_inigo",
+	.name = NAME,
 };
+
+SEC("sockops")
+int connections(struct bpf_sock_ops *ops)
+{
+	if (select_on(ops))
+		select_congestion_control(ops, (union name){ .text = NAME });
+	return 1;
+}

@@ -93,6 +93,7 @@ enum { EVENT_ECN_NO_CE = 4, EVENT_ECN_IS_CE = 5 };
 struct settings {
 	u64 sample_ns;              /* least time between two samples of a flow; 0: none */
 	u64 seed;
+	u64 select;                 /* whether new connections are given the algorithm */
 	u64 params[4];              /* the algorithm's own */
 };
 

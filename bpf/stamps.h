@@ -12,6 +12,7 @@
 #define SHALLOWS_STAMPS_H
 
 #include "kernel.h"
+#include "select.h"
 
 #define OPTION_KIND 254
 #define OPTION_SIZE 16
@@ -99,11 +100,6 @@ CORE void stamps_write(struct bpf_sock_ops *ops)
 	bpf_store_hdr_opt(ops, &option, sizeof(option), 0);
 }
 
-union name {
-	char text[16];
-	u64 words[2];
-};
-
 /* An end whose congestion control needs stamps begins to stamp; every other end answers when it sees one. */
 CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
 {
@@ -111,7 +107,7 @@ CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
 	union name name = {};
 	struct stamps *s;
 
-	bpf_getsockopt(ops, 6 /* SOL_TCP */, 13 /* TCP_CONGESTION */, name.text, sizeof(name.text));
+	bpf_getsockopt(ops, SOL_TCP, TCP_CONGESTION, name.text, sizeof(name.text));
 	s = stamps_of(ops);
 	if (s && name.words[0] == needed_by.words[0] && name.words[1] == needed_by.words[1]) {
 		s->active = 1;

@@ -1,5 +1,6 @@
 """The kernel world: what it refuses anywhere, and, where root and eBPF are, what real TCP does in it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -119,6 +120,38 @@ def test_a_killed_run_leaves_nothing(after_s):
     assert traces() == before
 
 
+@needs_kernel
+@pytest.mark.parametrize("name", ["dx", "dctcp", "inigo"])
+def test_attach_gives_new_connections_the_algorithm_and_detach_takes_it_off(name, group):
+    before = traces()
+    script = [sys.executable, Path(__file__).with_name("attached.py"), name, group]
+    done = subprocess.run(
+        ["unshare", "--net", *script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["attach"]["status"] == 0, told["attach"]["said"]
+    assert told["during"] == [f"shallows_{name}"] * 2
+    assert told["again"]["status"] == 2
+    assert "attached already" in told["again"]["said"]
+    assert told["detach"]["status"] == 0, told["detach"]["said"]
+    assert told["after"] == told["before"]
+    assert told["segments"][2] == told["segments"][0]
+    assert (told["segments"][1] == "1") == (name == "dx")
+    assert told["checksum_errors"] == 0
+    assert traces() == before
+
+
+@pytest.fixture
+def group():
+    """A control group whose sockets are watched; nobody else's are."""
+    root = next(path for path in map(Path, ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]) if path.exists())
+    path = root / "shallows-test"
+    path.mkdir()
+    yield path
+    path.rmdir()
+
+
 def traces():
     """Everything on this machine that a run makes, and what it must never touch."""
     groups = [Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")]
@@ -126,7 +159,8 @@ def traces():
         "namespaces": len(set(map(os.readlink, namespaces()))),
         "devices": [name for name in os.listdir("/sys/class/net") if "shallows" in name],
         "groups": [path.name for group in groups if group.exists() for path in group.glob("shallows-*")],
-        "pins": list(Path("/sys/fs/bpf").glob("shallows*")),
+        "attached": Path("/run/shallows-live").exists(),
+        "mounts": "shallows" in Path("/proc/self/mounts").read_text(),
         "known": Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(),
         "default": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
         "ecn": Path("/proc/sys/net/ipv4/tcp_ecn").read_text(),

@@ -29,9 +29,10 @@ def program():
     return found
 
 
-def call(*words):
-    """Run a command of the program on this terminal; return its exit status."""
-    return subprocess.run([program(), *words], check=False).returncode
+def call(word, request=None):
+    """Run a command of the program on this terminal, with a request if it takes one; return its status."""
+    text = encode(request) if request else None
+    return subprocess.run([program(), word], input=text, text=True, check=False).returncode
 
 
 def ask(request):

@@ -49,7 +49,7 @@ impl Host {
         interface::enter_new_namespace()?;
         let device = interface::tap()?;
         interface::configure(settings)?;
-        let stamps = stamping.map_or(Ok(Vec::new()), |loaded| loaded.stamp(interface::index()))?;
+        let stamps = stamping.map_or(Ok(Vec::new()), |loaded| loaded.stamp(interface::index(interface::NAME)))?;
         Ok(Self { device, _namespace: namespace()?, _stamps: stamps })
     }
 }

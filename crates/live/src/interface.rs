@@ -41,9 +41,9 @@ pub fn tap() -> Outcome<File> {
     Ok(file)
 }
 
-/// Number of the device in its namespace.
-pub fn index() -> i32 {
-    let name = format!("{NAME}\0");
+/// Number of a device in the calling thread's namespace; 0: there is none of that name.
+pub fn index(name: &str) -> i32 {
+    let name = format!("{name}\0");
     // SAFETY: the name ends with a zero.
     unsafe { libc::if_nametoindex(name.as_ptr().cast()) as i32 }
 }
@@ -86,7 +86,8 @@ fn set(name: &str, value: &str) -> Outcome<()> {
     fs::write(format!("/proc/sys/net/{name}"), value).map_err(|error| format!("sysctl {name}: {error}").into())
 }
 
-fn ip(commands: &str) -> Outcome<()> {
+/// Runs commands of `ip`.
+pub fn ip(commands: &str) -> Outcome<()> {
     let mut ip = Command::new("ip")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
@@ -97,4 +98,12 @@ fn ip(commands: &str) -> Outcome<()> {
     let mut told = String::new();
     ip.stderr.take().expect("it is piped").read_to_string(&mut told)?;
     if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {told}").into()) }
+}
+
+/// A setting of a device, as `ip -details` tells it.
+pub fn detail(name: &str, key: &str) -> Outcome<String> {
+    let told = Command::new("ip").args(["-details", "link", "show", "dev", name]).output()?;
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let mut words = told.split_whitespace().skip_while(|word| *word != key);
+    words.nth(1).map(str::to_owned).ok_or_else(|| format!("ip does not tell {key} of {name}").into())
 }

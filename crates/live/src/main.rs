@@ -1,10 +1,11 @@
 //! `shallows-live`: the kernel world as a program of its own. `shallows` starts it; what goes in and comes out is
 //! JSON, as docs/crossing.md has it.
 //!
-//! Nothing outlives the process that is not written down: namespaces have no name, devices are held open, eBPF links
-//! are not pinned. A kill -9 leaves an empty cgroup, which the next start removes.
+//! Of a run nothing outlives the process: namespaces have no name, devices are held open, eBPF links are not pinned. A
+//! kill -9 leaves an empty cgroup, which the next start removes. What `attach` leaves in force is pinned in one place.
 
 mod answer;
+mod attach;
 mod check;
 mod clock;
 mod control_group;
@@ -19,10 +20,12 @@ mod wire;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
+use serde::de::DeserializeOwned;
+
 /// What every command may fail with: a sentence.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: shallows-live check | run (a request on stdin, the answer on stdout)";
+const USAGE: &str = "usage: shallows-live check | run | attach | detach   (run and attach read a request)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +33,8 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         ["check"] => check::check(),
         ["run"] => run_request(),
+        ["attach"] => read_request().and_then(|told| attach::attach(&told)),
+        ["detach"] => attach::detach(),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -42,11 +47,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_request() -> Outcome<bool> {
+fn read_request<T: DeserializeOwned>() -> Outcome<T> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
-    let request = serde_json::from_str(&text).map_err(|error| format!("request: {error}"))?;
-    let answer = run::run(&request)?;
+    serde_json::from_str(&text).map_err(|error| format!("request: {error}").into())
+}
+
+fn run_request() -> Outcome<bool> {
+    let answer = run::run(&read_request()?)?;
     serde_json::to_writer(io::stdout().lock(), &answer)?;
     io::stdout().flush()?;
     Ok(true)

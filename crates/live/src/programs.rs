@@ -19,12 +19,17 @@ use crate::request::Control;
 struct Settings {
     sample_ns: u64,
     seed: u64,
+    select: u64,
     params: [u64; 4],
 }
 
 impl Settings {
     fn bytes(&self) -> Vec<u8> {
-        [&[self.sample_ns, self.seed][..], &self.params].concat().iter().flat_map(|word| word.to_ne_bytes()).collect()
+        [&[self.sample_ns, self.seed, self.select][..], &self.params]
+            .concat()
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .collect()
     }
 }
 
@@ -98,11 +103,23 @@ pub struct Loaded {
     pub object: Object,
 }
 
-/// Loads an algorithm and makes it known; nothing where the kernel has it. A flow gives a sample every `sample_ns`.
-pub fn load(control: &Control, sample_ns: u64, seed: u64) -> Outcome<Option<Loaded>> {
+/// What a program is loaded for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Purpose {
+    /// A flow gives a sample every so often; 0 is never.
+    pub sample_ns: u64,
+    pub seed: u64,
+    /// Whether new connections are given the algorithm without having asked.
+    pub select: bool,
+}
+
+/// Loads an algorithm and makes it known; nothing where the kernel has it.
+pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    let settings = Settings { sample_ns, seed, params: (row.params)(&values(catalogued, control)?)? };
+    let Purpose { sample_ns, seed, select } = purpose;
+    let settings =
+        Settings { sample_ns, seed, select: select.into(), params: (row.params)(&values(catalogued, control)?)? };
     let mut open = ObjectBuilder::default().open_memory(row.object)?;
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {
@@ -125,6 +142,11 @@ impl Loaded {
             self.links.push(program.attach_cgroup(control_group)?);
         }
         Ok(())
+    }
+
+    /// What keeps it in force: without the process, once they are pinned.
+    pub fn into_links(self) -> Vec<Link> {
+        self.links
     }
 
     /// Whether it has programs that stamp packets.

@@ -65,6 +65,16 @@ pub struct Control {
     pub parameters: std::collections::BTreeMap<String, f64>,
 }
 
+/// An algorithm for a real host.
+#[derive(Debug, Deserialize)]
+pub struct Attachment {
+    pub control: Control,
+    /// The device that its packets take.
+    pub interface: String,
+    /// Whose sockets: a control group's directory; absent: all.
+    pub control_group: Option<String>,
+}
+
 #[derive(Debug, Deserialize)]
 pub struct Host {
     pub initial_window_bytes: u64,

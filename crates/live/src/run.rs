@@ -15,7 +15,7 @@ use crate::answer::{self, Answer, Books, LatenessTable, Ports, Probes};
 use crate::control_group::{self, ControlGroup};
 use crate::host::{self, Host};
 use crate::interface::Settings;
-use crate::programs::{self, Loaded};
+use crate::programs::{self, Loaded, Purpose};
 use crate::request::{Flows, Request};
 use crate::traffic::Flow;
 use crate::wire::{self, Manner, Report, Times};
@@ -51,9 +51,11 @@ pub fn run(request: &Request) -> Outcome<Answer> {
 }
 
 fn load(request: &Request, control_group: i32) -> Outcome<Vec<Loaded>> {
+    let sample_ns = request.record.probe_interval_ps / 1000;
+    let purpose = Purpose { sample_ns, seed: request.seed, select: false };
     let mut loaded = Vec::new();
     for control in &request.ccs {
-        if let Some(mut program) = programs::load(control, request.record.probe_interval_ps / 1000, request.seed)? {
+        if let Some(mut program) = programs::load(control, purpose)? {
             program.watch(control_group)?;
             loaded.push(program);
         }

@@ -116,6 +116,7 @@ fn malformed_options_are_left_alone() {
         ("no options", vec![], 5),
         ("header shorter than a header", ours.clone(), 1),
         ("truncated: the header ends inside the option", ours.clone(), 8),
+        ("truncated: the option reaches out of the header", [&[1; 4][..], &ours].concat(), 9),
         ("length 0", [&[8, 0][..], &[1; 2], &ours].concat(), 10),
         ("length 1", [&[8, 1][..], &[1; 2], &ours].concat(), 10),
         ("a length that leads out of the header", [&[8, 255][..], &[1; 2], &ours].concat(), 10),

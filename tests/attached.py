@@ -1,0 +1,69 @@
+"""Run in a network namespace of its own: attaches an algorithm to loopback, uses it, takes it off; JSON."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+NAME, CGROUP = sys.argv[1:]
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "live"]
+
+
+def shallows(*words):
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
+    return {"status": done.returncode, "said": done.stdout + done.stderr}
+
+
+def transfer(size=20_000_000):
+    """Congestion control of both ends of a connection, after `size` bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        end, _ = server.accept()
+        sent = bytes(1 << 16)
+        received = 0
+        while received < size:
+            client.sendall(sent)
+            got = 0
+            while got < len(sent):
+                got += len(end.recv(1 << 20))
+            received += got
+        return [control(client), control(end)]
+
+
+def control(connection):
+    name = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    return name.rstrip(b"\0").decode()
+
+
+def segments():
+    told = subprocess.run(
+        ["ip", "-d", "link", "show", "lo"], capture_output=True, text=True, check=True
+    ).stdout
+    words = told.split()
+    return words[words.index("gso_max_segs") + 1]
+
+
+def errors():
+    rows = [line.split() for line in Path("/proc/thread-self/net/snmp").read_text().splitlines()]
+    tcp = [row for row in rows if row[0] == "Tcp:"]
+    return int(tcp[1][tcp[0].index("InCsumErrors")])
+
+
+def main():
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    Path(CGROUP, "cgroup.procs").write_text(str(os.getpid()))
+    told = {"before": transfer(), "segments": [segments()]}
+    told["attach"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP)
+    told["segments"].append(segments())
+    told["again"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP)
+    told["during"] = transfer()
+    told["detach"] = shallows("detach")
+    told["after"] = transfer()
+    told["segments"].append(segments())
+    told["checksum_errors"] = errors()
+    print(json.dumps(told))
+
+
+main()
