@@ -12,9 +12,9 @@ import pytest
 
 import shallows as sh
 from shallows import live
-from shallows.errors import ScenarioError
+from shallows.errors import BooksError, ScenarioError
 from shallows.run import prepare
-from shallows.worlds import packet
+from shallows.worlds.packet import request
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 TWO, FOUR = SCENARIOS / "kernel-two.toml", SCENARIOS / "kernel-dctcp-4.toml"
@@ -33,6 +33,16 @@ def why_not():
 
 MISSING = why_not()
 needs_kernel = pytest.mark.skipif(MISSING is not None, reason=f"no kernel world here: {MISSING}")
+
+
+def run_live(scenario, **overrides):
+    """A run of the kernel world; a machine that is too busy for one decides nothing."""
+    try:
+        return sh.run(scenario, world="kernel", **overrides)
+    except BooksError as error:
+        if "too late" not in str(error):
+            raise
+        pytest.skip(f"this machine is too busy: {error}")
 
 
 @pytest.mark.parametrize(
@@ -67,8 +77,8 @@ def test_check_without_root_says_what_is_missing():
 
 @needs_kernel
 def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
-    runs = {cc: sh.run(TWO, world="kernel", cc__name=cc) for cc in ("dctcp", "reno")}
-    runs["dx"] = sh.run(TWO, world="kernel")
+    runs = {cc: run_live(TWO, cc__name=cc) for cc in ("dctcp", "reno")}
+    runs["dx"] = run_live(TWO)
     delay = {cc: queueing_us(run) for cc, run in runs.items()}
     goodput = {cc: run.summary["flows"]["goodput_gbps"] for cc, run in runs.items()}
     assert delay["dctcp"] >= 8 * delay["dx"]
@@ -80,14 +90,14 @@ def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
 
 @needs_kernel
 def test_dctcp_is_the_same_in_the_packet_world_and_in_the_kernel():
-    packet, kernel = (sh.run(FOUR, world=world).summary["bottleneck"] for world in ("packet", "kernel"))
+    packet, kernel = (run.summary["bottleneck"] for run in (sh.run(FOUR), run_live(FOUR)))
     assert kernel["queue_mean_pkt"] == pytest.approx(packet["queue_mean_pkt"], rel=0.15)
     assert kernel["utilization"] == pytest.approx(packet["utilization"], abs=0.03)
 
 
 @needs_kernel
 def test_inigo_keeps_a_third_of_the_queue_of_cubic_and_reno():
-    runs = {cc: sh.run(FIVE, world="kernel", cc__name=cc) for cc in ("inigo", "cubic", "reno")}
+    runs = {cc: run_live(FIVE, cc__name=cc) for cc in ("inigo", "cubic", "reno")}
     delay = {cc: queueing_us(run) for cc, run in runs.items()}
     assert delay["cubic"] >= 3 * delay["inigo"]
     assert delay["reno"] >= 3 * delay["inigo"]
@@ -97,7 +107,7 @@ def test_inigo_keeps_a_third_of_the_queue_of_cubic_and_reno():
 
 @needs_kernel
 def test_twenty_flows_at_once_all_finish():
-    flows = sh.run(INCAST, world="kernel").summary["flows"]
+    flows = run_live(INCAST).summary["flows"]
     assert flows["finished"] == 20
     assert flows["slowdown_p50"] >= 1
 
@@ -106,11 +116,11 @@ def test_twenty_flows_at_once_all_finish():
 @pytest.mark.parametrize("after_s", [0.05, 0.2, 0.6, 1.2])
 def test_a_killed_run_leaves_nothing(after_s):
     before = traces()
-    request = live.encode(packet.request(prepare(TWO, world="kernel")))
+    text = live.encode(request(prepare(TWO, world="kernel")))
     runner = subprocess.Popen(
         [live.program(), "run"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
-    runner.stdin.write(request)
+    runner.stdin.write(text)
     runner.stdin.close()
     time.sleep(after_s)
     runner.kill()

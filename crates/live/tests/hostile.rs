@@ -149,16 +149,16 @@ fn random_packets_keep_their_length_and_all_but_twelve_bytes_and_a_checksum() {
         let mut options: Vec<u8> = (0..length)
             .map(|_| [0, 1, 1, 254, 16, 0x53, 0x48, draws.bits() as u8][draws.bits() as usize % 8])
             .collect();
-        if length >= 16 && draws.bits() % 2 == 0 {
+        if length >= 16 && draws.bits().is_multiple_of(2) {
             let at = draws.bits() as usize % (length - 15);
             options[at..at + 4].copy_from_slice(&[254, 16, 0x53, 0x48]);
         }
         let mut sent = packet(&options, draws.bits() as u8 % 16);
-        if draws.bits() % 8 == 0 {
+        if draws.bits().is_multiple_of(8) {
             let at = draws.bits() as usize % sent.len();
             sent[at] = draws.bits() as u8;
         }
-        if draws.bits() % 8 == 0 {
+        if draws.bits().is_multiple_of(8) {
             sent.truncate(TCP + draws.bits() as usize % (sent.len() - TCP + 1));
         }
         for program in ["leave", "arrive"] {
