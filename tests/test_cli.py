@@ -97,6 +97,10 @@ def test_the_catalog_lists_every_algorithm(shallows):
     assert {"fixed", "reno", "cubic", "vegas", "dctcp", "dx"} <= {row["name"] for row in listed}
     people = shallows("cc").stdout
     assert all(row["name"] in people for row in listed)
+    beside = people[people.index("cc.receiver") :]
+    assert all(
+        word in beside for word in ("inigo", "network.marking", "phantom", "gamma = 0.95", "red", "pi")
+    )
 
 
 def test_the_catalog_shows_one_algorithm(shallows):

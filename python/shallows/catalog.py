@@ -61,6 +61,24 @@ def list_table(rows):
     return table
 
 
+def other_parts():
+    """Tables of what stands beside the algorithms: receivers to put in place of theirs, markings of ports."""
+    from rich.table import Table
+
+    from shallows import _core
+
+    tables = []
+    for title, rows in (("cc.receiver", _core.receivers()), ("network.marking", _core.markings())):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in (title, "what it does", "parameters"):
+            table.add_column(column, no_wrap=column == title)
+        for row in rows:
+            told = (f"{p['name']} = {quantity(p['default'], p['unit'])}" for p in row["parameters"])
+            table.add_row(*map(_text, (row["name"], row["summary"], ", ".join(told))))
+        tables += ["", table]
+    return tables
+
+
 def page(row):
     """One algorithm on a page, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]

@@ -163,12 +163,12 @@ def catalog(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An algorithm; all if absent.")] = None,
     json_: Json = False,
 ):
-    """List the algorithms, or show one: parts, parameters, presets, what is not modelled."""
+    """List algorithms, receivers and markings, or show an algorithm: its parts, parameters, presets, limits."""
     from shallows import catalog
 
     if name is None:
         rows = catalog.algorithms()
-        _print(rows, [catalog.list_table(rows)], json_)
+        _print(rows, [catalog.list_table(rows), *catalog.other_parts()], json_)
     else:
         row = catalog.algorithm(name)
         _print(row, catalog.page(row), json_)
