@@ -163,7 +163,7 @@ def catalog(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An algorithm; all if absent.")] = None,
     json_: Json = False,
 ):
-    """List algorithms, receivers and markings, or show an algorithm: its parts, parameters, presets, limits."""
+    """List algorithms, receivers and markings, or show an algorithm: parts, parameters, presets, limits."""
     from shallows import catalog
 
     if name is None:
