@@ -13,7 +13,18 @@ NEVER = np.uint64(2**64 - 1)
 US = 1_000_000
 
 
-def dumbbell(cc, marking=None, seed=1):
+CREDITS_FIRST = [
+    {
+        "carries": ["credit"],
+        "limit_bytes": 8 * 84,
+        "shaper_bps": 10**10 * 84 // 1584,
+        "shaper_burst_bytes": 2 * 84,
+    },
+    {"carries": ["other"], "limit_bytes": 2**64 - 1, "shaper_bps": None},
+]
+
+
+def dumbbell(cc, marking=None, seed=1, credits=False):
     """The network of dumbbell.rs, cable by cable: two switches, senders 0..4, receivers 4..8."""
     left, right = 2 * FLOWS, 2 * FLOWS + 1
     links = [(left, right, 50, True), (right, left, 50, True)]
@@ -32,7 +43,9 @@ def dumbbell(cc, marking=None, seed=1):
             "delay_ps": np.array(columns[2], np.uint64) * np.uint64(US),
             "buffer_bytes": np.where(at_switch, np.uint64(250 * 1500), NEVER),
             "marking": (at_switch * bool(marking)).astype(np.uint32),
+            "discipline": np.full(len(links), credits, np.uint32),
         },
+        "disciplines": [CREDITS_FIRST] * credits,
         "markings": [{"kind": "none"}, *(marked(row) for row in _core.markings() if row["name"] == marking)],
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
@@ -81,7 +94,9 @@ def on_file():
 @pytest.mark.parametrize(("name", "fingerprint"), on_file())
 def test_release_and_debug_agree(name, fingerprint):
     row = next(row for row in _core.catalog() if row["name"] == name)
-    answer = _core.simulate(dumbbell(name, row["port"] if row["marking"] == "required" else None))
+    answer = _core.simulate(
+        dumbbell(name, row["port"] if row["marking"] == "required" else None, credits=row["port"] == "credit")
+    )
     assert answer["fingerprint"] == fingerprint
     assert answer["books"] == {"closed": True, "problems": []}
 

@@ -67,6 +67,14 @@ class Algorithm:
             return None
         return "step" if self.written else _row(self.name)["port"]
 
+    @property
+    def credits(self):
+        """Bytes of (one, a burst, a queue) of the credits that ports need a class for, or None."""
+        if self.written or _row(self.name)["port"] != "credit":
+            return None
+        size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
+        return size, burst * size, queue * size
+
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}

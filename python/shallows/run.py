@@ -58,6 +58,8 @@ TABLES = {
         ),
         "retransmits": Column("uint32", "packets", "data packets sent again"),
         "timeouts": Column("uint32", "1", "retransmission timeouts"),
+        "credits": Column("uint64", "packets", "credits that the receiver handed out"),
+        "credits_wasted": Column("uint64", "packets", "credits that came and found nothing to send"),
     },
     "queues": {
         "time_us": Column("float64", "us", "when the sample was taken"),
@@ -371,6 +373,7 @@ class _Answer:
         begun = _where(self.start_ps != NEVER, self.start_ps.astype(float))
         fct_ps = _where(finished, finish.astype(float) - self.start_ps)
         ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
+        none = np.zeros(len(finish), np.uint64)
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),
             "cc": Names(flows.cc, flows.cc_names),
@@ -385,6 +388,7 @@ class _Answer:
             "goodput_gbps": self._goodput(flows, fct_ps, limited),
             "retransmits": answer["flows"]["retransmits"],
             "timeouts": answer["flows"]["timeouts"],
+            **{of: answer["flows"].get(of, none) for of in ("credits", "credits_wasted")},
         }
 
     def _exchanges(self, flows, finished):

@@ -333,6 +333,11 @@ class Scenario(_Table):
         count = len(self.flows) if self.record.flows == "all" else min(self.record.flows, len(self.flows))
         return np.arange(count, dtype=np.uint32)
 
+    @property
+    def credits(self):
+        """Bytes of (one, a burst, a queue) of the credits that every port has a class for; None without."""
+        return next((used.credits for used in self._algorithms() if used.credits), None)
+
     def _recorded(self, network):
         if self.record.ports == "bottleneck":
             return network.bottlenecks
@@ -373,6 +378,7 @@ class Scenario(_Table):
         self._check_times()
         self._check_marking()
         self._check_priorities()
+        self._check_credits()
         self._check_rows()
 
     def _check_times(self):
@@ -406,6 +412,8 @@ class Scenario(_Table):
     def _check_priorities(self):
         if len({table.priority for table in self.traffic}) < 2:
             return
+        if self.credits:
+            raise ScenarioError("traffic.priority", 1, "0 beside algorithms with credits")
         for key, told in (("pfc", self.network.pfc), ("shared", self.network.shared)):
             if told:
                 raise ScenarioError(
@@ -413,6 +421,11 @@ class Scenario(_Table):
                 )
         if self.hosts.nic != "fair":
             raise ScenarioError("hosts.nic", self.hosts.nic, '"fair", or priorities end at the hosts')
+
+    def _check_credits(self):
+        for used in self._algorithms():
+            if used.credits and used.credits != self.credits:
+                raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
 
     def _check_rows(self):
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1

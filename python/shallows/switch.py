@@ -39,11 +39,16 @@ class Pauses(_Table):
 
 def crossing(scenario, network):
     """(columns of the links, other keys of the request) that say how ports schedule."""
-    shared, pauses = scenario.network.shared, scenario.network.pfc
-    if shared is None and pauses is None:
+    shared, pauses, credits = scenario.network.shared, scenario.network.pfc, scenario.credits
+    if shared is None and pauses is None and credits is None:
         return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
-    discipline = np.ones(len(network.is_nic), np.uint32) if pauses else (~network.is_nic).astype(np.uint32)
-    request = {"disciplines": [_lossless() if pauses else [_class(["other"])]]}
+    if credits:
+        discipline, disciplines = _credits_first(scenario, network)
+    else:
+        everywhere = np.full(len(network.is_nic), bool(pauses))
+        discipline = (everywhere | ~network.is_nic).astype(np.uint32)
+        disciplines = [_lossless() if pauses else [_class(["other"])]]
+    request = {"disciplines": disciplines}
     if shared:
         request["shared"] = {"size_bytes": shared.size, "alpha": shared.alpha}
     if pauses:
@@ -65,6 +70,25 @@ def _priorities(scenario, network):
 def _lossless():
     """Pauses before feedback before data: only data is paused, and only feedback could be dropped."""
     return [_class(["pause", "resume"]), _class(["other"]), _class(["data"])]
+
+
+def _credits_first(scenario, network):
+    """(discipline of every link, the disciplines): a shaped class of credits at every port.
+
+    Credits may take what is left of a link whose rest carries the full frames they call.
+    """
+    size, burst, queue = scenario.credits
+    kinds, place = np.unique(np.stack([network.rate_bps, network.is_nic]).T, axis=0, return_inverse=True)
+    disciplines = []
+    for rate, is_nic in kinds.tolist():
+        shaper = {"shaper_bps": rate * size // (size + scenario.mtu), "shaper_burst_bytes": burst}
+        credits = {"carries": ["credit"], "limit_bytes": queue, **shaper}
+        if scenario.network.pfc:
+            first, *rest = _lossless()
+            disciplines.append([first, credits, *rest])
+        else:
+            disciplines.append([credits, _class(["other"], NEVER if is_nic else scenario.network.buffer)])
+    return (1 + place.ravel()).astype(np.uint32), disciplines
 
 
 def _class(carries, limit_bytes=NEVER):

@@ -27,6 +27,9 @@ pub enum Transport {
     Tcp,
     /// A rate, from the first packet on; frames out of order are discarded and sent again.
     Roce,
+    /// A frame for each credit of the receiver. Every port needs a class of credits ([`crate::port::credit`]), and
+    /// credits cross the links that their frames will load.
+    Credit,
 }
 
 /// A notification point by name.
@@ -44,6 +47,8 @@ const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", 
 const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
 const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
+/// Credits; what they answer is the transport's affair.
+const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
 /// Marks echoed until the sender reacts.
 const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 
@@ -160,4 +165,6 @@ catalog! {
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
     patched_timely_pi "sender/patched_timely_pi.rs" as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
+    expresspass "sender/expresspass.rs" over Credit: CREDITS, Marking::Unused;
+        "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }

@@ -75,6 +75,8 @@ fn flows<'py>(py: Python<'py>, flows: &[FlowReport]) -> PyResult<Bound<'py, PyDi
     columns.set_item("goodput_bytes", wide(|f| f.goodput))?;
     columns.set_item("retransmits", narrow(|f| f.retransmits))?;
     columns.set_item("timeouts", narrow(|f| f.timeouts))?;
+    columns.set_item("credits", wide(|f| f.credits))?;
+    columns.set_item("credits_wasted", wide(|f| f.credits_wasted))?;
     Ok(columns)
 }
 

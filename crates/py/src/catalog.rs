@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Transport};
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
@@ -17,6 +17,7 @@ pub fn catalog(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     let (port, marking) = match algorithm.marking {
+        _ if algorithm.transport == Transport::Credit => ("credit", "none"),
         Marking::Unused => ("", "none"),
         Marking::Required(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),

@@ -22,6 +22,10 @@ pub struct FlowReport {
     pub retransmits: u32,
     /// Timeouts.
     pub timeouts: u32,
+    /// Credits that its receiver handed out.
+    pub credits: u64,
+    /// Those that came and found nothing to send.
+    pub credits_wasted: u64,
 }
 
 /// Queues at fixed times.

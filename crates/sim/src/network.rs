@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use shallows_cc::catalog::Algorithm;
+use shallows_cc::catalog::{Algorithm, Transport};
 use shallows_cc::parameter::Values;
+use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::port::{MarkAt, Mechanism};
-use shallows_cc::receiver::{Receiver, Substitute};
+use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute, expresspass};
 use shallows_cc::sender::{Path, Sender};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::agenda;
 use crate::measure::Timestamps;
@@ -91,6 +92,16 @@ impl Control {
             Some((substitute, values)) => (substitute.build)(values, acks_every),
             None => (self.algorithm.receiver.build)(&self.values, acks_every),
         }
+    }
+}
+
+impl Control {
+    /// What hands out the credits of a flow that begins now, where it waits for credits; `frame` is a full one.
+    #[must_use]
+    pub fn credits(&self, now: Time, line_rate: Rate, frame: Bytes) -> Option<Box<dyn Credits>> {
+        let shaper = || CreditShaper::new(&self.values, frame);
+        let waits = self.algorithm.transport == Transport::Credit;
+        waits.then(|| expresspass::build(&self.values, &CreditPath { now, line_rate, shaper: shaper() }))
     }
 }
 
@@ -312,7 +323,6 @@ pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shallows_cc::units::Rate;
 
     fn hop(gbps: u64, micros: u64) -> PortSpec {
         PortSpec {

@@ -21,6 +21,12 @@ pub enum PacketKind {
     Pause,
     /// And to go on.
     Resume,
+    /// A sender asks its receiver for credits.
+    CreditRequest,
+    /// Calls one data frame.
+    Credit,
+    /// The sender has nothing left.
+    CreditStop,
 }
 
 impl PacketKind {
@@ -34,18 +40,24 @@ impl PacketKind {
             Self::Notification => "notification",
             Self::Pause => "pause",
             Self::Resume => "resume",
+            Self::CreditRequest => "credit_request",
+            Self::Credit => "credit",
+            Self::CreditStop => "credit_stop",
         }
     }
 }
 
 /// Every kind, in the order of their numbers.
-pub const PACKET_KINDS: [PacketKind; 6] = [
+pub const PACKET_KINDS: [PacketKind; 9] = [
     PacketKind::Data,
     PacketKind::Ack,
     PacketKind::Nack,
     PacketKind::Notification,
     PacketKind::Pause,
     PacketKind::Resume,
+    PacketKind::CreditRequest,
+    PacketKind::Credit,
+    PacketKind::CreditStop,
 ];
 
 /// What a packet is for, and what it carries besides numbers.
@@ -91,8 +103,10 @@ impl Flags {
     #[inline]
     #[must_use]
     pub const fn for_sender(self) -> bool {
-        const KINDS: u32 =
-            1 << PacketKind::Ack as u32 | 1 << PacketKind::Nack as u32 | 1 << PacketKind::Notification as u32;
+        const KINDS: u32 = 1 << PacketKind::Ack as u32
+            | 1 << PacketKind::Nack as u32
+            | 1 << PacketKind::Notification as u32
+            | 1 << PacketKind::Credit as u32;
         (KINDS >> (self.0 & Self::KIND)) & 1 == 1
     }
 
@@ -125,12 +139,13 @@ impl Flags {
 pub struct Packet {
     /// When it reaches the far end of the link it is on.
     pub arrives: Time,
-    /// When the data packet left its host; an acknowledgement carries that of the newest data packet.
+    /// When the packet left its host; an acknowledgement carries that of the newest data packet.
     pub sent: Time,
     /// Acknowledgement: mean one-way delay of the data packets it covers. Data of a TCP-like flow: when the
     /// newest acknowledgement that its sender has heard left the receiver; zero before the first.
     pub delay: Time,
-    /// Acknowledgement: how long the receiver held it after the newest data packet.
+    /// Acknowledgement: how long the receiver held it after the newest data packet. Data that a credit called:
+    /// when that left the receiver.
     pub held: Time,
     /// The packet behind it on its link, or the next free place.
     pub next: u32,
@@ -140,9 +155,9 @@ pub struct Packet {
     pub slot: u32,
     /// The host it goes to.
     pub to: u32,
-    /// Data: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
+    /// Data, credit: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
     pub seq: u32,
-    /// Acknowledgement: the number expected next.
+    /// Acknowledgement: the number expected next. Data that a credit called: the credit's number.
     pub cumulative: u32,
     /// Acknowledgement: length of that block.
     pub block: u16,

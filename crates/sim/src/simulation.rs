@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use shallows_cc::catalog::Transport;
 use shallows_cc::draws::Draws;
 use shallows_cc::sender::Path;
 use shallows_cc::units::{Bytes, Time};
@@ -16,7 +17,7 @@ use crate::books::{self, Ledger};
 use crate::host::Host;
 use crate::measure::Measure;
 use crate::network::{Network, ideal_completion};
-use crate::packet::{NIL, Packet, Slab};
+use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::port::{Port, PortSpec, mix};
 use crate::record::Record;
 use crate::route::Routes;
@@ -81,8 +82,8 @@ impl Simulation {
     /// A sentence that says what contradicts what: see [`Network::check`]; or a flow without a path.
     pub fn new(network: Network) -> Result<Self, String> {
         network.check()?;
-        let routes = Routes::new(&network);
-        let flows = opening_reports(&network, &routes)?;
+        let mut routes = Routes::new(&network);
+        let flows = opening_reports(&network, &mut routes)?;
         let limited = network.flows.iter().filter(|f| f.bytes != Bytes::MAX).count();
         let mut simulation = Self {
             ports: (0_u64..).zip(&network.ports).map(|(number, spec)| port(&network, number, spec)).collect(),
@@ -301,10 +302,12 @@ impl Simulation {
 
     #[inline]
     fn tell_sender(&mut self, packet: &Packet) {
-        let Some(sending) = &mut self.sending[packet.slot as usize] else { return };
-        if sending.ends.flow != packet.flow {
+        let live = self.sending[packet.slot as usize].as_mut().filter(|sending| sending.ends.flow == packet.flow);
+        let Some(sending) = live else {
+            // What is still granted comes after its flow is done.
+            self.flows[packet.flow as usize].credits_wasted += u64::from(packet.flags.is(PacketKind::Credit));
             return;
-        }
+        };
         let wake = sending.wake();
         sending.on_packet(self.now, packet);
         if sending.done() {
@@ -489,6 +492,9 @@ impl Simulation {
                 let sending = path.line_rate.time_to_send(self.network.mtu);
                 Box::new(Measure::new(spec, sending, Draws::new(path.seed, 1)))
             }),
+            credits: control
+                .credits(self.now, self.network.ports[self.routes.nic(spec.dst) as usize].rate, self.network.mtu)
+                .map(|credits| (credits, Draws::new(path.seed, 2))),
         };
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.sending.push(None);
@@ -496,7 +502,7 @@ impl Simulation {
             self.sending.len() as u32 - 1
         });
         let ends = Ends { flow, slot, src: spec.src, dst: spec.dst };
-        let mut sending = Sending::new(algorithm.transport, ends, opening);
+        let mut sending = Sending::new(algorithm.transport, self.now, ends, opening);
         sending.urgent = spec.urgent;
         let receiving = Receiving::new(algorithm.transport, ends, expecting);
         self.hosts[spec.src as usize].active += 1;
@@ -527,7 +533,7 @@ impl Simulation {
         if slot != NIL
             && let Some(sending) = &mut self.sending[slot as usize]
         {
-            sending.stop();
+            sending.stop(self.now);
         }
     }
 
@@ -538,6 +544,7 @@ impl Simulation {
             report.goodput += receiving.delivered() - report.delivered;
             report.delivered = receiving.delivered();
             (report.retransmits, report.timeouts) = sending.repairs();
+            (report.credits, report.credits_wasted) = (receiving.granted(), sending.wasted());
         }
     }
 
@@ -577,6 +584,10 @@ impl Simulation {
             if let Some(sending) = &mut self.sending[slot as usize] {
                 let (record, now) = (&mut self.record, self.now);
                 sending.probe(spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
+            }
+            if let Some(receiving) = &self.receiving[slot as usize] {
+                let (record, now) = (&mut self.record, self.now);
+                receiving.probe(&mut |name, value| record.probe(now, flow, name, value));
             }
         }
         self.timers.set(Timer { at: self.now + spec.probe_interval, ..timer });
@@ -647,11 +658,14 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
 }
 
 /// A report for each flow before it starts, with the completion time of its path when that is empty.
-fn opening_reports(network: &Network, routes: &Routes) -> Result<Vec<FlowReport>, String> {
+fn opening_reports(network: &Network, routes: &mut Routes) -> Result<Vec<FlowReport>, String> {
     let mut reports = Vec::with_capacity(network.flows.len());
     for (number, flow) in network.flows.iter().enumerate() {
         let path = routes.path(network, flow.src, flow.dst, number as u32);
         let path = path.ok_or_else(|| format!("flow {number}: no path from host {} to {}", flow.src, flow.dst))?;
+        if network.controls[flow.control as usize].algorithm.transport == Transport::Credit {
+            routes.return_along(network, number as u32, &path)?;
+        }
         let path: Vec<_> = path.iter().map(|&port| network.ports[port as usize]).collect();
         let limited = flow.bytes != Bytes::MAX;
         reports.push(FlowReport {
@@ -662,6 +676,8 @@ fn opening_reports(network: &Network, routes: &Routes) -> Result<Vec<FlowReport>
             goodput: 0,
             retransmits: 0,
             timeouts: 0,
+            credits: 0,
+            credits_wasted: 0,
         });
     }
     Ok(reports)

@@ -4,16 +4,29 @@
 use shallows_cc::catalog::{self, Marking, Transport};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
+use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::port::PortSpec;
+use shallows_sim::port::classes::{ClassSpec, Discipline, Shaper};
 use shallows_sim::simulation::{Progress, Simulation};
 
 const MTU: Bytes = Bytes(1500);
 
 fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
     network::Marking { mechanism, values: Values::defaults(mechanism.parameters), at: mechanism.at }
+}
+
+/// A class of credits before one of everything else.
+fn credits_first(values: &Values) -> Discipline {
+    let shaper = CreditShaper::new(values, MTU);
+    let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes() };
+    let credits = ClassSpec { limit: shaper.queue_bytes(), shaper: Some(tokens) };
+    let rest = ClassSpec { limit: Bytes::MAX, shaper: None };
+    let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
+    Discipline { classes: vec![credits, rest], class_of, urgent: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
@@ -47,12 +60,16 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         urgent: false,
         control: 0,
     };
+    let credits = (row.transport == Transport::Credit).then(|| credits_first(&Values::defaults(row.parameters)));
+    if credits.is_some() {
+        ports.iter_mut().for_each(|port| port.discipline = Some(0));
+    }
     Network {
         hosts: 2 * flows,
         nodes: 2 * flows + 2,
         ports,
         markings: mechanism.into_iter().map(default_marking).collect(),
-        disciplines: Vec::new(),
+        disciplines: credits.into_iter().collect(),
         shared: None,
         pause: None,
         flows: (0..flows).map(flow).collect(),

@@ -11,6 +11,8 @@ use crate::units::{Bytes, Rate, Time};
 
 use step::Step;
 
+pub mod credit;
+
 /// When a port looks at its queue: as a packet joins it, or as it leaves.
 ///
 /// "ECN or Delay" §5.2 shows that this decides about stability: a mark set on leaving is younger by the

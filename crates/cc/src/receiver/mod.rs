@@ -5,10 +5,12 @@
 use std::fmt::Debug;
 
 use crate::parameter::{Parameter, Values};
-use crate::units::{Bytes, Time};
+use crate::port::credit::CreditShaper;
+use crate::units::{Bytes, Rate, Time};
 
 pub mod cnp;
 pub mod ecn_echo;
+pub mod expresspass;
 pub mod inigo;
 
 /// A data packet as the receiver sees it.
@@ -88,3 +90,46 @@ pub static SUBSTITUTES: &[Substitute] = &[Substitute {
     parameters: inigo::PARAMETERS,
     build: inigo::boxed,
 }];
+
+/// What a receiver knows before it hands out the first credit.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditPath {
+    /// When the sender asked for credits.
+    pub now: Time,
+    /// Rate of the receiver's own link.
+    pub line_rate: Rate,
+    /// What every port does with credits.
+    pub shaper: CreditShaper,
+}
+
+/// The credit that a data packet answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Its number.
+    pub number: u32,
+    /// When it left the receiver.
+    pub granted_at: Time,
+}
+
+/// A credit that leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Its number, which the data echoes.
+    pub number: u32,
+    /// Its length on the wire.
+    pub size: Bytes,
+    /// When the next one is due.
+    pub next: Time,
+}
+
+/// A notification point that tells the sender when to send: every credit calls one frame.
+pub trait Credits: Debug + Send {
+    /// A data packet arrived.
+    fn on_data(&mut self, now: Time, answered: &Answered);
+
+    /// The next credit is due; `draws` are uniform in [0, 1).
+    fn grant(&mut self, now: Time, draws: [f64; 2]) -> Grant;
+
+    /// Names and values of the internals worth plotting, the unit as the name's suffix.
+    fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
+}

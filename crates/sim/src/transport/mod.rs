@@ -6,7 +6,8 @@
 //! what, which packets came, which timers are wanted.
 
 use shallows_cc::catalog::Transport;
-use shallows_cc::receiver::Receiver;
+use shallows_cc::draws::Draws;
+use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
@@ -14,6 +15,7 @@ use crate::measure::Measure;
 use crate::network::HostSpec;
 use crate::packet::Packet;
 
+mod credit;
 mod roce;
 mod tcp;
 
@@ -57,6 +59,8 @@ pub struct Expecting {
     pub notification: Box<dyn Receiver>,
     /// What stamps show, where they are not ideal.
     pub measure: Option<Box<Measure>>,
+    /// What hands out credits, where those are what the flow waits for, and its draws.
+    pub credits: Option<(Box<dyn Credits>, Draws)>,
 }
 
 /// What a receiver sends because of a packet or a timer, in this order.
@@ -83,6 +87,7 @@ pub struct Sending {
 enum SendingHalf {
     Tcp(tcp::Sending),
     Roce(roce::Sending),
+    Credit(credit::Sending),
 }
 
 /// One flow at its receiver.
@@ -96,6 +101,7 @@ pub struct Receiving {
 enum ReceivingHalf {
     Tcp(tcp::Receiving),
     Roce(roce::Receiving),
+    Credit(credit::Receiving),
 }
 
 /// The same call on whichever half it is.
@@ -104,15 +110,17 @@ macro_rules! on {
         match $half {
             $halves::Tcp($it) => $call,
             $halves::Roce($it) => $call,
+            $halves::Credit($it) => $call,
         }
     };
 }
 
 impl Sending {
-    pub fn new(transport: Transport, ends: Ends, opening: Opening<'_>) -> Self {
+    pub fn new(transport: Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
         let half = match transport {
             Transport::Tcp => SendingHalf::Tcp(tcp::Sending::new(opening)),
             Transport::Roce => SendingHalf::Roce(roce::Sending::new(opening)),
+            Transport::Credit => SendingHalf::Credit(credit::Sending::new(&opening, now)),
         };
         Self { ends, queued: false, urgent: false, pace_timer: false, half }
     }
@@ -158,8 +166,12 @@ impl Sending {
     }
 
     /// Sends nothing new from now on.
-    pub fn stop(&mut self) {
-        on!(SendingHalf, &mut self.half, half => half.stop());
+    pub fn stop(&mut self, now: Time) {
+        match &mut self.half {
+            SendingHalf::Tcp(half) => half.stop(),
+            SendingHalf::Roce(half) => half.stop(),
+            SendingHalf::Credit(half) => half.stop(now),
+        }
     }
 
     /// Whether its receiver has everything and it knows.
@@ -173,6 +185,11 @@ impl Sending {
         on!(SendingHalf, &self.half, half => (half.retransmits, half.timeouts))
     }
 
+    /// Credits that came and found nothing to send.
+    pub fn wasted(&self) -> u64 {
+        if let SendingHalf::Credit(half) = &self.half { half.wasted } else { 0 }
+    }
+
     /// Internals worth plotting; `since` is the span since they were last read.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         on!(SendingHalf, &mut self.half, half => half.probe(since, record));
@@ -184,6 +201,7 @@ impl Receiving {
         let half = match transport {
             Transport::Tcp => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
             Transport::Roce => ReceivingHalf::Roce(roce::Receiving::new(expecting)),
+            Transport::Credit => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
         };
         Self { ends, half }
     }
@@ -209,6 +227,18 @@ impl Receiving {
     #[inline]
     pub fn complete(&self) -> bool {
         on!(ReceivingHalf, &self.half, half => half.complete())
+    }
+
+    /// Credits handed out.
+    pub fn granted(&self) -> u64 {
+        if let ReceivingHalf::Credit(half) = &self.half { half.granted } else { 0 }
+    }
+
+    /// Internals worth plotting, where it is the receiver that decides.
+    pub fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        if let ReceivingHalf::Credit(half) = &self.half {
+            half.probe(record);
+        }
     }
 
     /// In-order payload.

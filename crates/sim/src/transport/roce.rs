@@ -384,7 +384,14 @@ mod tests {
     fn receiving(packets: u64) -> Receiving {
         let values = shallows_cc::parameter::Values::defaults(&[]);
         let notification = Silent::boxed(&values, 1);
-        Receiving::new(Expecting { bytes: MSS * packets, mss: MSS, ack_delay: Time::ZERO, measure: None, notification })
+        Receiving::new(Expecting {
+            bytes: MSS * packets,
+            mss: MSS,
+            ack_delay: Time::ZERO,
+            measure: None,
+            credits: None,
+            notification,
+        })
     }
 
     /// When each packet leaves.

@@ -165,7 +165,7 @@ mod tests {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
         let (ack_delay, notification) =
             (Time::from_micros(500), Accurate::boxed(&shallows_cc::parameter::Values::defaults(&[]), 1));
-        Receiving::new(Expecting { bytes, mss, ack_delay, notification, measure: None })
+        Receiving::new(Expecting { bytes, mss, ack_delay, notification, measure: None, credits: None })
     }
 
     fn data(seq: u32) -> Packet {

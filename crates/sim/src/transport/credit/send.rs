@@ -1,0 +1,175 @@
+//! The half that sends a frame a credit.
+
+use std::collections::VecDeque;
+
+use shallows_cc::catalog::expresspass::{Demand, Move};
+use shallows_cc::receiver::Answered;
+use shallows_cc::units::{Bytes, Time};
+
+use super::CONTROL_FRAME;
+use crate::packet::{Flags, Packet, PacketKind};
+use crate::transport::{Ends, Opening, Turn, packets_in};
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub struct Sending {
+    demand: Demand,
+    /// A request or a stop that is to leave before anything else.
+    say: Move,
+    /// Credits whose frames wait for the NIC.
+    called: VecDeque<Answered>,
+    mss: Bytes,
+    /// Payload of the last packet.
+    last_payload: Bytes,
+    next: u32,
+    end: u32,
+    /// Packets below have been sent before.
+    sent_below: u32,
+    timer_armed: bool,
+    done: bool,
+    sent_bytes: u64,
+    pub retransmits: u32,
+    pub timeouts: u32,
+    /// Credits that found nothing to send.
+    pub wasted: u64,
+}
+
+impl Sending {
+    pub fn new(opening: &Opening<'_>, now: Time) -> Self {
+        let (end, last_payload) = packets_in(opening.bytes, opening.mss);
+        let mut demand = Demand::new(opening.host.rto_initial);
+        let say = demand.open(now);
+        Self {
+            demand,
+            say,
+            called: VecDeque::new(),
+            mss: opening.mss,
+            last_payload,
+            next: 0,
+            end,
+            sent_below: 0,
+            timer_armed: false,
+            done: false,
+            sent_bytes: 0,
+            retransmits: 0,
+            timeouts: 0,
+            wasted: 0,
+        }
+    }
+
+    /// Whether it may send now.
+    pub fn turn(&mut self, _now: Time) -> Turn {
+        if self.say != Move::Nothing || !self.called.is_empty() { Turn::Now } else { Turn::No }
+    }
+
+    /// Takes the packet that is to leave now.
+    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
+        let blank = Packet { sent: now, flow: ends.flow, slot: ends.slot, to: ends.dst, ..Packet::default() };
+        match std::mem::replace(&mut self.say, Move::Nothing) {
+            Move::Request => self.word(blank, PacketKind::CreditRequest),
+            Move::Stop => self.word(blank, PacketKind::CreditStop),
+            Move::Nothing | Move::Data => self.frame(now, blank, header),
+        }
+    }
+
+    fn word(&self, blank: Packet, kind: PacketKind) -> Packet {
+        Packet { seq: self.next, length: CONTROL_FRAME.0 as u16, flags: Flags::of(kind), ..blank }
+    }
+
+    fn frame(&mut self, now: Time, blank: Packet, header: Bytes) -> Packet {
+        let answered = self.called.pop_front().expect("a frame leaves only for a credit");
+        let seq = self.next;
+        self.next += 1;
+        self.retransmits += u32::from(seq < self.sent_below);
+        self.sent_below = self.sent_below.max(self.next);
+        let payload = if self.next == self.end { self.last_payload } else { self.mss };
+        self.sent_bytes += payload.0;
+        self.finish_if_drained(now);
+        let length = (payload + header).max(CONTROL_FRAME);
+        let (cumulative, held) = (answered.number, answered.granted_at);
+        Packet { seq, cumulative, held, length: length.0 as u16, ..blank }
+    }
+
+    /// Says so once nothing is left; what was still granted is in vain.
+    fn finish_if_drained(&mut self, now: Time) {
+        if self.next == self.end {
+            self.say = self.demand.drained(now);
+            self.wasted += self.called.len() as u64;
+            self.called.clear();
+        }
+    }
+
+    /// A credit came, or word from the receiver.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.flags.kind() {
+            PacketKind::Credit => self.on_credit(packet),
+            PacketKind::Nack => self.go_back(now, packet.cumulative),
+            _ if self.next < self.end => {}
+            _ if packet.cumulative == self.end => {
+                self.demand.close();
+                self.say = Move::Nothing;
+                self.done = true;
+            }
+            _ => self.go_back(now, packet.cumulative),
+        }
+    }
+
+    fn on_credit(&mut self, packet: &Packet) {
+        let left = self.end - self.next;
+        match self.demand.on_credit(left as usize > self.called.len()) {
+            Move::Data => self.called.push_back(Answered { number: packet.seq, granted_at: packet.sent }),
+            _ => self.wasted += 1,
+        }
+    }
+
+    /// Sends everything from `expected` on again.
+    fn go_back(&mut self, now: Time, expected: u32) {
+        if expected < self.next {
+            self.next = expected;
+            // While credits keep coming there is nothing to ask for, nor a stop to be said.
+            self.say = self.demand.open(now);
+        }
+    }
+
+    /// The time to look again at what went unanswered, if it is not already set.
+    pub fn arm_timer(&mut self) -> Option<Time> {
+        let wanted = !self.timer_armed && self.demand.deadline() < Time::MAX;
+        self.timer_armed |= wanted;
+        wanted.then(|| self.demand.deadline())
+    }
+
+    /// The world's timer ran out: says it again, if the deadline has not moved meanwhile.
+    pub fn on_timer(&mut self, now: Time) {
+        self.timer_armed = false;
+        if self.demand.deadline() <= now {
+            self.timeouts += 1;
+            self.say = self.demand.on_timer(now);
+        }
+    }
+
+    /// Sends nothing new from now on.
+    pub fn stop(&mut self, now: Time) {
+        self.end = self.next.max(self.sent_below);
+        self.last_payload = self.mss;
+        self.finish_if_drained(now);
+    }
+
+    /// It never asks to be called.
+    pub fn wake(&self) -> Option<Time> {
+        None
+    }
+
+    pub fn on_wake(&mut self, _now: Time) {}
+
+    pub fn done(&self) -> bool {
+        self.done
+    }
+
+    /// Internals worth plotting; `since` is the span since they were last read.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        let sent = std::mem::take(&mut self.sent_bytes);
+        if since > Time::ZERO {
+            record("rate_gbps", sent as f64 * 8e3 / since.0 as f64);
+        }
+    }
+}
