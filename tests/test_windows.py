@@ -38,17 +38,25 @@ def probe(result, name, flow=None):
 def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count):
     """ToN 2017 §VI-C1: HULL about 90 %, DX 99.9 % (at least 99.5), queues alike."""
     hull, dx = run("hull-20", **flows(count)), run("dx-10", **flows(count), duration="400ms")
-    bare = run("hull-20", **flows(count), cc__pacer=False)
-    beside = run("hull-20", **flows(count), network__marking__at="enqueue")
-    for result in (hull, bare, beside):
-        assert 0.85 <= port(result)["utilization"] <= 0.95
+    assert 0.85 <= port(hull)["utilization"] <= 0.95
     assert port(dx)["utilization"] >= 0.995
-    for result in (bare, beside):
-        assert port(result)["queue_mean_pkt"] <= port(dx)["queue_mean_pkt"] + 1
-    # Behind a full link the phantom queue grows by a packet in 24 us at most, whatever comes: its threshold
-    # of ten is 1.2 round trips away, in which thirty paced flows bring 36 packets more. Beside the link it
-    # sees them come.
-    assert port(hull)["queue_mean_pkt"] <= port(dx)["queue_mean_pkt"] + (2.5 if count == 30 else 1)
+    assert port(hull)["queue_mean_pkt"] <= port(dx)["queue_mean_pkt"] + 1
+
+
+@pytest.mark.parametrize(("count", "above"), [(10, 1), (20, 1), (30, 2.5)])
+def test_hulls_pacer_makes_the_queue_of_many_flows_longer(count, above):
+    """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever comes.
+
+    Its threshold of ten is 1.2 round trips away, in which thirty paced flows bring 36 packets more. Beside
+    the link it sees them come.
+    """
+    dx = port(run("dx-10", **flows(count), duration="400ms"))["queue_mean_pkt"]
+    behind = run("hull-20", **flows(count), cc__pacer=True)
+    beside = run("hull-20", **flows(count), cc__pacer=True, network__marking__at="enqueue")
+    for result in (behind, beside):
+        assert 0.85 <= port(result)["utilization"] <= 0.95
+    assert port(behind)["queue_mean_pkt"] <= dx + above
+    assert port(beside)["queue_mean_pkt"] <= dx + 1
 
 
 def test_dx_shares_two_bottlenecks_as_the_paper_prints():
@@ -59,15 +67,28 @@ def test_dx_shares_two_bottlenecks_as_the_paper_prints():
     assert groups == pytest.approx([51.5, 477.7, 48.5], rel=0.05)
 
 
-def test_dx_flows_vary_as_the_paper_says():
-    """Fig. 14: 122 Mbps, in 10 ms bins, once the flows have settled.
+def deviation_mbps(**changes):
+    """Of a flow's throughput in 10 ms bins while nobody joins or leaves, averaged over three seeds."""
+    deviations = []
+    for seed in (1, 2, 3):
+        rates = probe(run("dx-staircase", seed=seed, **changes), "rate_gbps")
+        # A bin ends at its time; the first of an interval holds the change.
+        interval = (rates.time_us - 1) // 500e3
+        steady = rates[rates.time_us - interval * 500e3 > 10e3]
+        deviations.append(steady.groupby(["flow", interval]).value.std().mean() * 1e3)
+    return np.mean(deviations)
 
-    That DCTCP's vary by 268, more than twice as much, does not hold here: they vary by 40 to 70.
+
+def test_dx_flows_vary_half_as_much_as_dctcps():
+    """Fig. 14: 122 Mbps against 268. Base RTT and bins are not printed.
+
+    With 200 us the ratio is 0.8 (175, 214); without the headroom of the public ns-2 scripts 1 (218, 205).
     """
-    rates = probe(run("dx-staircase"), "rate_gbps")
-    settled = rates[rates.time_us % 500e3 > 250e3]
-    deviation = settled.groupby(["flow", settled.time_us // 500e3]).value.std().mean() * 1e3
-    assert deviation == pytest.approx(122, rel=0.3)
+    marks = {"kind": "step", "threshold": "65pkt"}
+    dx, dctcp = deviation_mbps(), deviation_mbps(cc="dctcp", network__marking=marks)
+    assert dx == pytest.approx(122, rel=0.3)
+    assert dctcp == pytest.approx(268, rel=0.3)
+    assert dx <= 0.6 * dctcp
 
 
 def noisy(sigma_us, headroom_us):
@@ -148,11 +169,14 @@ def test_as_published_the_receivers_marks_come_from_elsewhere(five):
 
 
 def test_twenty_flows_at_once_lose_nothing_under_inigo():
-    """Inigo Fig. 8 to 10: full utilisation, no drop."""
-    inigo, cubic = port(run("inigo-incast")), port(run("inigo-incast", cc="cubic"))
-    assert inigo["dropped"] == 0 < cubic["dropped"]
+    """Inigo Fig. 8 to 10: full utilisation, no drop, the shortest queue of those without ECN."""
+    inigo = port(run("inigo-incast"))
+    assert inigo["dropped"] == 0
     assert inigo["utilization"] > 0.99
-    assert inigo["queue_mean_pkt"] < cubic["queue_mean_pkt"] / 4
+    for name in ("cubic", "reno", "cdg@inigo"):
+        other = port(run("inigo-incast", cc=name))
+        assert other["dropped"] > 0
+        assert inigo["queue_mean_pkt"] < other["queue_mean_pkt"] / 4, name
 
 
 def test_dilation_holds_a_share_beside_cubic_and_gives_the_latency_back():
