@@ -20,6 +20,7 @@ def scenario(ports="bottleneck"):
         seed=7,
         mtu=1500,
         warmup_ps=100 * US,
+        traffic=[SimpleNamespace(kind="trace"), SimpleNamespace(kind="long-lived")],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )
 
@@ -39,6 +40,7 @@ def flows():
         start_ps=column([100, 110, 0, 200, 0, 0, 0]) * US,
         stop_ps=column([NEVER] * 7),
         cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
+        group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         loads=[None],

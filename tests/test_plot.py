@@ -41,6 +41,12 @@ def test_windows_of_few_flows_are_drawn_one_by_one(ax):
     assert points(ax.lines[1]) == [[0.02, 12]]
 
 
+def test_flows_of_several_algorithms_are_called_by_them(ax):
+    probes = fake.answer()["probes"] | {"flow": fake.column([0, 0, 4], np.uint32)}
+    assert plot.windows_over_time(ax, fake.run(probes=probes))
+    assert [line.get_label() for line in ax.lines] == ["flow 0, dctcp", "flow 4, dx"]
+
+
 def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
     # slowdown 2 and 4 at 9 KB, 1.25 and 2 at 90 KB
     flows = fake.flows()
@@ -55,6 +61,17 @@ def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
     median, high = ax.lines
     assert points(median) == [[9, pytest.approx(3)], [90, pytest.approx(1.625)]]
     assert points(high) == [[9, pytest.approx(3.98)], [90, pytest.approx(1.9925)]]
+
+
+def test_goodput_of_several_algorithms_is_told_apart(ax):
+    flows = fake.flows()
+    flows.cc[6] = 0
+    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    assert plot.goodput_by_flow(ax, run)
+    assert {line.get_label(): points(line) for line in ax.lines} == {
+        "dctcp": [[3, pytest.approx(3)]],
+        "dx": [[1, pytest.approx(1)], [2, pytest.approx(2)]],
+    }
 
 
 def test_goodput_of_flows_without_an_end_is_sorted(ax):

@@ -70,6 +70,26 @@ def test_flows():
     }
 
 
+def test_what_each_table_of_traffic_got():
+    # Of the 279 KB of all flows, 129 KB in 200 us are of those that end; 150 KB of the others.
+    sized, endless = fake.run().summary["traffic"]
+    assert (sized["traffic"], sized["kind"], sized["cc"]) == (0, "trace", "dctcp")
+    assert (sized["offered"], sized["finished"], sized["jain"]) == (4, 3, None)
+    assert sized["goodput_gbps"] == pytest.approx(129_000 * 8 / 200e-6 / 1e9)
+    assert (sized["fct_p50_us"], sized["exchange_p50_us"]) == (pytest.approx(60), None)
+    assert endless["goodput_gbps"] == pytest.approx(6)
+    assert (endless["finished"], endless["jain"], endless["fct_p99_us"]) == (0, pytest.approx(36 / 42), None)
+
+
+def test_an_exchange_counts_where_its_response_does():
+    # Flow 1 answers flow 0, which began at 100 us; it is complete at 210 us.
+    flows = fake.flows()
+    flows.answers[1] = 0
+    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, fake.answer(), 1.0)
+    assert run.summary["traffic"][0]["exchange_p50_us"] == pytest.approx(110)
+    assert run.summary["traffic"][1]["exchange_p50_us"] is None
+
+
 def test_flows_by_size():
     small, medium, *larger = fake.run().summary["flows_by_size"]
     assert small == {

@@ -106,8 +106,8 @@ def windows_over_time(ax, runs, labels=None):
         what, time_ms, flow, value = _decisions(run)
         flows = np.unique(flow)
         if len(runs) == 1 and len(flows) <= MOST_FLOWS:
-            for j, one in enumerate(flows):
-                dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label=f"flow {one}")
+            for j, (one, label) in enumerate(zip(flows, _flow_labels(run, flows), strict=True)):
+                dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label=label)
         elif len(flows):
             dense |= _series(ax, time_ms, value, i, marks=len(runs) > 1)
         drawn |= len(flows) > 0
@@ -190,16 +190,28 @@ def fct_cdf(ax, runs, labels=None):
 
 
 def goodput_by_flow(ax, runs, labels=None):
-    """Goodput of each flow without an end after the warm-up, smallest first."""
+    """Goodput of each flow without an end after the warm-up, smallest first.
+
+    One run of several algorithms tells them apart.
+    """
     drawn = False
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
+    runs = _labelled(runs, labels)
+    for i, (run, _) in enumerate(runs):
         columns = _columns(run, "flows")
-        goodput = np.sort(columns["goodput_gbps"][np.isnan(columns["bytes"])])
-        goodput = goodput[np.isfinite(goodput)]
-        if len(goodput):
-            drawn = True
-            place = np.arange(1, len(goodput) + 1)
-            ax.plot(place, goodput, MARKERS[i % 7], color=COLOURS[i % 7], markersize=3, clip_on=False)
+        endless = np.isnan(columns["bytes"]) & np.isfinite(columns["goodput_gbps"])
+        goodput, cc = (columns[key][endless] for key in ("goodput_gbps", "cc"))
+        smallest_first = np.argsort(goodput, kind="stable")
+        goodput, cc = goodput[smallest_first], cc[smallest_first]
+        place = np.arange(1, len(goodput) + 1)
+        drawn |= len(goodput) > 0
+        algorithms = run.summary["cc"] if len(runs) == 1 and len(set(cc)) > 1 else [None]
+        for j, name in enumerate(algorithms, start=i):
+            its = slice(None) if name is None else cc == name
+            look = {"color": COLOURS[j % 7], "markersize": 3, "clip_on": False, "label": name}
+            if len(goodput[its]):
+                ax.plot(place[its], goodput[its], MARKERS[j % 7], **look)
+        if len(algorithms) > 1:
+            _legend_beside(ax)
     _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
     ax.set_ylim(bottom=0)
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -346,6 +358,13 @@ def _decisions(run):
     what = "window_pkt" if "window_pkt" in probes["name"] else "rate_gbps"
     rows = probes["name"] == what
     return what, probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
+
+
+def _flow_labels(run, flows):
+    """What to call these flows: also by their algorithms where there are several."""
+    cc = _columns(run, "flows")["cc"][flows]
+    several = len(set(cc)) > 1
+    return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
 
 
 def _finished(run, column):

@@ -27,6 +27,16 @@ ROWS = (
     ("timeouts", "timeouts", "{}"),
 )
 """Rows of a comparison: the key of `Comparison.rows`, what a person reads, and how it is written."""
+TRAFFIC = (
+    ("offered", "flows", "{}"),
+    ("goodput_gbps", "goodput (Gbit/s)", "{:.4f}"),
+    ("jain", "Jain's index", "{:.3f}"),
+    ("fct_p50_us", "fct p50 (us)", "{:.0f}"),
+    ("fct_p99_us", "p99", "{:.0f}"),
+    ("exchange_p50_us", "exchange p50 (us)", "{:.0f}"),
+    ("exchange_p99_us", "p99", "{:.0f}"),
+)
+"""Columns of the table of traffic: the key of a row of `summary["traffic"]`, title, form."""
 QUANTITIES = {
     "queue_mean_pkt": "queue mean (packets)",
     "queue_p99_pkt": "queue p99 (packets)",
@@ -58,7 +68,19 @@ def run_report(summary):
     ]
     lines += [*_loads(summary), _speed(summary)]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
-    return [Text("\n".join(lines)), *tables]
+    return [Text("\n".join(lines)), *tables, *by_traffic(summary["traffic"])]
+
+
+def by_traffic(rows):
+    """What the flows of each table of traffic got, where there are several."""
+    if len(rows) < 2:
+        return []
+    told = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
+    table = _table("traffic", [title for _, title, _ in told])
+    for row in rows:
+        cells = [_number(row[key], form) for key, _, form in told]
+        table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
+    return ["", table]
 
 
 def comparison_report(comparison):

@@ -37,6 +37,7 @@ class Column(NamedTuple):
 TABLES = {
     "flows": {
         "flow": Column("uint32", "", "number of the flow, from 0 in the order the scenario lists them"),
+        "traffic": Column("uint32", "", "number of its table, `[[traffic]]`, from 0"),
         "cc": Column("name", "", "congestion control algorithm"),
         "src": Column("name", "", "sending host"),
         "dst": Column("name", "", "receiving host"),
@@ -376,6 +377,7 @@ class _Answer:
         none = np.zeros(len(finish), np.uint64)
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),
+            "traffic": flows.group,
             "cc": Names(flows.cc, flows.cc_names),
             "src": Names(flows.src, hosts),
             "dst": Names(flows.dst, hosts),
@@ -440,9 +442,26 @@ class _Answer:
                 goodput_bytes=answer["flows"]["goodput_bytes"],
             ),
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
+            "traffic": self._traffic(),
             "load": self._load(),
             "books": self._books(),
         }
+
+    def _traffic(self):
+        """A row for each table of traffic: what its flows got."""
+        flows, rows = self.flow_columns, []
+        goodput_bytes = self.answer["flows"]["goodput_bytes"]
+        for number, table in enumerate(self.scenario.traffic):
+            its = flows["traffic"] == number
+            statistics = sums.traffic_statistics(
+                {name: flows[name][its] for name in sums.TRAFFIC_COLUMNS},
+                warmup_us=self.warmup_ps / 1e6,
+                measured_s=self.measured_ps / 1e12,
+                goodput_bytes=goodput_bytes[its],
+            )
+            names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[its]})
+            rows.append({"traffic": number, "kind": table.kind, "cc": ", ".join(names)} | statistics)
+        return rows
 
     def _pauses(self):
         """How long ports were paused in all, and the ports of a deadlock, each waiting for the next."""

@@ -61,13 +61,31 @@ def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
         "finished": int(np.sum(finished)),
         "cut_off": int(np.sum(~finished)),
         "lost": 0,  # a flow cannot be given up yet: the transport retries for ever
-        "goodput_gbps": float(np.sum(goodput_bytes)) * 8e-9 / measured_s if measured_s > 0 else None,
+        "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
         **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
         "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
         "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
         "retransmits": int(np.sum(flows["retransmits"])),
         "timeouts": int(np.sum(flows["timeouts"])),
+    }
+
+
+TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "goodput_gbps")
+"""What `traffic_statistics` reads of the flow table."""
+
+
+def traffic_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
+    """A row of `summary["traffic"]`: of the flows of one table, as in `flow_statistics`."""
+    done = completed_after(flows, warmup_us)
+    exchange_us = flows["exchange_us"][done & np.isfinite(flows["exchange_us"])]
+    return {
+        "offered": len(done),
+        "finished": int(np.sum(np.isfinite(flows["fct_us"]))),
+        "goodput_gbps": _gbps(goodput_bytes, measured_s),
+        "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
+        **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
+        **{f"exchange_{name}_us": value for name, value in mean_p50_p99(exchange_us).items()},
     }
 
 
@@ -113,6 +131,10 @@ def flow_problems(flows, delivered_bytes):
 def _sentence(flows, what):
     others = f" (and {len(flows) - 1} more)" if len(flows) > 1 else ""
     return f"flow {flows[0]}{others} {what}"
+
+
+def _gbps(payload_bytes, over_s):
+    return float(np.sum(payload_bytes)) * 8e-9 / over_s if over_s > 0 else None
 
 
 def completed_after(flows, warmup_us):
