@@ -20,6 +20,7 @@ def scenario(ports="bottleneck"):
         seed=7,
         mtu=1500,
         warmup_ps=100 * US,
+        doubts=[],
         traffic=[SimpleNamespace(kind="trace"), SimpleNamespace(kind="long-lived")],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )

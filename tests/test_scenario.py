@@ -457,3 +457,11 @@ def test_every_key_of_every_table_is_documented(table):
 def test_the_documents_example_runs():
     example = documentation().split("```toml\n")[1].split("```")[0]
     assert Scenario.from_toml(example).flow_count == 40
+
+
+@pytest.mark.parametrize(("pauses_at", "doubts"), [("53KB", 0), ("52.5KB", 1), ("20KB", 1)])
+def test_pauses_before_marks_are_doubtful(pauses_at, doubts):
+    # Marking begins at 35 frames of 1500 B: 52500 B.
+    scenario = read(network__pfc={"threshold": pauses_at})
+    assert len(scenario.doubts) == doubts
+    assert all("35pkt" in doubt for doubt in scenario.doubts)

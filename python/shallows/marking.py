@@ -39,11 +39,10 @@ class Marking:
         return {"kind": self.kind, "at": self.at, **texts}
 
     def largest_threshold(self, rate_bps, mtu):
-        """The largest queue in bytes, over ports of these rates, that a step needs to begin to mark."""
-        if self.kind != "step":
-            return 0
+        """The largest queue in bytes, over ports of these rates, at which marking begins; 0 if it goes by other things."""
+        begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
         points, _ = self.at_rates(rate_bps, mtu)
-        return max(int(point["parameters"]["threshold"]) for point in points)
+        return max(int(point["parameters"][begins]) for point in points) if begins else 0
 
     def at_rates(self, rate_bps, mtu):
         """What crosses into the core for ports of these rates, and which of it each port has."""

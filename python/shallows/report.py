@@ -66,7 +66,7 @@ def run_report(summary):
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_loads(summary), _speed(summary)]
+    lines += [*_loads(summary), _speed(summary), *_doubts([summary])]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     return [Text("\n".join(lines)), *tables, *by_traffic(summary["traffic"])]
 
@@ -95,7 +95,13 @@ def comparison_report(comparison):
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
-    return [*sizes, table, *loads, *_distances(comparison.distances)]
+    return [*sizes, table, *loads, *_doubts(summaries.values()), *_distances(comparison.distances)]
+
+
+def _doubts(summaries):
+    """Each doubt once: runs of one scenario share most."""
+    doubts = dict.fromkeys(doubt for summary in summaries for doubt in summary["doubts"])
+    return [f"doubtful    {doubt}" for doubt in doubts]
 
 
 def _distances(rows):

@@ -444,6 +444,7 @@ class _Answer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
             "load": self._load(),
+            "doubts": self.scenario.doubts,
             "books": self._books(),
         }
 

@@ -316,6 +316,20 @@ class Scenario(_Table):
         """How many flows there are."""
         return len(self.flows)
 
+    @property
+    def doubts(self):
+        """What is lawful and yet hardly meant: sentences for who reads the result."""
+        if self.network.pfc is None or self.network.marking == "none":
+            return []
+        pauses, marks = self.network.pfc.threshold, self._marking_begins()
+        if marks < pauses:
+            return []
+        told = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
+        return [
+            f"network.pfc.threshold = {told[0]} pauses a link before a port marks, from {told[1]} on: what one link "
+            "brings is held back by pauses, not by the algorithm"
+        ]
+
     @cached_property
     def wiring(self):
         """The `Network` of nodes and links, recording what `[record]` says."""
@@ -402,12 +416,16 @@ class Scenario(_Table):
                     expected = f"marking, which {used.label} cannot do without, such as {example}"
                     raise ScenarioError("network.marking", "none", expected)
             return
-        rates = self.wiring.rate_bps[~self.wiring.is_nic]
-        largest = self.network.marking.largest_threshold(rates, self.mtu)
+        largest = self._marking_begins()
         if largest >= self.network.buffer:
             told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
             raise ScenarioError("network.buffer", told, expected)
+
+    def _marking_begins(self):
+        """Bytes of queue at which the last of the switch ports begins to mark."""
+        rates = self.wiring.rate_bps[~self.wiring.is_nic]
+        return self.network.marking.largest_threshold(rates, self.mtu)
 
     def _check_priorities(self):
         if len({table.priority for table in self.traffic}) < 2:
