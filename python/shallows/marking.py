@@ -39,7 +39,7 @@ class Marking:
         return {"kind": self.kind, "at": self.at, **texts}
 
     def largest_threshold(self, rate_bps, mtu):
-        """The largest queue in bytes, over ports of these rates, at which marking begins; 0 if it goes by other things."""
+        """Queue in bytes at which the last of ports of these rates begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
         points, _ = self.at_rates(rate_bps, mtu)
         return max(int(point["parameters"][begins]) for point in points) if begins else 0

@@ -326,8 +326,8 @@ class Scenario(_Table):
             return []
         told = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
         return [
-            f"network.pfc.threshold = {told[0]} pauses a link before a port marks, from {told[1]} on: what one link "
-            "brings is held back by pauses, not by the algorithm"
+            f"network.pfc.threshold = {told[0]} pauses a link before a port marks, from {told[1]} on: "
+            "what one link brings is held back by pauses, not by the algorithm"
         ]
 
     @cached_property
