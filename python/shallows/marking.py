@@ -38,6 +38,11 @@ class Marking:
         }
         return {"kind": self.kind, "at": self.at, **texts}
 
+    @property
+    def tells(self):
+        """What senders hear of it: "marks" or "rates"."""
+        return tells(self.kind)
+
     def largest_threshold(self, rate_bps, mtu):
         """Queue in bytes at which the last of ports of these rates begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
@@ -53,6 +58,11 @@ class Marking:
 
     def _crossing(self, parameters):
         return {"kind": self.kind, "at": self.at, "parameters": parameters}
+
+
+def tells(kind):
+    """What senders hear of a port of this kind: "marks" or "rates"."""
+    return _row(kind)["tells"]
 
 
 def recommended(rate_bps, mtu):

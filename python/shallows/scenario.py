@@ -416,6 +416,11 @@ class Scenario(_Table):
                     expected = f"marking, which {used.label} cannot do without, such as {example}"
                     raise ScenarioError("network.marking", "none", expected)
             return
+        for used in self._algorithms():
+            wanted = used.congestion_point
+            if wanted and marking.tells(wanted) != self.network.marking.tells:
+                expected = f"{marking.tells(wanted)}, which {used.label} cannot do without: {wanted}"
+                raise ScenarioError("network.marking.kind", self.network.marking.kind, expected)
         largest = self._marking_begins()
         if largest >= self.network.buffer:
             told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))

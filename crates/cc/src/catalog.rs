@@ -18,6 +18,8 @@ pub enum Marking {
     Required(&'static str),
     /// It uses them, of the second kind, when the first, a flag parameter, is set.
     WhenFlag(&'static str, &'static str),
+    /// It is lost without this kind, which tells its packets a rate instead of marking them.
+    Rates(&'static str),
 }
 
 /// What carries an algorithm's packets; the packet world has one module for each.
@@ -30,6 +32,8 @@ pub enum Transport {
     /// A frame for each credit of the receiver. Every port needs a class of credits ([`crate::port::credit`]), and
     /// credits cross the links that their frames will load.
     Credit,
+    /// TCP-like; its data asks the ports on its way for a rate, which acknowledgements bring back.
+    Rated,
 }
 
 /// A notification point by name.
@@ -82,7 +86,7 @@ impl Algorithm {
     #[must_use]
     pub fn ecn_capable(&self, values: &Values) -> bool {
         match self.marking {
-            Marking::Unused => false,
+            Marking::Unused | Marking::Rates(_) => false,
             Marking::Required(_) => true,
             Marking::WhenFlag(flag, _) => values.flag(flag),
         }

@@ -75,6 +75,7 @@ impl Life {
             }
             4..10 if row.transport == Transport::Roce => sender.on_notification(self.now),
             10..40 if row.transport == Transport::Roce => sender.on_sent(self.now, MSS),
+            43..60 if row.transport == Transport::Rated => sender.on_offer(self.now, Rate(self.below(40_000_000_000))),
             40..43 => {
                 let later = self.now + Time::from_millis(self.below(20));
                 self.pass(later, sender, row);

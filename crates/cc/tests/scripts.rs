@@ -9,6 +9,7 @@
 //! 300us timeout in_flight=20 -> window=1
 //! 400us sent bytes=1500               a frame left
 //! 410us notify -> pace=5              a congestion notification; the pace in Gbps
+//! 420us offer rate=2                  the least rate that the ports on its way offer, in Gbps
 //! 465us wake                          at the very time it asked for
 //! ```
 //!
@@ -95,6 +96,10 @@ fn tell(sender: &mut dyn Sender, line: &Line<'_>) {
         }
         "sent" => sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes"))),
         "notify" => sender.on_notification(now),
+        "offer" => {
+            let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");
+            sender.on_offer(now, Rate((gbps * 1e9) as u64));
+        }
         "wake" => {
             assert_eq!(sender.decision().wake, Some(now), "it asked for another time");
             sender.on_wake(now);

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Transport};
 use shallows_cc::parameter::{Parameter, Preset};
-use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism};
+use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism, Tells};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 
 /// One dict an algorithm.
@@ -19,7 +19,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     let (port, marking) = match algorithm.marking {
         _ if algorithm.transport == Transport::Credit => ("credit", "none"),
         Marking::Unused => ("", "none"),
-        Marking::Required(kind) => (kind, "required"),
+        Marking::Required(kind) | Marking::Rates(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),
     };
     row.set_item("name", algorithm.name)?;
@@ -69,6 +69,11 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
         MarkAt::Dequeue => "dequeue",
     };
     row.set_item("at", at)?;
+    let tells = match mechanism.tells {
+        Tells::Marks => "marks",
+        Tells::Rates => "rates",
+    };
+    row.set_item("tells", tells)?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;
     Ok(row)
 }

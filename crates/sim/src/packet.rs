@@ -1,6 +1,6 @@
 //! Packets, and the slab they live in.
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 /// The end of a list.
 pub const NIL: u32 = u32::MAX;
@@ -27,6 +27,10 @@ pub enum PacketKind {
     Credit,
     /// The sender has nothing left.
     CreditStop,
+    /// Asks the ports on its way for a rate, without payload.
+    RateRequest,
+    /// Brings that back.
+    RateAnswer,
 }
 
 impl PacketKind {
@@ -43,12 +47,14 @@ impl PacketKind {
             Self::CreditRequest => "credit_request",
             Self::Credit => "credit",
             Self::CreditStop => "credit_stop",
+            Self::RateRequest => "rate_request",
+            Self::RateAnswer => "rate_answer",
         }
     }
 }
 
 /// Every kind, in the order of their numbers.
-pub const PACKET_KINDS: [PacketKind; 9] = [
+pub const PACKET_KINDS: [PacketKind; 11] = [
     PacketKind::Data,
     PacketKind::Ack,
     PacketKind::Nack,
@@ -58,6 +64,8 @@ pub const PACKET_KINDS: [PacketKind; 9] = [
     PacketKind::CreditRequest,
     PacketKind::Credit,
     PacketKind::CreditStop,
+    PacketKind::RateRequest,
+    PacketKind::RateAnswer,
 ];
 
 /// What a packet is for, and what it carries besides numbers.
@@ -73,6 +81,8 @@ impl Flags {
     pub const CE: Self = Self(32);
     /// ECN-Echo, on an acknowledgement.
     pub const ECE: Self = Self(64);
+    /// Asks the ports on its way for a rate, on what goes to a receiver.
+    pub const ASKS: Self = Self(64);
     /// Congestion window reduced, on data of a TCP-like flow.
     pub const CWR: Self = Self(128);
     /// Asks for an acknowledgement, on data of a RoCE-like flow.
@@ -106,7 +116,8 @@ impl Flags {
         const KINDS: u32 = 1 << PacketKind::Ack as u32
             | 1 << PacketKind::Nack as u32
             | 1 << PacketKind::Notification as u32
-            | 1 << PacketKind::Credit as u32;
+            | 1 << PacketKind::Credit as u32
+            | 1 << PacketKind::RateAnswer as u32;
         (KINDS >> (self.0 & Self::KIND)) & 1 == 1
     }
 
@@ -142,10 +153,11 @@ pub struct Packet {
     /// When the packet left its host; an acknowledgement carries that of the newest data packet.
     pub sent: Time,
     /// Acknowledgement: mean one-way delay of the data packets it covers. Data of a TCP-like flow: when the
-    /// newest acknowledgement that its sender has heard left the receiver; zero before the first.
+    /// newest acknowledgement that its sender has heard left the receiver; zero before the first. Data that asks for
+    /// a rate, and its acknowledgement: see [`Packet::offered`].
     pub delay: Time,
     /// Acknowledgement: how long the receiver held it after the newest data packet. Data that a credit called:
-    /// when that left the receiver.
+    /// when that left the receiver. Data that asks for a rate: its flow's round trip; zero before the first.
     pub held: Time,
     /// The packet behind it on its link, or the next free place.
     pub next: u32,
@@ -177,6 +189,18 @@ impl Packet {
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.length))
+    }
+
+    /// The least rate that was offered on its way to data that asks for one; its acknowledgement brings it back. It has
+    /// the place of `delay`.
+    #[must_use]
+    pub fn offered(&self) -> Rate {
+        Rate(self.delay.0)
+    }
+
+    /// Puts a rate there.
+    pub fn set_offered(&mut self, rate: Rate) {
+        self.delay = Time(rate.0);
     }
 }
 

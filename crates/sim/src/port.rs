@@ -83,6 +83,8 @@ struct Congestion {
     point: Box<dyn CongestionPoint>,
     at: MarkAt,
     draws: Draws,
+    /// Whether it offers rates.
+    offers: bool,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -92,7 +94,16 @@ struct Congestion {
 
 impl Congestion {
     fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
-        Self { point, at, draws, next: NIL, departed: Bytes::ZERO, enqueued: Bytes::ZERO }
+        let offers = point.offer().is_some();
+        Self { point, at, draws, offers, next: NIL, departed: Bytes::ZERO, enqueued: Bytes::ZERO }
+    }
+
+    /// A packet comes, whether or not there is room for it.
+    fn meet(&mut self, packet: &Packet) {
+        if self.offers {
+            let rtt = (asks_rate(packet) && packet.held > Time::ZERO).then_some(packet.held);
+            self.point.on_arrival(packet.bytes(), rtt);
+        }
     }
 
     /// The next packet leaves; whether it is marked.
@@ -109,6 +120,12 @@ impl Congestion {
         let marked = self.point.on_packet(now, queue, packet.bytes(), &mut || self.draws.uniform());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
+        if self.offers
+            && asks_rate(packet)
+            && let Some(rate) = self.point.offer()
+        {
+            packet.set_offered(packet.offered().min(rate));
+        }
         marked
     }
 }
@@ -227,7 +244,7 @@ impl Port {
     #[inline]
     pub fn enqueue(&mut self, now: Time, at: u32, packets: &mut Slab) -> Result<Option<Time>, Full> {
         if self.congestion.is_some() {
-            self.catch_up(now, packets);
+            self.meet(now, at, packets);
         }
         let packet = &mut packets[at];
         let length = packet.bytes();
@@ -294,6 +311,14 @@ impl Port {
         self.head = packet.next;
         let next = (self.head != NIL).then(|| packets[self.head].arrives);
         (at, next)
+    }
+
+    /// Tells the congestion point of a packet that comes.
+    fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        self.catch_up(now, packets);
+        if let Some(congestion) = &mut self.congestion {
+            congestion.meet(&packets[at]);
+        }
     }
 
     /// Tells the congestion point of a packet that joins.
@@ -413,6 +438,10 @@ pub struct PortReport {
     pub classes: Vec<ClassReport>,
 }
 
+fn asks_rate(packet: &Packet) -> bool {
+    packet.flags.has(Flags::ASKS) && !packet.flags.for_sender()
+}
+
 fn square(time: Time) -> u128 {
     u128::from(time.0) * u128::from(time.0)
 }
@@ -427,6 +456,9 @@ pub fn mix(hash: u64, value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use shallows_cc::parameter::Values;
     use shallows_cc::port;
 
@@ -548,6 +580,45 @@ mod tests {
         // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, false, true, true, false]);
+    }
+
+    /// Offers 2 Gbps and counts what comes.
+    #[derive(Debug)]
+    struct Offering(Arc<AtomicU64>);
+
+    impl CongestionPoint for Offering {
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
+            false
+        }
+
+        fn on_arrival(&mut self, packet: Bytes, rtt: Option<Time>) {
+            assert_eq!(rtt, Some(Time::from_micros(90)).filter(|_| packet == Bytes(700)));
+            self.0.fetch_add(packet.0, Ordering::Relaxed);
+        }
+
+        fn offer(&self) -> Option<Rate> {
+            Some(Rate::from_gbps(2))
+        }
+    }
+
+    #[test]
+    fn a_point_that_offers_rates_lowers_what_asks_and_counts_what_is_refused() {
+        let (mut packets, mut port, seen) = (Slab::default(), port(2, None), Arc::new(AtomicU64::new(0)));
+        let point = Box::new(Offering(Arc::clone(&seen)));
+        port.congestion = Some(Box::new(Congestion::new(point, MarkAt::Dequeue, Draws::new(1, 0))));
+        let flags = Flags::default().with(Flags::ASKS, true);
+        let mut asking = Packet { length: 700, held: Time::from_micros(90), flags, ..Packet::default() };
+        asking.set_offered(Rate::MAX);
+        let mut offered_less = asking;
+        offered_less.set_offered(Rate::from_gbps(1));
+        let at = [asking, offered_less, frame(), frame()].map(|packet| packets.insert(packet));
+        let fits = at.map(|at| port.enqueue(Time::ZERO, at, &mut packets).is_ok());
+        assert_eq!(fits, [true, true, true, false]);
+        assert_eq!(seen.load(Ordering::Relaxed), 2 * 700 + 2 * 1500);
+        port.catch_up(FRAME * 5, &mut packets);
+        let offered = [0, 1].map(|n: usize| packets[at[n]].offered());
+        assert_eq!(offered, [Rate::from_gbps(2), Rate::from_gbps(1)]);
+        assert_eq!(packets[at[2]].delay, Time::ZERO);
     }
 
     #[test]

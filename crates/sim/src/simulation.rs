@@ -366,13 +366,30 @@ impl Simulation {
                 true
             }
             Turn::At(at) => {
-                if !sending.pace_timer {
-                    sending.pace_timer = true;
-                    let number = sending.ends.flow;
-                    self.timers.set(Timer { at, kind: Kind::Pace, number, slot });
-                }
+                self.await_pace(slot, at);
                 false
             }
+        }
+    }
+
+    /// Sets the timer of a flow whose next data leaves `at`, or of the request that it sends before, which goes straight to the
+    /// device as acknowledgements do.
+    #[inline(never)]
+    fn await_pace(&mut self, slot: u32, at: Time) {
+        let Some(sending) = &mut self.sending[slot as usize] else { return };
+        let mut request = None;
+        if sending.request_due(at).is_some_and(|due| due <= self.now) {
+            request = sending.request(self.now);
+        }
+        let at = sending.request_due(at).unwrap_or(at);
+        if at < sending.pace_timer {
+            sending.pace_timer = at;
+            self.timers.set(Timer { at, kind: Kind::Pace, number: sending.ends.flow, slot });
+        }
+        let nic = self.hosts[sending.ends.src as usize].port;
+        if let Some(request) = request {
+            let at = self.packets.insert(request);
+            self.enqueue(nic, at, NIL);
         }
     }
 
@@ -441,7 +458,9 @@ impl Simulation {
         let wake = sending.wake();
         match timer.kind {
             Kind::Timeout => sending.on_timer(self.now),
-            Kind::Pace => sending.pace_timer = false,
+            // A later one than it still waits for.
+            Kind::Pace if sending.pace_timer != self.now => return,
+            Kind::Pace => sending.pace_timer = Time::MAX,
             _ if wake != Some(self.now) => return,
             _ => sending.on_wake(self.now),
         }

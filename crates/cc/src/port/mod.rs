@@ -34,6 +34,15 @@ pub trait CongestionPoint: Debug + Send {
     /// `draw` gives a number in [0, 1), another one at each call.
     fn on_packet(&mut self, now: Time, queue: Bytes, packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool;
 
+    /// A packet comes, whether or not there is room for it; `rtt` is its flow's round trip, where its header says.
+    /// Only a point that offers rates is told.
+    fn on_arrival(&mut self, _packet: Bytes, _rtt: Option<Time>) {}
+
+    /// The rate that it offers to each flow, if it is one that offers rates.
+    fn offer(&self) -> Option<Rate> {
+        None
+    }
+
     /// When it wants to look at the queue regardless of packets.
     fn next_wake(&self) -> Option<Time> {
         None
@@ -46,6 +55,15 @@ pub trait CongestionPoint: Debug + Send {
     fn as_step(&self) -> Option<Step> {
         None
     }
+}
+
+/// How a mechanism speaks to the packets that pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// It marks some.
+    Marks,
+    /// It lowers the rate that they ask for to the one it offers.
+    Rates,
 }
 
 /// One mechanism: what a scenario's `marking.kind` names.
@@ -61,6 +79,8 @@ pub struct Mechanism {
     pub parameters: &'static [Parameter],
     /// Where it looks unless the scenario says otherwise.
     pub at: MarkAt,
+    /// What senders hear of it.
+    pub tells: Tells,
     /// Builds it for a port whose link has this rate.
     pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
 }
@@ -71,8 +91,18 @@ pub fn find(name: &str) -> Option<&'static Mechanism> {
     MECHANISMS.iter().find(|m| m.name == name)
 }
 
+/// What a row says with `tells`; marks where it says nothing.
+macro_rules! tells {
+    () => {
+        Tells::Marks
+    };
+    ($what:ident) => {
+        Tells::$what
+    };
+}
+
 macro_rules! mechanisms {
-    ($($module:ident: $at:ident; $summary:literal, $source:literal;)*) => {
+    ($($module:ident: $at:ident $(tells $what:ident)?; $summary:literal, $source:literal;)*) => {
         $(pub mod $module;)*
 
         /// Every mechanism there is.
@@ -82,6 +112,7 @@ macro_rules! mechanisms {
             source: $source,
             parameters: $module::PARAMETERS,
             at: MarkAt::$at,
+            tells: tells!($($what)?),
             build: $module::build,
         }),*];
     };

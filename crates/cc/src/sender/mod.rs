@@ -67,6 +67,9 @@ pub trait Sender: Debug + Send {
     /// A frame of this length left the host. Only a transport without a window tells.
     fn on_sent(&mut self, _now: Time, _sent: Bytes) {}
 
+    /// The least rate that the ports on its way offer came back. Only an algorithm whose ports tell rates hears it.
+    fn on_offer(&mut self, _now: Time, _rate: Rate) {}
+
     /// A congestion notification arrived.
     fn on_notification(&mut self, _now: Time) {}
 

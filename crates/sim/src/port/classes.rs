@@ -241,7 +241,7 @@ impl Port {
     /// [`Full`] if there is no room; the packet is the caller's to free.
     pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Result<(), Full> {
         let Joining { packet: at, from, urgent } = joining;
-        self.catch_up(now, packets);
+        self.meet(now, at, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
         let held = self.held(now, kind, urgent) + length;
         self.touch(now);
@@ -268,7 +268,8 @@ impl Port {
     }
 
     /// A packet found no room in the switch.
-    pub fn refuse(&mut self) {
+    pub fn refuse(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        self.meet(now, at, packets);
         self.counters.dropped += 1;
     }
 

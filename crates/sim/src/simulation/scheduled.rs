@@ -19,7 +19,7 @@ impl Simulation {
         // What departs at this picosecond has departed.
         self.dispatch(link);
         if !self.admit(link, at, from) {
-            self.ports[link as usize].refuse();
+            self.ports[link as usize].refuse(self.now, at, &mut self.packets);
             self.packets.remove(at);
             return;
         }

@@ -13,9 +13,10 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::measure::Measure;
 use crate::network::HostSpec;
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketKind};
 
 mod credit;
+mod rated;
 mod roce;
 mod tcp;
 
@@ -78,8 +79,9 @@ pub struct Sending {
     pub queued: bool,
     /// Whether it goes before other flows.
     pub urgent: bool,
-    /// Whether the world will look at its pace again.
-    pub pace_timer: bool,
+    /// When the world will look at its pace again; [`Time::MAX`] is never.
+    pub pace_timer: Time,
+    asking: Option<Box<rated::Asking>>,
     half: SendingHalf,
 }
 
@@ -94,6 +96,7 @@ enum SendingHalf {
 #[derive(Debug)]
 pub struct Receiving {
     pub ends: Ends,
+    answering: Option<Box<rated::Answering>>,
     half: ReceivingHalf,
 }
 
@@ -118,11 +121,12 @@ macro_rules! on {
 impl Sending {
     pub fn new(transport: Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
         let half = match transport {
-            Transport::Tcp => SendingHalf::Tcp(tcp::Sending::new(opening)),
+            Transport::Tcp | Transport::Rated => SendingHalf::Tcp(tcp::Sending::new(opening)),
             Transport::Roce => SendingHalf::Roce(roce::Sending::new(opening)),
             Transport::Credit => SendingHalf::Credit(credit::Sending::new(&opening, now)),
         };
-        Self { ends, queued: false, urgent: false, pace_timer: false, half }
+        let asking = (transport == Transport::Rated).then(Box::default);
+        Self { ends, queued: false, urgent: false, pace_timer: Time::MAX, asking, half }
     }
 
     /// Whether it may send now.
@@ -131,15 +135,39 @@ impl Sending {
         on!(SendingHalf, &mut self.half, half => half.turn(now))
     }
 
+    /// When it is to ask for a rate by a request, where its next data leaves later than that.
+    pub fn request_due(&self, data: Time) -> Option<Time> {
+        self.asking.as_ref().and_then(|asking| asking.due(data))
+    }
+
+    /// That request.
+    pub fn request(&mut self, now: Time) -> Option<Packet> {
+        self.asking.as_mut().map(|asking| asking.request(now, &self.ends))
+    }
+
     /// Takes the packet that is to leave now.
     #[inline]
     pub fn take(&mut self, now: Time, header: Bytes) -> Packet {
-        on!(SendingHalf, &mut self.half, half => half.take(now, &self.ends, header))
+        let mut packet = on!(SendingHalf, &mut self.half, half => half.take(now, &self.ends, header));
+        if let Some(asking) = &mut self.asking {
+            asking.on_data(now, &mut packet);
+        }
+        packet
     }
 
     /// Something came back: an acknowledgement, a notification.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        let rest;
+        let mut packet = packet;
+        if let (Some(asking), SendingHalf::Tcp(half)) = (&mut self.asking, &mut self.half) {
+            asking.hear(now, packet, half);
+            if packet.flags.is(PacketKind::RateAnswer) {
+                return;
+            }
+            rest = Packet { delay: Time::ZERO, ..*packet };
+            packet = &rest;
+        }
         on!(SendingHalf, &mut self.half, half => half.on_packet(now, packet));
     }
 
@@ -199,17 +227,27 @@ impl Sending {
 impl Receiving {
     pub fn new(transport: Transport, ends: Ends, expecting: Expecting) -> Self {
         let half = match transport {
-            Transport::Tcp => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
+            Transport::Tcp | Transport::Rated => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
             Transport::Roce => ReceivingHalf::Roce(roce::Receiving::new(expecting)),
             Transport::Credit => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
         };
-        Self { ends, half }
+        let answering = (transport == Transport::Rated).then(Box::default);
+        Self { ends, answering, half }
     }
 
     /// A packet came from the sender.
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet) -> Replies {
-        on!(ReceivingHalf, &mut self.half, half => half.on_packet(now, packet, &self.ends))
+        if let Some(answering) = &mut self.answering
+            && let Some(replies) = answering.hear(packet, &self.ends)
+        {
+            return replies;
+        }
+        let mut replies = on!(ReceivingHalf, &mut self.half, half => half.on_packet(now, packet, &self.ends));
+        if let Some(answering) = &self.answering {
+            answering.answer(&mut replies);
+        }
+        replies
     }
 
     /// The time to call [`Self::on_timer`], if the world does not know it yet.
@@ -220,7 +258,11 @@ impl Receiving {
 
     /// That time has come.
     pub fn on_timer(&mut self, now: Time) -> Replies {
-        on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, &self.ends))
+        let mut replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, &self.ends));
+        if let Some(answering) = &self.answering {
+            answering.answer(&mut replies);
+        }
+        replies
     }
 
     /// Whether every byte is there.

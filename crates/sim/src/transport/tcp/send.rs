@@ -289,6 +289,19 @@ impl Sending {
         self.report_reduction |= marked && self.window < before;
     }
 
+    /// What the ports on its way offer came back.
+    pub fn on_offer(&mut self, now: Time, rate: Rate) {
+        self.control.on_offer(now, rate);
+        self.decide();
+    }
+
+    /// The pace has changed since a packet of this length left: the next one follows it by the new one.
+    pub fn move_pace(&mut self, left: Time, length: Bytes) {
+        if let Some(pace) = self.pace {
+            self.next_paced = left + pace.time_to_send(length);
+        }
+    }
+
     /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
     #[inline]
     fn note_arrivals(&mut self, packet: &Packet) -> u32 {
