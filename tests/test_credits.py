@@ -1,4 +1,5 @@
-"""ExpressPass on a 10 Gbps dumbbell, 100 us there and back: Cho, Jang and Han, SIGCOMM 2017, §3 and §6."""
+"""ExpressPass, and what its paper compares it with, DCTCP and RCP, on a 10 Gbps dumbbell, 100 us there and back: Cho, Jang
+and Han, SIGCOMM 2017, §3 and §6."""
 
 from pathlib import Path
 
@@ -6,18 +7,24 @@ import pytest
 
 import shallows as sh
 
-SCENARIO = sh.Scenario.load(Path(__file__).parents[1] / "scenarios/expresspass.toml")
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+SCENARIO = sh.Scenario.load(SCENARIOS / "expresspass.toml")
+RCP = sh.Scenario.load(SCENARIOS / "rcp.toml")
 DATA_SHARE = 1538 / (84 + 1538)
 
 
-def run(changes):
-    result = sh.run(SCENARIO.replace(changes))
+def run(changes, scenario=SCENARIO):
+    result = sh.run(scenario.replace(changes))
     assert result.summary["books"]["closed"]
     return result
 
 
+def of(flows):
+    return {"topology.hosts": flows, "traffic.0.flows": flows}
+
+
 def dumbbell(flows, name="expresspass"):
-    return run({"topology.hosts": flows, "traffic.0.flows": flows, "cc.name": name})
+    return run(of(flows) | {"cc.name": name})
 
 
 def jain(rates):
@@ -70,3 +77,39 @@ def test_credits_cross_the_links_that_their_data_will_load():
     result = run(tables)
     assert result.ports.queue_max_pkt.max() < 10
     assert result.flows.retransmits.sum() == 0
+
+
+@pytest.mark.parametrize("flows", [32, 64, 256])
+def test_rcp_overflows_the_buffer_where_many_start_together(flows):
+    """All are told the whole link: 32 bring 32 times what it can take, for a round trip at least, into 250 packets."""
+    assert run(of(flows), RCP).summary["bottleneck"]["dropped"] > 250
+
+
+def test_one_more_flow_does_not_overflow_it():
+    """The second of two is told the whole link too, for a round trip and the slot in which it came: two times 81 frames."""
+    port = run(of(2), RCP).summary["bottleneck"]
+    assert 60 <= port["queue_max_pkt"] <= 200
+    assert port["dropped"] == 0
+
+
+@pytest.mark.parametrize("flows", [2, 16, 64])
+def test_rcp_settles_on_a_full_link_an_empty_queue_and_equal_rates(flows):
+    settled = {"warmup": "60ms", "duration": "100ms", "traffic.0.stagger": "100us"}
+    result = run(of(flows) | settled, RCP)
+    port = result.summary["bottleneck"]
+    assert port["utilization"] >= 0.97
+    assert port["queue_mean_pkt"] <= 5
+    assert jain(result.flows.goodput_gbps) >= 0.99
+
+
+def test_beyond_256_flows_rcp_leaves_capacity_unused():
+    """§6.1: "RCP has under-utilization beyond 256 flows"."""
+    settled = {"warmup": "60ms", "duration": "100ms", "traffic.0.stagger": "100us"}
+    assert run(of(256) | settled, RCP).summary["bottleneck"]["utilization"] <= 0.95
+
+
+def test_an_algorithm_that_asks_for_rates_needs_ports_that_tell_them():
+    with pytest.raises(sh.ScenarioError, match='network.marking.kind = "step".*rates, which rcp cannot do without'):
+        RCP.replace({"network.marking": {"kind": "step"}})
+    with pytest.raises(sh.ScenarioError, match='network.marking.kind = "rcp".*marks, which dctcp cannot do without'):
+        RCP.replace({"cc.name": "dctcp", "network.marking": {"kind": "rcp"}})

@@ -169,6 +169,8 @@ catalog! {
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
     patched_timely_pi "sender/patched_timely_pi.rs" as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
+    rcp "sender/rcp.rs" over Rated: ACCURATE_ECHO, Marking::Rates("rcp");
+        "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
     expresspass "sender/expresspass.rs" over Credit: CREDITS, Marking::Unused;
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }

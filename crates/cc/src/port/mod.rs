@@ -127,4 +127,6 @@ mechanisms! {
         "Marks at random, the more probably the longer the queue.", "Zhu et al., SIGCOMM 2015 §3.1";
     pi: Dequeue;
         "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
+    rcp: Dequeue tells Rates;
+        "Offers every flow the rate at which the link is full and its queue empty.", "Dukkipati et al., IWQoS 2005 eq. 2";
 }
