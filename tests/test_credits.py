@@ -1,5 +1,5 @@
-"""ExpressPass, and what its paper compares it with, DCTCP and RCP, on a 10 Gbps dumbbell, 100 us there and back: Cho, Jang
-and Han, SIGCOMM 2017, §3 and §6."""
+"""ExpressPass, and what its paper compares it with, DCTCP and RCP, on a 10 Gbps dumbbell, 100 us there and
+back: Cho, Jang and Han, SIGCOMM 2017, §3 and §6."""
 
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import shallows as sh
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SCENARIO = sh.Scenario.load(SCENARIOS / "expresspass.toml")
 RCP = sh.Scenario.load(SCENARIOS / "rcp.toml")
+MANY = sh.Scenario.load(SCENARIOS / "dctcp-many.toml")
 DATA_SHARE = 1538 / (84 + 1538)
 
 
@@ -81,12 +82,12 @@ def test_credits_cross_the_links_that_their_data_will_load():
 
 @pytest.mark.parametrize("flows", [32, 64, 256])
 def test_rcp_overflows_the_buffer_where_many_start_together(flows):
-    """All are told the whole link: 32 bring 32 times what it can take, for a round trip at least, into 250 packets."""
+    """All are told the whole link: 32 bring 32 times what it can take, for a round trip at least."""
     assert run(of(flows), RCP).summary["bottleneck"]["dropped"] > 250
 
 
 def test_one_more_flow_does_not_overflow_it():
-    """The second of two is told the whole link too, for a round trip and the slot in which it came: two times 81 frames."""
+    """The second is told the whole link too, for the slot in which it came and a round trip: 162 frames."""
     port = run(of(2), RCP).summary["bottleneck"]
     assert 60 <= port["queue_max_pkt"] <= 200
     assert port["dropped"] == 0
@@ -108,8 +109,26 @@ def test_beyond_256_flows_rcp_leaves_capacity_unused():
     assert run(of(256) | settled, RCP).summary["bottleneck"]["utilization"] <= 0.95
 
 
+@pytest.mark.parametrize(("flows", "fair"), [(16, True), (32, True), (128, False), (256, False)])
+def test_windows_of_two_packets_are_unfair_once_they_do_not_fit(flows, fair):
+    """The paper's DCTCP breaks around 64 flows: here between half and twice as many."""
+    index = jain(run(of(flows), MANY).flows.goodput_gbps)
+    assert index >= 0.85 if fair else index <= 0.8
+
+
+@pytest.mark.parametrize("flows", [96, 128])
+def test_it_is_the_drops_that_are_unfair_not_the_windows(flows):
+    """Past (81 + 65)/2 = 73 flows every packet is marked and every window is two: the queue is what the pipe
+    does not hold. That is fair as long as it fits, with 250 packets up to (81 + 250)/2 = 165 flows."""
+    result = run(of(flows) | {"network.buffer": "250pkt", "hosts.rto_min": "1ms"}, MANY)
+    port = result.summary["bottleneck"]
+    assert port["queue_mean_pkt"] == pytest.approx(2 * flows - 83, abs=5)
+    assert port["dropped"] == 0
+    assert jain(result.flows.goodput_gbps) >= 0.95
+
+
 def test_an_algorithm_that_asks_for_rates_needs_ports_that_tell_them():
-    with pytest.raises(sh.ScenarioError, match='network.marking.kind = "step".*rates, which rcp cannot do without'):
+    with pytest.raises(sh.ScenarioError, match=r'kind = "step".*rates, which rcp cannot do without'):
         RCP.replace({"network.marking": {"kind": "step"}})
-    with pytest.raises(sh.ScenarioError, match='network.marking.kind = "rcp".*marks, which dctcp cannot do without'):
+    with pytest.raises(sh.ScenarioError, match=r'kind = "rcp".*marks, which dctcp cannot do without'):
         RCP.replace({"cc.name": "dctcp", "network.marking": {"kind": "rcp"}})
