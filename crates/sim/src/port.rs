@@ -85,6 +85,8 @@ struct Congestion {
     draws: Draws,
     /// Whether it offers rates.
     offers: bool,
+    /// Whether it looks at times of its own.
+    wakes: bool,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -94,8 +96,9 @@ struct Congestion {
 
 impl Congestion {
     fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
+        let wakes = point.next_wake().is_some();
         let offers = point.offer().is_some();
-        Self { point, at, draws, offers, next: NIL, departed: Bytes::ZERO, enqueued: Bytes::ZERO }
+        Self { point, at, draws, offers, wakes, next: NIL, departed: Bytes::ZERO, enqueued: Bytes::ZERO }
     }
 
     /// A packet comes, whether or not there is room for it.
@@ -299,9 +302,7 @@ impl Port {
     /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
     #[inline]
     pub fn deliver(&mut self, now: Time, packets: &mut Slab) -> (u32, Option<Time>) {
-        if self.congestion.is_some() {
-            self.catch_up(now - self.delay, packets);
-        }
+        self.catch_up(now - self.delay, packets);
         let at = self.head;
         let packet = &packets[at];
         debug_assert_eq!(packet.arrives, now);
@@ -337,7 +338,15 @@ impl Port {
     /// Tells the congestion point, in order, of all that has happened up to `now`: packets that began to
     /// leave, times at which it wanted to look. Nothing has joined since the last call, so the queue at any
     /// time follows from the end of the backlog.
+    #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
+        if self.congestion.as_ref().is_some_and(|congestion| congestion.next != NIL || congestion.wakes) {
+            self.tell_congestion(now, packets);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_congestion(&mut self, now: Time, packets: &mut Slab) {
         let Some(congestion) = &mut self.congestion else { return };
         loop {
             let begins = match congestion.next {

@@ -43,7 +43,7 @@ pub trait CongestionPoint: Debug + Send {
         None
     }
 
-    /// When it wants to look at the queue regardless of packets.
+    /// When it wants to look at the queue regardless of packets: always or never, from the start.
     fn next_wake(&self) -> Option<Time> {
         None
     }

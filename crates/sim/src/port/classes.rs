@@ -284,6 +284,20 @@ impl Port {
         self.counters.marked += u64::from(marked);
     }
 
+    /// Whether something waits and the link is free.
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.busy_until <= now && self.classes.as_ref().is_some_and(|room| room.work > Time::ZERO)
+    }
+
+    /// Whether the link is not free, and the agenda knows when it will be.
+    #[inline]
+    #[must_use]
+    pub fn will_wake(&self, now: Time) -> bool {
+        self.busy_until > now && self.classes.as_ref().is_some_and(|room| room.wake <= self.busy_until)
+    }
+
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
     pub fn dispatch(&mut self, now: Time, packets: &mut Slab) -> Option<Sent> {
         if self.busy_until > now {

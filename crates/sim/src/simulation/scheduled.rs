@@ -17,7 +17,9 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn enqueue_scheduled(&mut self, link: u32, at: u32, from: u32) {
         // What departs at this picosecond has departed.
-        self.dispatch(link);
+        if self.ports[link as usize].is_due(self.now) {
+            self.dispatch(link);
+        }
         if !self.admit(link, at, from) {
             self.ports[link as usize].refuse(self.now, at, &mut self.packets);
             self.packets.remove(at);
@@ -33,7 +35,9 @@ impl Simulation {
             }
             return;
         }
-        self.dispatch(link);
+        if !self.ports[link as usize].will_wake(self.now) {
+            self.dispatch(link);
+        }
     }
 
     /// Whether the packet is one of an urgent flow.
