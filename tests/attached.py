@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 NAME, CGROUP = sys.argv[1:]
+# Loopback's delays vary by that.
+PARAMETERS = ["--set", "headroom=100us"] if NAME == "dx" else []
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "live"]
 
 
@@ -20,6 +22,7 @@ def transfer(size=20_000_000):
     """Congestion control of both ends of a connection, after `size` bytes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         end, _ = server.accept()
         sent = bytes(1 << 16)
         received = 0
@@ -55,7 +58,7 @@ def main():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     Path(CGROUP, "cgroup.procs").write_text(str(os.getpid()))
     told = {"before": transfer(), "segments": [segments()]}
-    told["attach"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP)
+    told["attach"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP, *PARAMETERS)
     told["segments"].append(segments())
     told["again"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP)
     told["during"] = transfer()

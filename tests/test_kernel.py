@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -113,21 +114,23 @@ def test_twenty_flows_at_once_all_finish():
 
 
 @needs_kernel
-@pytest.mark.parametrize("after_s", [0.05, 0.2, 0.6, 1.2])
+@pytest.mark.parametrize("after_s", [0.02, 0.1, 0.2, 0.6, 1.5])
 def test_a_killed_run_leaves_nothing(after_s):
     before = traces()
-    text = live.encode(request(prepare(TWO, world="kernel")))
-    runner = subprocess.Popen(
-        [live.program(), "run"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    runner.stdin.write(text)
-    runner.stdin.close()
-    time.sleep(after_s)
-    runner.kill()
-    runner.wait()
-    time.sleep(0.5)  # namespaces are taken down in the background
-    subprocess.run([live.program(), "check"], stdout=subprocess.DEVNULL, check=True)
-    assert traces() == before
+    kill_after(after_s, "run", live.encode(request(prepare(TWO, world="kernel"))))
+    assert settled(before) == before
+
+
+@needs_kernel
+@pytest.mark.parametrize("after_s", [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.15])
+def test_a_killed_attach_leaves_nothing(after_s, group, namespace):
+    before = traces(namespace)
+    dx = {"name": "dx", "parameters": {}}
+    text = live.encode({"control": dx, "interface": "lo", "control_group": group})
+    kill_after(after_s, "attach", text, namespace)
+    if Path("/run/shallows-live/complete").exists():
+        subprocess.run([*namespace, live.program(), "detach"], stdout=subprocess.DEVNULL, check=True)
+    assert settled(before, namespace) == before
 
 
 @needs_kernel
@@ -158,15 +161,52 @@ def group():
     root = next(path for path in map(Path, ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"]) if path.exists())
     path = root / "shallows-test"
     path.mkdir()
-    yield path
+    yield str(path)
     path.rmdir()
 
 
-def traces():
-    """Everything on this machine that a run makes, and what it must never touch."""
+@pytest.fixture
+def namespace():
+    """Words that run a command in a network namespace of its own."""
+    holder = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdin.write(b"\n")
+    holder.stdin.flush()
+    holder.stdout.read(1)
+    yield ["nsenter", f"--net=/proc/{holder.pid}/ns/net"]
+    holder.stdin.close()
+    holder.wait()
+
+
+def kill_after(seconds, word, text, within=()):
+    """Start a command of the program and kill it."""
+    command = [*within, live.program(), word]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    with suppress(BrokenPipeError):
+        process.stdin.write(text)
+        process.stdin.close()
+    time.sleep(seconds)
+    process.kill()
+    process.wait()
+
+
+def settled(before, within=()):
+    """Traces after the next command; the kernel takes namespaces and programs down in the background."""
+    for _ in range(50):
+        subprocess.run([*within, live.program(), "check"], stdout=subprocess.DEVNULL, check=True)
+        if (found := traces(within)) == before:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def traces(within=()):
+    """Everything on this machine that a command makes, and what it must never touch."""
     groups = [Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")]
+    loopback = subprocess.run(
+        [*within, "ip", "-details", "link", "show", "lo"], capture_output=True, text=True, check=True
+    )
     return {
-        "namespaces": len(set(map(os.readlink, namespaces()))),
+        "namespaces": len(set(namespaces())),
         "devices": [name for name in os.listdir("/sys/class/net") if "shallows" in name],
         "groups": [path.name for group in groups if group.exists() for path in group.glob("shallows-*")],
         "attached": Path("/run/shallows-live").exists(),
@@ -174,15 +214,24 @@ def traces():
         "known": Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(),
         "default": Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(),
         "ecn": Path("/proc/sys/net/ipv4/tcp_ecn").read_text(),
+        "programs, maps, links": [numbers(kind) for kind in ("prog", "map", "link")],
+        "loopback": loopback.stdout,
     }
+
+
+def numbers(kind):
+    """What of eBPF the kernel holds; None where there is no bpftool."""
+    if not (bpftool := shutil.which("bpftool", path=os.environ["PATH"] + ":/usr/sbin")):
+        return None
+    done = subprocess.run([bpftool, "--json", kind, "show"], capture_output=True, text=True, check=True)
+    return sorted(item["id"] for item in json.loads(done.stdout))
 
 
 def namespaces():
     """The network namespace of every process."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            os.readlink(process / "ns" / "net")
-            yield process / "ns" / "net"
+            yield os.readlink(process / "ns" / "net")
 
 
 def queueing_us(run):

@@ -3,6 +3,8 @@
 //! What is in force is pinned in an eBPF file system of our own, beside it the device's former setting; a reboot clears
 //! both. Taking it off is unmounting: the kernel then drops links, programs, maps and the name. The host's default
 //! congestion control stays what it is throughout, and connections that run keep theirs.
+//!
+//! Killed halfway, either leaves a place without [`COMPLETE`] whose lock nobody has; every command starts by clearing that.
 
 #![allow(unsafe_code, reason = "system calls")]
 
@@ -12,6 +14,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::{io, ptr};
 
+use crate::held::Held;
 use crate::interface;
 use crate::programs::{self, Purpose};
 use crate::request::Attachment;
@@ -23,14 +26,13 @@ const PLACE: &str = "/run/shallows-live";
 const PINS: &str = "/run/shallows-live/links";
 /// Where the former settings of devices are written down.
 const FORMER: &str = "/run/shallows-live/former";
+/// Made last and removed first: with it an attachment is whole.
+const COMPLETE: &str = "/run/shallows-live/complete";
 /// A stamp belongs to a packet, not to a burst: segments a buffer, while stamps are taken.
 const SEGMENTS: &str = "gso_max_segs";
 
 /// Puts an algorithm in force.
 pub fn attach(told: &Attachment) -> Outcome<bool> {
-    if Path::new(PINS).exists() {
-        return Err(format!("something is attached already ({PINS}): detach it first").into());
-    }
     let number = interface::index(&told.interface);
     if number == 0 {
         return Err(format!("no network device {:?} here", told.interface).into());
@@ -40,11 +42,19 @@ pub fn attach(told: &Attachment) -> Outcome<bool> {
         None => control_group::root().ok_or("no cgroup version 2 is mounted")?,
     };
     let group = File::open(&group).map_err(|error| format!("{}: {error}", group.display()))?;
+    let _place = hold()?;
+    if Path::new(COMPLETE).exists() {
+        return Err(format!("something is attached already ({PINS}): detach it first").into());
+    }
     let outcome = pin(told, number, group.as_raw_fd());
     if outcome.is_err() {
-        detach()?;
+        clear()?;
     }
     outcome
+}
+
+fn hold() -> Outcome<Held> {
+    Held::make(Path::new(PLACE))?.ok_or_else(|| format!("another command is at work in {PLACE}").into())
 }
 
 fn pin(told: &Attachment, number: i32, group: i32) -> Outcome<bool> {
@@ -63,6 +73,7 @@ fn pin(told: &Attachment, number: i32, group: i32) -> Outcome<bool> {
     for (at, link) in loaded.into_links().iter_mut().chain(&mut stamps).enumerate() {
         link.pin(Path::new(PINS).join(format!("{name}-{at}")))?;
     }
+    fs::write(COMPLETE, "")?;
     println!("{name} is in force for new connections; `shallows live detach` takes it off");
     Ok(true)
 }
@@ -74,13 +85,36 @@ fn remember(interface: &str) -> Outcome<()> {
     Ok(fs::write(Path::new(FORMER).join(interface), former)?)
 }
 
-/// Takes off whatever is in force, and removes what killed runs have left.
+/// Takes off whatever is in force.
 pub fn detach() -> Outcome<bool> {
-    let pins = remove_pins()?;
-    restore()?;
-    control_group::sweep();
+    let _place = hold()?;
+    let pins = clear()?;
     println!("{pins} links removed; connections that run keep their congestion control until they end");
     Ok(true)
+}
+
+/// Clears what a killed command has left halfway.
+pub fn sweep() -> Outcome<()> {
+    if Path::new(COMPLETE).exists() {
+        return Ok(());
+    }
+    let Some(_place) = Held::abandoned(Path::new(PLACE))? else { return Ok(()) };
+    // It may have been completed before it was ours.
+    if !Path::new(COMPLETE).exists() {
+        clear()?;
+    }
+    Ok(())
+}
+
+/// Removes everything; how many links there were. For whoever has the place.
+fn clear() -> Outcome<usize> {
+    if Path::new(COMPLETE).exists() {
+        fs::remove_file(COMPLETE)?;
+    }
+    let pins = remove_pins()?;
+    restore()?;
+    fs::remove_dir(PLACE)?;
+    Ok(pins)
 }
 
 fn mount_pins() -> Outcome<()> {
@@ -104,7 +138,7 @@ fn path(text: &str) -> CString {
 }
 
 fn restore() -> Outcome<()> {
-    let Ok(entries) = fs::read_dir(FORMER) else { return remove_place() };
+    let Ok(entries) = fs::read_dir(FORMER) else { return Ok(()) };
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -114,10 +148,5 @@ fn restore() -> Outcome<()> {
         }
         fs::remove_file(&path)?;
     }
-    fs::remove_dir(FORMER)?;
-    remove_place()
-}
-
-fn remove_place() -> Outcome<()> {
-    if Path::new(PLACE).exists() { Ok(fs::remove_dir(PLACE)?) } else { Ok(()) }
+    Ok(fs::remove_dir(FORMER)?)
 }

@@ -10,12 +10,9 @@ use crate::{Outcome, control_group};
 
 /// Prints a line for each thing that is needed; whether all are there.
 pub fn check() -> Outcome<bool> {
-    control_group::sweep();
-    // SAFETY: no pointers.
-    let root = unsafe { libc::geteuid() } == 0;
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let things = [
-        ("root", root, "loading eBPF programs and making network namespaces: run as root"),
+        ("root", root(), "loading eBPF programs and making network namespaces: run as root"),
         ("kernel", newer_than(&kernel, 6, 6), "Linux 6.6 or later (links for congestion controls and devices)"),
         ("BTF", Path::new("/sys/kernel/btf/vmlinux").exists(), "/sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"),
         ("cgroup v2", control_group::root().is_some(), "a mounted cgroup2 file system"),
@@ -27,6 +24,12 @@ pub fn check() -> Outcome<bool> {
         println!("{:<10} {}", name, if there { "yes".to_owned() } else { format!("no: needs {needed}") });
     }
     Ok(things.iter().all(|(_, there, _)| *there))
+}
+
+/// Whether this is root.
+pub fn root() -> bool {
+    // SAFETY: no pointers.
+    unsafe { libc::geteuid() == 0 }
 }
 
 fn newer_than(release: &str, major: u32, minor: u32) -> bool {

@@ -1,21 +1,21 @@
 //! A control group of our own: sockops programs see the sockets of its processes.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process;
 
 use crate::Outcome;
+use crate::held::Held;
 
 /// What ours are called, before the number of their process.
-const PREFIX: &str = "shallows-";
+const PREFIX: &str = "shallows-run-";
 
 /// A control group with this process in it; it goes back and the group goes when this is dropped.
 #[derive(Debug)]
 pub struct ControlGroup {
-    path: PathBuf,
+    held: Held,
     came_from: PathBuf,
-    file: File,
 }
 
 /// Where the hierarchy of version 2 is mounted.
@@ -32,23 +32,22 @@ impl ControlGroup {
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let way = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("");
         let path = root.join(format!("{PREFIX}{}", process::id()));
-        fs::create_dir_all(&path)?;
-        let file = File::open(&path)?;
-        let group = Self { came_from: root.join(way), path, file };
-        move_to(&group.path)?;
+        let held = Held::make(&path)?.ok_or_else(|| format!("{} is in use", path.display()))?;
+        let group = Self { held, came_from: root.join(way) };
+        move_to(&group.held.path)?;
         Ok(group)
     }
 
     /// For attaching programs.
     pub fn descriptor(&self) -> i32 {
-        self.file.as_raw_fd()
+        self.held.file.as_raw_fd()
     }
 }
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
         let _ = move_to(&self.came_from);
-        let _ = fs::remove_dir(&self.path);
+        let _ = fs::remove_dir(&self.held.path);
     }
 }
 
@@ -57,13 +56,14 @@ fn move_to(group: &Path) -> Outcome<()> {
         .map_err(|error| format!("{}: {error}", group.display()).into())
 }
 
-/// Removes those whose process has ended; one that still has members stays.
-pub fn sweep() {
-    let Some(root) = root() else { return };
-    let Ok(entries) = fs::read_dir(root) else { return };
+/// Removes those of killed runs; a process that a run had started may be a moment in ending.
+pub fn sweep() -> Outcome<()> {
+    let Some(root) = root() else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(root) else { return Ok(()) };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && Held::abandoned(&entry.path())?.is_some() {
             let _ = fs::remove_dir(entry.path());
         }
     }
+    Ok(())
 }

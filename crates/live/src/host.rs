@@ -57,6 +57,7 @@ impl Host {
 /// The receiving end of a flow, listening.
 pub fn listen(flow: u32, congestion_control: &str) -> Outcome<TcpListener> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, FIRST_RECEIVER + flow as u16))?;
+    end_with_process(listener.as_raw_fd())?;
     set_congestion_control(listener.as_raw_fd(), congestion_control)?;
     Ok(listener)
 }
@@ -70,6 +71,7 @@ pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpSt
     }
     // SAFETY: as above.
     let stream = unsafe { TcpStream::from_raw_fd(socket) };
+    end_with_process(socket)?;
     set_congestion_control(socket, congestion_control)?;
     if stops {
         // What has been written and not sent by then goes out still: 16 ms' worth at 500 Mbps.
@@ -109,10 +111,20 @@ fn set_congestion_control(socket: RawFd, name: &str) -> Outcome<()> {
         .map_err(|error| format!("congestion control {name}: {error}").into())
 }
 
+/// Closed, it is reset: otherwise the kernel keeps what a killed run has not sent, and with it namespace and programs,
+/// for a minute. Accepted connections have it from their listener.
+fn end_with_process(socket: RawFd) -> Outcome<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &libc::linger { l_onoff: 1, l_linger: 0 })
+}
+
 fn set_option<T: ?Sized>(socket: RawFd, option: i32, value: &T) -> Outcome<()> {
+    set(socket, libc::IPPROTO_TCP, option, value)
+}
+
+fn set<T: ?Sized>(socket: RawFd, level: i32, option: i32, value: &T) -> Outcome<()> {
     let length = size_of_val(value) as libc::socklen_t;
     // SAFETY: the pointer is to that many bytes.
-    succeeded(unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, option, (&raw const *value).cast(), length) })
+    succeeded(unsafe { libc::setsockopt(socket, level, option, (&raw const *value).cast(), length) })
 }
 
 fn succeeded(outcome: i32) -> Outcome<()> {

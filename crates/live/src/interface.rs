@@ -76,6 +76,9 @@ pub fn configure(settings: &Settings) -> Outcome<()> {
     set("ipv4/tcp_slow_start_after_idle", "0")?;
     set("ipv4/tcp_rmem", "4096 4194304 33554432")?;
     set("ipv4/tcp_wmem", "4096 4194304 33554432")?;
+    // Nothing waits for answers once its process is gone: a connection keeps its congestion control, and that its programs.
+    set("ipv4/tcp_orphan_retries", "1")?;
+    set("ipv4/tcp_fin_timeout", "1")?;
     // Linux 6.11 and later; earlier ones keep their 200 ms.
     let _ = set("ipv4/tcp_rto_min_us", &settings.rto_min_us.max(1000).to_string());
     Ok(())

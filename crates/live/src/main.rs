@@ -1,14 +1,16 @@
 //! `shallows-live`: the kernel world as a program of its own. `shallows` starts it; what goes in and comes out is
 //! JSON, as docs/crossing.md has it.
 //!
-//! Of a run nothing outlives the process: namespaces have no name, devices are held open, eBPF links are not pinned. A
-//! kill -9 leaves an empty cgroup, which the next start removes. What `attach` leaves in force is pinned in one place.
+//! Of a run nothing outlives the process: namespaces have no name, devices are held open, eBPF links are not pinned,
+//! connections end in a reset. A kill -9 leaves an empty cgroup, which the next command removes. What `attach` leaves in
+//! force is pinned in one place.
 
 mod answer;
 mod attach;
 mod check;
 mod clock;
 mod control_group;
+mod held;
 mod host;
 mod interface;
 mod programs;
@@ -30,20 +32,27 @@ const USAGE: &str = "usage: shallows-live check | run | attach | detach   (run a
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match words[..] {
-        ["check"] => check::check(),
-        ["run"] => run_request(),
-        ["attach"] => read_request().and_then(|told| attach::attach(&told)),
-        ["detach"] => attach::detach(),
-        _ => Err(USAGE.into()),
-    };
-    match outcome {
+    match obey(&words) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(2),
         Err(error) => {
             eprintln!("{error}");
             ExitCode::from(2)
         }
+    }
+}
+
+fn obey(words: &[&str]) -> Outcome<bool> {
+    if check::root() {
+        attach::sweep()?;
+        control_group::sweep()?;
+    }
+    match words {
+        ["check"] => check::check(),
+        ["run"] => run_request(),
+        ["attach"] => attach::attach(&read_request()?),
+        ["detach"] => attach::detach(),
+        _ => Err(USAGE.into()),
     }
 }
 

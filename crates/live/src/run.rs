@@ -12,7 +12,7 @@ use shallows_live::lateness::Allowance;
 use shallows_live::switch::{Switch, Wiring, address};
 
 use crate::answer::{self, Answer, Books, LatenessTable, Ports, Probes};
-use crate::control_group::{self, ControlGroup};
+use crate::control_group::ControlGroup;
 use crate::host::{self, Host};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded, Purpose};
@@ -35,7 +35,6 @@ pub fn run(request: &Request) -> Outcome<Answer> {
     if request.hosts > MOST_HOSTS || request.flows.src.len() > MOST_FLOWS {
         return Err(format!("the kernel world takes {MOST_HOSTS} hosts and {MOST_FLOWS} flows at most").into());
     }
-    control_group::sweep();
     clock::hurry();
     let home = host::namespace()?;
     let group = ControlGroup::enter()?;
