@@ -12,14 +12,13 @@
 #define SHALLOWS_STAMPS_H
 
 #include "kernel.h"
+#include "packet.h"
 #include "select.h"
 
 #define OPTION_KIND 254
 #define OPTION_SIZE 16
 #define OPTION_MAGIC_0 0x53
 #define OPTION_MAGIC_1 0x48
-#define OPTIONS_MOST 40
-#define PROTOCOL_TCP 6
 
 /* What the last stamped packet of a connection told. */
 struct stamps {
@@ -123,64 +122,15 @@ struct place {
 	struct option was;
 };
 
-/* The offset of the TCP header behind Ethernet and IP; 0: it is something else. */
-CORE u32 tcp_header(struct __sk_buff *skb)
-{
-	u8 first, protocol;
-
-	if (skb->protocol == bpf_htons(0x0800)) {
-		if (bpf_skb_load_bytes(skb, 14, &first, 1) || bpf_skb_load_bytes(skb, 14 + 9, &protocol, 1))
-			return 0;
-		return protocol == PROTOCOL_TCP ? 14 + (first & 15) * 4 : 0;
-	}
-	if (skb->protocol == bpf_htons(0x86dd)) {
-		if (bpf_skb_load_bytes(skb, 14 + 6, &protocol, 1))
-			return 0;
-		return protocol == PROTOCOL_TCP ? 14 + 40 : 0;
-	}
-	return 0;
-}
-
 /* Looks for the option among the TCP options, whatever a peer has put there. */
 CORE void find_option(struct __sk_buff *skb, struct place *place)
 {
-	u8 options[OPTIONS_MOST] = {};
-	u32 at = 0, length;
-	u8 offset;
+	const u8 wanted[4] = { OPTION_KIND, OPTION_SIZE, OPTION_MAGIC_0, OPTION_MAGIC_1 };
 
-	place->option = 0;
 	place->tcp = tcp_header(skb);
-	if (!place->tcp || bpf_skb_load_bytes(skb, place->tcp + 12, &offset, 1))
-		return;
-	length = (offset >> 4) * 4;
-	if (length < 20 + OPTION_SIZE || length > 60)
-		return;
-	length -= 20;
-	if (bpf_skb_load_bytes(skb, place->tcp + 20, options, length))
-		return;
-	for (int i = 0; i < OPTIONS_MOST; i++) {
-		u8 kind, size;
-
-		if (at > OPTIONS_MOST - OPTION_SIZE || at + OPTION_SIZE > length)
-			return;
-		kind = options[at];
-		size = options[at + 1];
-		if (kind == 0)
-			return;
-		if (kind == 1) {
-			at++;
-			continue;
-		}
-		if (kind == OPTION_KIND && size == OPTION_SIZE && options[at + 2] == OPTION_MAGIC_0 &&
-		    options[at + 3] == OPTION_MAGIC_1) {
-			place->option = place->tcp + 20 + at;
-			bpf_skb_load_bytes(skb, place->option, &place->was, sizeof(place->was));
-			return;
-		}
-		if (size < 2)
-			return;
-		at += size;
-	}
+	place->option = tcp_option(skb, place->tcp, wanted, 4);
+	if (place->option)
+		bpf_skb_load_bytes(skb, place->option, &place->was, sizeof(place->was));
 }
 
 /* As the checksum sees 32 bits that begin at an odd place. */

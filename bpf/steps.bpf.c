@@ -10,14 +10,15 @@
 	int name##_step(struct name##_step *context)                                                              \
 	{                                                                                                         \
 		struct name##_step step = *context;                                                               \
-		u32 window = name##_step_once(&step);                                                             \
+		u32 told = name##_step_once(&step);                                                             \
                                                                                                                   \
 		context->state = step.state;                                                                      \
-		return window;                                                                                    \
+		return told;                                                                                    \
 	}
 
 PROGRAM(dctcp)
 PROGRAM(dx)
 PROGRAM(inigo)
+PROGRAM(inigo_receiver)
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -15,3 +15,8 @@ u64 inigo_step(struct inigo_step *step)
 {
 	return inigo_step_once(step);
 }
+
+u64 inigo_receiver_step(struct inigo_receiver_step *step)
+{
+	return inigo_receiver_step_once(step);
+}

@@ -7,6 +7,7 @@
 #include "dctcp_core.h"
 #include "dx_core.h"
 #include "inigo_core.h"
+#include "inigo_receiver_core.h"
 
 enum { STEP_INIT, STEP_ACK, STEP_LOSS };
 
@@ -56,6 +57,31 @@ CORE u32 inigo_step_once(struct inigo_step *step)
 	else
 		inigo_loss(&step->state, &step->loss);
 	return window_packets(&step->state.window);
+}
+
+/* A receiver's events: it begins, a packet arrives, an acknowledgement leaves. */
+enum { STEP_DATA = STEP_ACK, STEP_LEAVES };
+
+struct inigo_receiver_step {
+	u32 kind;
+	u32 timestamp;              /* of the acknowledgement */
+	struct inigo_receiver_params params;
+	struct inigo_receiver_data data;
+	struct inigo_receiver_state state;
+};
+
+/* The window in bytes, and in the highest bit whether the packet is to be marked. */
+CORE u32 inigo_receiver_step_once(struct inigo_receiver_step *step)
+{
+	u32 mark = 0;
+
+	if (step->kind == STEP_INIT)
+		inigo_receiver_init(&step->state, &step->params);
+	else if (step->kind == STEP_DATA)
+		mark = inigo_receiver_data(&step->state, &step->params, &step->data);
+	else
+		inigo_receiver_ack(&step->state, step->data.now_us, step->timestamp);
+	return inigo_receiver_bytes(&step->state) | mark << 31;
 }
 
 #endif

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The programs around the cores.
-const PROGRAMS: [&str; 4] = ["dctcp", "dx", "inigo", "steps"];
+const PROGRAMS: [&str; 5] = ["dctcp", "dx", "inigo", "inigo_receiver", "steps"];
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(bytecode)");
     println!("cargo::rerun-if-changed=../../bpf");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let folder = |name| PathBuf::from(env::var_os(name).expect("cargo sets it"));
+    let (source, out) = (folder("CARGO_MANIFEST_DIR").join("../../bpf"), folder("OUT_DIR"));
     cc::Build::new().file(source.join("steps.c")).warnings_into_errors(true).compile("steps");
     if !clang_is_there() {
         assert!(env::var_os("CARGO_FEATURE_BPF").is_none(), "the feature bpf needs clang with an eBPF target");

@@ -19,28 +19,45 @@ def check():
 
 @app.command()
 def attach(
-    cc: Annotated[str, typer.Argument(metavar="NAME", help="dx, dctcp or inigo, or a preset of one.")],
+    cc: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="dx, dctcp or inigo, or a preset of one.")
+    ] = None,
+    *,
     iface: Annotated[str, typer.Option(metavar="DEVICE", help="The network device the packets take.")],
     cgroup: Annotated[
         str | None, typer.Option(metavar="DIR", help="Only for sockets of this control group.")
     ] = None,
+    receiver: Annotated[
+        str | None, typer.Option(metavar="NAME", help="inigo: slows down whoever sends to this host.")
+    ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter: headroom=30us.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter: headroom=30us, receiver.mark=true."),
     ] = None,
 ):
-    """Put an algorithm in force for this host's new connections. `detach` takes it off again."""
+    """Put an algorithm, a receiver or both in force for new connections. `detach` takes them off again."""
+    raise typer.Exit(_call("attach", request=lambda: _attachment(cc, receiver, set_ or [], iface, cgroup)))
+
+
+def _attachment(cc, receiver, settings, iface, cgroup):
     from shallows.algorithm import choose
+    from shallows.errors import ScenarioError
     from shallows.units import Frame
+    from shallows.worlds.kernel import check_receiver
 
-    def request():
-        parameters = dict(text.split("=", 1) for text in set_ or [])
-        return {
-            "control": choose({"name": cc, **parameters}, Frame(1500, 1460)).crossing,
-            "interface": iface,
-            "control_group": cgroup,
-        }
-
-    raise typer.Exit(_call("attach", request=request))
+    if cc is None and receiver is None:
+        raise ScenarioError("NAME", None, "an algorithm, or --receiver inigo, or both")
+    parameters = dict(text.split("=", 1) for text in settings)
+    own = {key: value for key, value in parameters.items() if not key.startswith("receiver.")}
+    told = {key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own}
+    table = {"name": cc or "cubic", **own}
+    if receiver:
+        table["receiver"] = {"resolution": "1ms", **told, "kind": receiver}
+    chosen = choose(table, Frame(1500, 1460))
+    check_receiver(chosen.receiver)
+    request = {**chosen.crossing, "interface": iface, "control_group": cgroup}
+    control = {"name": request.pop("name"), "parameters": request.pop("parameters")}
+    return {**request, "control": control if cc else None}
 
 
 @app.command()

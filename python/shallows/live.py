@@ -7,9 +7,11 @@ package, with `make live`, so that the other worlds need neither clang nor root.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import numpy as np
 
@@ -36,17 +38,21 @@ def call(word, request=None):
 
 
 def ask(request):
-    """The answer of the program to a request, both as docs/crossing.md has them; arrays are numpy arrays.
+    """The answer of the program to a request, both as docs/crossing.md has them. Ctrl-C ends the run early.
 
     Raises `ScenarioError` with what it says where it cannot do it.
     """
-    done = subprocess.run(
-        [program(), "run"], input=encode(request), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        said = done.stderr.strip() or f"it ended with status {done.returncode}"
+    process = subprocess.Popen([program(), "run"], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+    with process:
+        try:
+            answer, said = process.communicate(encode(request))
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            answer, said = process.communicate()
+    if process.returncode:
+        said = said.strip() or f"it ended with status {process.returncode}"
         raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
-    return json.loads(done.stdout)
+    return json.loads(answer)
 
 
 def encode(request):

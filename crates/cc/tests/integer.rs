@@ -4,8 +4,9 @@
 use shallows_cc::catalog::find;
 use shallows_cc::draws::Draws;
 use shallows_cc::event::{self, LossKind};
-use shallows_cc::integer::{self, PACKET, dctcp, dx, inigo};
+use shallows_cc::integer::{self, PACKET, dctcp, dx, inigo, inigo_receiver};
 use shallows_cc::parameter::Values;
+use shallows_cc::receiver;
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -134,5 +135,46 @@ fn a_loss_cuts_both_alike() {
         sender.on_loss(Time::from_micros(5), &event::Loss { kind, in_flight: MSS * 8 });
         assert_eq!(flow.window.packets(), packets);
         assert_eq!(sender.decision().window, MSS * u64::from(packets));
+    }
+}
+
+/// A flow of ten packets in flight, each sent as the tenth before it is acknowledged, whose queue grows and shrinks;
+/// timestamps tick every microsecond.
+#[test]
+fn inigos_receiver_keeps_its_window_in_integers() {
+    let values = Values::defaults(receiver::inigo::PARAMETERS);
+    let params = inigo_receiver::Params::new(&values).unwrap();
+    for seed in 0..20 {
+        let mut draws = Draws::new(seed, 0);
+        let mut exact = receiver::inigo::boxed(&values, 1);
+        let mut flow = inigo_receiver::InigoReceiver::new(&params);
+        let (mut sum, mut queue_us) = (0.0, 0_u64);
+        let mut acked_us: Vec<u64> = (0..10).map(|n| 10_000 + 12 * n).collect();
+        for n in 0..4000 {
+            let answers = acked_us[n];
+            let sent_us = answers + RTT_US / 2;
+            queue_us = (queue_us + draws.bits() % 4).saturating_sub(if n / 400 % 2 == 0 { 2 } else { 1 });
+            let now_us = (sent_us + RTT_US / 2 + queue_us).max(acked_us[n + 9] + 1);
+            acked_us.push(now_us);
+            let data = receiver::Data {
+                sent_at: Time::from_micros(sent_us),
+                answers: Some(Time::from_micros(answers)),
+                payload: MSS,
+                in_order: true,
+                ..receiver::Data::default()
+            };
+            let told = inigo_receiver::Data {
+                now_us,
+                sent: sent_us as u32,
+                answers: answers as u32,
+                payload: MSS.0 as u32,
+                segment: MSS.0 as u32,
+            };
+            exact.on_data(Time::from_micros(now_us), &data);
+            flow.on_data(&params, &told);
+            flow.on_ack(now_us, now_us as u32);
+            sum += (exact.window().unwrap() / MSS - flow.window as f64 / PACKET as f64).abs();
+        }
+        assert!(sum / 4000.0 < 0.05, "seed {seed}: {} packets apart", sum / 4000.0);
     }
 }

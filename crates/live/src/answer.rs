@@ -12,6 +12,7 @@ pub struct Answer {
     pub packet_hops: u64,
     pub ended_ps: u64,
     pub measured_ps: u64,
+    pub interrupted: bool,
     pub flows: Flows,
     pub ports: Ports,
     pub queues: Queues,

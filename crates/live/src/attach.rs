@@ -33,6 +33,9 @@ const SEGMENTS: &str = "gso_max_segs";
 
 /// Puts an algorithm in force.
 pub fn attach(told: &Attachment) -> Outcome<bool> {
+    if told.control.is_none() && told.receiver.is_none() {
+        return Err("nothing to attach: name an algorithm, a receiver or both".into());
+    }
     let number = interface::index(&told.interface);
     if number == 0 {
         return Err(format!("no network device {:?} here", told.interface).into());
@@ -59,22 +62,28 @@ fn hold() -> Outcome<Held> {
 
 fn pin(told: &Attachment, number: i32, group: i32) -> Outcome<bool> {
     let purpose = Purpose { select: true, ..Purpose::default() };
-    let name = &told.control.name;
-    let mut loaded =
-        programs::load(&told.control, purpose)?.ok_or_else(|| format!("{name} is the kernel's own: use sysctl"))?;
+    let mut all = Vec::new();
+    if let Some(control) = &told.control {
+        let own = || format!("{} is the kernel's own: use sysctl", control.name);
+        all.push((control.name.clone(), programs::load(control, purpose)?.ok_or_else(own)?));
+    }
+    if let Some(receiver) = &told.receiver {
+        all.push((format!("{}-receiver", receiver.kind), programs::load_receiver(receiver, purpose)?));
+    }
     mount_pins()?;
-    let mut stamps = Vec::new();
-    if loaded.stamps() {
+    if all.iter().any(|(_, loaded)| loaded.stamps()) {
         remember(&told.interface)?;
         interface::ip(&format!("link set dev {} {SEGMENTS} 1\n", told.interface))?;
-        stamps = loaded.stamp(number)?;
     }
-    loaded.watch(group)?;
-    for (at, link) in loaded.into_links().iter_mut().chain(&mut stamps).enumerate() {
-        link.pin(Path::new(PINS).join(format!("{name}-{at}")))?;
+    for (name, mut loaded) in all {
+        let seen = loaded.see(number)?;
+        loaded.watch(group)?;
+        for (at, mut link) in loaded.into_links().into_iter().chain(seen).enumerate() {
+            link.pin(Path::new(PINS).join(format!("{name}-{at}")))?;
+        }
+        println!("{name} is in force for new connections; `shallows live detach` takes it off");
     }
     fs::write(COMPLETE, "")?;
-    println!("{name} is in force for new connections; `shallows live detach` takes it off");
     Ok(true)
 }
 

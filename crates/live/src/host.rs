@@ -26,7 +26,7 @@ pub struct Host {
     pub device: File,
     /// The namespace ends with it.
     _namespace: File,
-    _stamps: Vec<Link>,
+    _seen: Vec<Vec<Link>>,
 }
 
 /// The namespace that a thread is in.
@@ -45,18 +45,19 @@ pub fn enter(namespace: &File) -> Outcome<()> {
 
 impl Host {
     /// Makes a host and leaves the calling thread in its namespace.
-    pub fn create(settings: &Settings, stamping: Option<&Loaded>) -> Outcome<Self> {
+    pub fn create(settings: &Settings, loaded: &[Loaded]) -> Outcome<Self> {
         interface::enter_new_namespace()?;
         let device = interface::tap()?;
         interface::configure(settings)?;
-        let stamps = stamping.map_or(Ok(Vec::new()), |loaded| loaded.stamp(interface::index(interface::NAME)))?;
-        Ok(Self { device, _namespace: namespace()?, _stamps: stamps })
+        let number = interface::index(interface::NAME);
+        let seen = loaded.iter().map(|program| program.see(number)).collect::<Outcome<_>>()?;
+        Ok(Self { device, _namespace: namespace()?, _seen: seen })
     }
 }
 
 /// The receiving end of a flow, listening.
 pub fn listen(flow: u32, congestion_control: &str) -> Outcome<TcpListener> {
-    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, FIRST_RECEIVER + flow as u16))?;
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, receiver_port(flow)))?;
     end_with_process(listener.as_raw_fd())?;
     set_congestion_control(listener.as_raw_fd(), congestion_control)?;
     Ok(listener)
@@ -83,13 +84,24 @@ pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpSt
     Ok(stream)
 }
 
+/// Lets an application sleep until there is that much to read: woken for every packet it takes the processor from the
+/// network.
+pub fn read_in_chunks(stream: &TcpStream, bytes: i32) -> Outcome<()> {
+    set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
+}
+
 /// Connects a flow.
 pub fn connect(stream: &TcpStream, flow: u32, to: u32) -> Outcome<()> {
-    let to = socket_address(address(to), FIRST_RECEIVER + flow as u16);
+    let to = socket_address(address(to), receiver_port(flow));
     // SAFETY: the address is a whole sockaddr_in.
     let outcome =
         unsafe { libc::connect(stream.as_raw_fd(), (&raw const to).cast(), size_of_val(&to) as libc::socklen_t) };
     succeeded(outcome)
+}
+
+/// The port of a flow's receiver.
+pub fn receiver_port(flow: u32) -> u16 {
+    FIRST_RECEIVER + flow as u16
 }
 
 /// The flow that a sender's port belongs to.

@@ -2,16 +2,18 @@
 
 #![allow(unsafe_code, reason = "tcx is not in libbpf-rs")]
 
+use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 
 use libbpf_rs::libbpf_sys;
-use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, Object, ObjectBuilder, ProgramMut};
-use shallows_cc::catalog::{self, Algorithm};
-use shallows_cc::integer::{dctcp, dx, inigo};
-use shallows_cc::parameter::Values;
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
+use shallows_cc::catalog;
+use shallows_cc::integer::{dctcp, dx, inigo, inigo_receiver};
+use shallows_cc::parameter::{Parameter, Values};
+use shallows_cc::receiver;
 
 use crate::Outcome;
-use crate::request::Control;
+use crate::request::{Control, Receiver};
 
 /// `struct settings` of bpf/kernel.h.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +35,7 @@ impl Settings {
     }
 }
 
-/// One algorithm that the kernel does not have.
+/// One algorithm, or one receiver, that the kernel does not have.
 struct Row {
     name: &'static str,
     object: &'static [u8],
@@ -45,6 +47,15 @@ macro_rules! object {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
     };
 }
+
+static RECEIVERS: &[Row] = &[Row {
+    name: "inigo",
+    object: object!("inigo_receiver"),
+    params: |values| {
+        let p = inigo_receiver::Params::new(values)?;
+        Ok([two(p.threshold, p.g), two(p.sub_window, p.initial), two(p.tick_us, p.mark.into()), 0])
+    },
+}];
 
 static ROWS: &[Row] = &[
     Row {
@@ -65,12 +76,15 @@ static ROWS: &[Row] = &[
         object: object!("inigo"),
         params: |values| {
             let p = inigo::Params::new(values)?;
-            let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
             let slow_start = two(p.samples, p.dilation.into());
             Ok([two(p.threshold, p.g), two(p.alpha, p.least_alpha), two(p.sub_window, p.increase), slow_start])
         },
     },
 ];
+
+fn two(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
 
 /// What the kernel calls an algorithm: its own, or ours.
 pub fn kernel_name(name: &str) -> Outcome<String> {
@@ -84,14 +98,18 @@ pub fn kernel_name(name: &str) -> Outcome<String> {
     Err(format!("cc.name = {name:?}: this world has {}, reno, cubic and bbr", ours.join(", ")).into())
 }
 
-/// Whether the packets of an algorithm ask to be marked.
+/// Whether the packets of an algorithm ask to be marked, or its receiver marks them.
 pub fn ecn_capable(control: &Control) -> Outcome<bool> {
-    Ok(catalog::find(&control.name).is_some_and(|row| values(row, control).is_ok_and(|v| row.ecn_capable(&v))))
+    let sender = match catalog::find(&control.name) {
+        Some(row) => row.ecn_capable(&values(row.parameters, &control.parameters)?),
+        None => false,
+    };
+    Ok(sender || control.receiver.as_ref().is_some_and(|receiver| receiver.parameters.get("mark") == Some(&1.0)))
 }
 
-fn values(row: &'static Algorithm, control: &Control) -> Outcome<Values> {
-    let mut values = Values::defaults(row.parameters);
-    for (name, &value) in &control.parameters {
+fn values(parameters: &'static [Parameter], told: &BTreeMap<String, f64>) -> Outcome<Values> {
+    let mut values = Values::defaults(parameters);
+    for (name, &value) in told {
         values.set(name, value)?;
     }
     Ok(values)
@@ -117,22 +135,35 @@ pub struct Purpose {
 pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    let Purpose { sample_ns, seed, select } = purpose;
-    let settings =
-        Settings { sample_ns, seed, select: select.into(), params: (row.params)(&values(catalogued, control)?)? };
-    let mut open = ObjectBuilder::default().open_memory(row.object)?;
-    for mut map in open.maps_mut() {
-        if map.name().to_string_lossy().ends_with(".rodata") {
-            let told = settings.bytes();
-            map.initial_value_mut().ok_or("settings")?[..told.len()].copy_from_slice(&told);
+    Ok(Some(row.load(&values(catalogued.parameters, &control.parameters)?, purpose)?))
+}
+
+/// Loads a receiver.
+pub fn load_receiver(receiver: &Receiver, purpose: Purpose) -> Outcome<Loaded> {
+    let unknown = || format!("receiver = {:?}: this world has inigo", receiver.kind);
+    let row = RECEIVERS.iter().find(|row| row.name == receiver.kind).ok_or_else(unknown)?;
+    let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
+    row.load(&values(known.parameters, &receiver.parameters)?, purpose)
+}
+
+impl Row {
+    fn load(&self, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
+        let Purpose { sample_ns, seed, select } = purpose;
+        let settings = Settings { sample_ns, seed, select: select.into(), params: (self.params)(values)? };
+        let mut open = ObjectBuilder::default().open_memory(self.object)?;
+        for mut map in open.maps_mut() {
+            if map.name().to_string_lossy().ends_with(".rodata") {
+                let told = settings.bytes();
+                map.initial_value_mut().ok_or("settings")?[..told.len()].copy_from_slice(&told);
+            }
         }
+        let mut object = open.load()?;
+        let mut links = Vec::new();
+        for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+            links.push(map.attach_struct_ops()?);
+        }
+        Ok(Loaded { links, object })
     }
-    let mut object = open.load()?;
-    let mut links = Vec::new();
-    for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
-        links.push(map.attach_struct_ops()?);
-    }
-    Ok(Some(Loaded { links, object }))
 }
 
 impl Loaded {
@@ -149,13 +180,19 @@ impl Loaded {
         self.links
     }
 
-    /// Whether it has programs that stamp packets.
-    pub fn stamps(&self) -> bool {
-        self.object.progs_mut().any(|program| program.name() == "leave")
+    /// Limits a receiver to connections of this local port, and those of other calls.
+    pub fn choose(&self, port: u16) -> Outcome<()> {
+        let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a receiver's map")?;
+        Ok(map.update(&u32::from(port).to_ne_bytes(), &[0; 4], MapFlags::ANY)?)
     }
 
-    /// Attaches what stamps packets to a device of the calling thread's namespace.
-    pub fn stamp(&self, interface: i32) -> Outcome<Vec<Link>> {
+    /// Whether it stamps packets.
+    pub fn stamps(&self) -> bool {
+        self.object.maps().any(|map| map.name() == "stamps")
+    }
+
+    /// Attaches what sees packets to a device of the calling thread's namespace.
+    pub fn see(&self, interface: i32) -> Outcome<Vec<Link>> {
         let mut links = Vec::new();
         for program in self.object.progs_mut().filter(|p| p.name() == "leave" || p.name() == "arrive") {
             links.push(attach_tcx(&program, interface)?);

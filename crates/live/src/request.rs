@@ -63,12 +63,21 @@ pub struct Flows {
 pub struct Control {
     pub name: String,
     pub parameters: std::collections::BTreeMap<String, f64>,
+    /// In place of the algorithm's own.
+    pub receiver: Option<Receiver>,
 }
 
-/// An algorithm for a real host.
+#[derive(Debug, Deserialize)]
+pub struct Receiver {
+    pub kind: String,
+    pub parameters: std::collections::BTreeMap<String, f64>,
+}
+
+/// What is put on a real host: an algorithm for what it sends, a receiver for what it is sent, or both.
 #[derive(Debug, Deserialize)]
 pub struct Attachment {
-    pub control: Control,
+    pub control: Option<Control>,
+    pub receiver: Option<Receiver>,
     /// The device that its packets take.
     pub interface: String,
     /// Whose sockets: a control group's directory; absent: all.

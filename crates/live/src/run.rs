@@ -1,5 +1,7 @@
 //! One run: hosts, programs, network and traffic, and what came of it.
 
+#![allow(unsafe_code, reason = "a signal")]
+
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub fn run(request: &Request) -> Outcome<Answer> {
     if request.hosts > MOST_HOSTS || request.flows.src.len() > MOST_FLOWS {
         return Err(format!("the kernel world takes {MOST_HOSTS} hosts and {MOST_FLOWS} flows at most").into());
     }
+    // SAFETY: the handler only stores a flag.
+    unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
     clock::hurry();
     let home = host::namespace()?;
     let group = ControlGroup::enter()?;
@@ -53,11 +57,18 @@ fn load(request: &Request, control_group: i32) -> Outcome<Vec<Loaded>> {
     let sample_ns = request.record.probe_interval_ps / 1000;
     let purpose = Purpose { sample_ns, seed: request.seed, select: false };
     let mut loaded = Vec::new();
-    for control in &request.ccs {
-        if let Some(mut program) = programs::load(control, purpose)? {
-            program.watch(control_group)?;
+    for (number, control) in (0..).zip(&request.ccs) {
+        loaded.extend(programs::load(control, purpose)?);
+        if let Some(receiver) = &control.receiver {
+            let program = programs::load_receiver(receiver, purpose)?;
+            for (flow, _) in (0..).zip(&request.flows.cc).filter(|&(_, &cc)| cc == number) {
+                program.choose(host::receiver_port(flow))?;
+            }
             loaded.push(program);
         }
+    }
+    for program in &mut loaded {
+        program.watch(control_group)?;
     }
     Ok(loaded)
 }
@@ -83,7 +94,7 @@ fn build_hosts(request: &Request, loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<
             rto_min_us: request.host.rto_min_ps / 1_000_000,
             ecn,
         };
-        hosts.push(Host::create(&settings, loaded.iter().find(|program| program.stamps()))?);
+        hosts.push(Host::create(&settings, loaded)?);
         for flow in 0..flows.src.len() {
             let name = &names[flows.cc[flow] as usize];
             if flows.src[flow] == number {
@@ -192,8 +203,12 @@ fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) ->
     Ok(Told { flows: told, probes: probes.into_inner(), ended_ps: (ended - begin) * 1000 })
 }
 
-/// Set by Ctrl-C: the run ends early, with what there is.
+/// Set by SIGINT: the run ends early, with what there is.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn interrupt(_signal: i32) {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
 
 /// Senders that the kernel knows without us tell only what any connection does.
 fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
@@ -271,6 +286,7 @@ impl Told {
             events: report.delivered,
             packet_hops: report.ports.iter().map(|port| port.delivered).sum(),
             ended_ps: self.ended_ps,
+            interrupted: INTERRUPTED.load(Ordering::Relaxed),
             measured_ps,
             queue_histograms: request
                 .record

@@ -1,7 +1,7 @@
 //! The memory that one step of a C core works on (`bpf/steps.h`), field by field.
 
 use shallows_cc::event::LossKind;
-use shallows_cc::integer::{self, dctcp, dx, inigo};
+use shallows_cc::integer::{self, dctcp, dx, inigo, inigo_receiver};
 
 /// `STEP_INIT`, `STEP_ACK`, `STEP_LOSS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,4 +202,134 @@ pub struct InigoState {
     pub marked_alpha: u32,
     pub dilated: u32,
     pub undilated_us: u32,
+}
+
+/// `STEP_INIT`, `STEP_DATA`, `STEP_LEAVES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ReceiverKind {
+    /// The flow begins.
+    Init,
+    /// A packet arrives.
+    Data,
+    /// An acknowledgement leaves.
+    Leaves,
+}
+
+/// The memory of one step of a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of bpf/steps.h")]
+pub struct InigoReceiverStep {
+    pub kind: ReceiverKind,
+    pub timestamp: u32,
+    pub params: InigoReceiverParams,
+    pub data: ReceiverData,
+    pub state: InigoReceiverState,
+}
+
+/// `struct inigo_receiver_params`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of inigo_receiver::Params")]
+pub struct InigoReceiverParams {
+    pub threshold: u32,
+    pub g: u32,
+    pub sub_window: u32,
+    pub initial: u32,
+    pub tick_us: u32,
+    pub mark: u32,
+}
+
+impl From<&inigo_receiver::Params> for InigoReceiverParams {
+    fn from(params: &inigo_receiver::Params) -> Self {
+        Self {
+            threshold: params.threshold,
+            g: params.g,
+            sub_window: params.sub_window,
+            initial: params.initial,
+            tick_us: params.tick_us,
+            mark: params.mark.into(),
+        }
+    }
+}
+
+/// `struct inigo_receiver_data`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of inigo_receiver::Data")]
+pub struct ReceiverData {
+    pub now_us: u64,
+    pub sent: u32,
+    pub answers: u32,
+    pub payload: u32,
+    pub segment: u32,
+}
+
+impl From<&inigo_receiver::Data> for ReceiverData {
+    fn from(data: &inigo_receiver::Data) -> Self {
+        let &inigo_receiver::Data { now_us, sent, answers, payload, segment } = data;
+        Self { now_us, sent, answers, payload, segment }
+    }
+}
+
+/// `struct inigo_receiver_state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the fields of inigo_receiver::InigoReceiver")]
+pub struct InigoReceiverState {
+    pub window: u64,
+    pub since_answer: u64,
+    pub bytes: u64,
+    pub late: u64,
+    pub arrived_us: u64,
+    pub compared_us: u64,
+    pub asked_us: u64,
+    pub total_us: i64,
+    pub compared: u32,
+    pub begun: u32,
+    pub unsure_us: u32,
+    pub asked: u32,
+    pub asking: u32,
+    pub left: u32,
+    pub rtt_min_us: u32,
+    pub segment: u32,
+    pub alpha: u32,
+    pub late_since_answer: u32,
+    pub slow_start: u32,
+    pub used: u32,
+}
+
+impl From<&inigo_receiver::InigoReceiver> for InigoReceiverState {
+    fn from(flow: &inigo_receiver::InigoReceiver) -> Self {
+        Self {
+            window: flow.window,
+            since_answer: flow.since_answer,
+            bytes: flow.bytes,
+            late: flow.late,
+            arrived_us: flow.arrived_us,
+            compared_us: flow.compared_us,
+            asked_us: flow.asked_us,
+            total_us: flow.total_us,
+            compared: flow.compared,
+            begun: flow.begun.into(),
+            unsure_us: flow.unsure_us,
+            asked: flow.asked,
+            asking: flow.asking.into(),
+            left: flow.left,
+            rtt_min_us: flow.rtt_min_us,
+            segment: flow.segment,
+            alpha: flow.alpha,
+            late_since_answer: flow.late_since_answer.into(),
+            slow_start: flow.slow_start.into(),
+            used: flow.used.into(),
+        }
+    }
+}
+
+/// A step as the bytes that a machine works on. Only for the structures of this file: integers without padding.
+#[allow(unsafe_code, reason = "a view of memory")]
+pub fn bytes<S>(step: &mut S) -> &mut [u8] {
+    // SAFETY: as many bytes as the structure has, which the borrow keeps others from.
+    unsafe { std::slice::from_raw_parts_mut((&raw mut *step).cast(), size_of::<S>()) }
 }

@@ -17,6 +17,8 @@ use shallows_cc::integer::{Ack, Loss};
 use shallows_cc::parameter::Values;
 use shallows_live::steps::{self, DctcpParams, DctcpState, DxParams, DxState, InigoParams, InigoState, Kind, Step};
 
+mod machines;
+
 const TRACES: u64 = 400;
 const EVENTS: u64 = 1000;
 
@@ -326,82 +328,46 @@ fn inigo_in_rust_is_inigo_in_c() {
 
 #[cfg(bytecode)]
 mod bytecode {
-    use std::slice;
-
-    use object::{Object, ObjectSection};
-
+    use super::machines::virtual_machine;
     use super::*;
-
-    /// The instructions of one function.
-    fn function(name: &str) -> Vec<u8> {
-        let file = object::File::parse(&include_bytes!(concat!(env!("OUT_DIR"), "/steps.o"))[..]).unwrap();
-        let section = file.section_by_name(&format!(".text.{name}")).unwrap();
-        assert_eq!(section.relocations().count(), 0, "{name} must stand alone");
-        section.data().unwrap().to_vec()
-    }
-
-    fn in_virtual_machine<C: Core>() {
-        let program = function(C::STEP);
-        let machine = rbpf::EbpfVmRaw::new(Some(&program)).unwrap();
-        assert_equal::<C>(|step| {
-            // SAFETY: plain integers without padding; the slice ends before the step is used again.
-            let memory = unsafe { slice::from_raw_parts_mut((&raw mut *step).cast(), size_of_val(step)) };
-            machine.execute_program(memory).unwrap()
-        });
-    }
 
     #[test]
     fn dctcp_in_rust_is_dctcp_in_bytecode() {
-        in_virtual_machine::<DctcpTwin>();
+        assert_equal::<DctcpTwin>(virtual_machine(DctcpTwin::STEP));
     }
 
     #[test]
     fn dx_in_rust_is_dx_in_bytecode() {
-        in_virtual_machine::<DxTwin>();
+        assert_equal::<DxTwin>(virtual_machine(DxTwin::STEP));
     }
 
     #[test]
     fn inigo_in_rust_is_inigo_in_bytecode() {
-        in_virtual_machine::<InigoTwin>();
+        assert_equal::<InigoTwin>(virtual_machine(InigoTwin::STEP));
     }
 }
 
 #[cfg(feature = "bpf")]
 mod kernel {
-    use std::slice;
-
-    use libbpf_rs::{ObjectBuilder, ProgramInput};
-
+    use super::machines::kernel;
     use super::*;
-
-    fn in_kernel<C: Core>() {
-        let object = include_bytes!(concat!(env!("OUT_DIR"), "/steps.bpf.o"));
-        let object = ObjectBuilder::default().open_memory(object).unwrap().load().unwrap();
-        let program = object.progs_mut().find(|program| program.name() == C::STEP).unwrap();
-        assert_equal::<C>(|step| {
-            // SAFETY: plain integers without padding; the slice ends before the step is used again.
-            let memory = unsafe { slice::from_raw_parts_mut((&raw mut *step).cast(), size_of_val(step)) };
-            let input = ProgramInput { context_in: Some(memory), ..ProgramInput::default() };
-            program.test_run(input).unwrap().return_value.into()
-        });
-    }
 
     #[test]
     #[ignore = "needs root"]
     fn dctcp_in_rust_is_dctcp_in_the_kernel() {
-        in_kernel::<DctcpTwin>();
+        assert_equal::<DctcpTwin>(kernel(DctcpTwin::STEP));
     }
 
     #[test]
     #[ignore = "needs root"]
     fn dx_in_rust_is_dx_in_the_kernel() {
-        in_kernel::<DxTwin>();
+        assert_equal::<DxTwin>(kernel(DxTwin::STEP));
     }
 
     #[test]
     #[ignore = "needs root"]
     fn inigo_in_rust_is_inigo_in_the_kernel() {
-        in_kernel::<InigoTwin>();
+        assert_equal::<InigoTwin>(kernel(InigoTwin::STEP));
     }
 }
 

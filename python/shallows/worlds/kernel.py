@@ -12,13 +12,14 @@ import numpy as np
 
 from shallows import live
 from shallows.errors import ScenarioError
-from shallows.units import NEVER, RATE
+from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import packet
 
 ALGORITHMS = ("dctcp", "dx", "inigo", "reno", "cubic", "bbr")
 ATTEMPTS = 5
 MOST_RATE = 10**9
 MOST_HOSTS, MOST_FLOWS = 64, 128
+TICK_S = 1e-3
 
 _alone = threading.Lock()
 
@@ -29,6 +30,7 @@ def check(scenario):
         if used.name not in ALGORITHMS:
             expected = f"an algorithm of the kernel world: {', '.join(ALGORITHMS)}"
             raise ScenarioError("cc.name", used.label, expected)
+        check_receiver(used.receiver)
     for i, table in enumerate(scenario.traffic):
         if table.kind == "request-response":
             raise ScenarioError(f"traffic[{i}].kind", table.kind, "flows that start by the clock")
@@ -50,6 +52,18 @@ def check(scenario):
         raise ScenarioError("duration", "until-done", expected)
 
 
+def check_receiver(receiver):
+    """Raise `ScenarioError` for what a kernel's receiver cannot do."""
+    if receiver is None:
+        return
+    if receiver.parameters["resolution"] != TICK_S:
+        told = TIME.text(round(receiver.parameters["resolution"] * 1e12))
+        expected = f"{TIME.text(round(TICK_S * 1e12))}, the tick of a Linux sender's timestamps"
+        raise ScenarioError("cc.receiver.resolution", told, expected)
+    if receiver.parameters["tsecr"]:
+        raise ScenarioError("cc.receiver.tsecr", True, "false: a kernel's receiver has a clock of its own")
+
+
 def run(scenario, on_progress=None):
     """Run `scenario` on this machine's kernel and return its `Run`.
 
@@ -69,7 +83,7 @@ def run(scenario, on_progress=None):
             if on_progress:
                 on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
             reason = answer["lateness"]["reason"]
-            if reason is None:
+            if reason is None or answer["interrupted"]:
                 break
             rejected.append(reason)
         else:
@@ -112,7 +126,6 @@ def _columns(answer):
     return {
         **answer,
         "fingerprint": None,
-        "interrupted": False,
         "flows": arrays(answer["flows"]),
         "ports": arrays(answer["ports"]),
         "probes": arrays(answer["probes"]),

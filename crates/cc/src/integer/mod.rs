@@ -4,13 +4,14 @@
 //! with the same events and allow no difference in any field. Windows are in 65536ths of a packet, times in
 //! microseconds, delays in nanoseconds, as the kernel tells them.
 //!
-//! They are the algorithms of [`crate::sender`], rounded: `crates/cc/tests/integer.rs` holds the two together.
+//! They are the algorithms of [`crate::sender`] and [`crate::receiver`], rounded: `crates/cc/tests/integer.rs` holds the two together.
 
 use crate::event::LossKind;
 
 pub mod dctcp;
 pub mod dx;
 pub mod inigo;
+pub mod inigo_receiver;
 
 /// One packet of window.
 pub const PACKET: u64 = 65_536;
