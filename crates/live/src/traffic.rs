@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::host::Info;
+use crate::host::{self, Info};
 use crate::{Outcome, clock};
 
 const NEVER: u64 = u64::MAX;
+/// What a flow without an end is read in.
+const CHUNK: i32 = 1 << 16;
 
 /// A connected flow.
 #[derive(Debug)]
@@ -32,6 +34,9 @@ impl Flow {
 
     /// Begins at `start_ns` and sends nothing new after `stop_ns`.
     pub fn start(&self, start_ns: u64, stop_ns: u64) -> Outcome<()> {
+        if self.bytes == 0 {
+            host::read_in_chunks(&self.receiver, CHUNK)?;
+        }
         let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
         let (bytes, received, finished) = (self.bytes, Arc::clone(&self.received), Arc::clone(&self.finished_ns));
         thread::Builder::new().name("write".into()).stack_size(1 << 18).spawn(move || {
