@@ -1,10 +1,12 @@
 //! Ports with classes, pauses and shared memory, from end to end.
 
 use shallows_cc::catalog;
+use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
+use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
-use shallows_sim::network::{Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::port::PortSpec;
 use shallows_sim::port::classes::{ClassSpec, Discipline};
@@ -38,9 +40,8 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
             ports.push(PortSpec { from, to, rate, delay, buffer, marking: None, discipline: None });
         }
     }
-    let algorithm = catalog::find("fixed").expect("a row of the catalog");
-    let mut values = Values::defaults(algorithm.parameters);
-    values.set("window", window).expect("a lawful window");
+    let mut fixed = control("fixed");
+    fixed.values.set("window", window).expect("a lawful window");
     Network {
         hosts,
         nodes,
@@ -50,7 +51,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         disciplines: Vec::new(),
         shared: None,
         pause: None,
-        controls: vec![Control { algorithm, values, receiver: None, written: None }],
+        controls: vec![fixed],
         host: HostSpec {
             nic: Nic::Fair,
             initial_window: MTU * 10,
@@ -70,6 +71,11 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         seed: 1,
         record: RecordSpec::default(),
     }
+}
+
+fn control(name: &str) -> Control {
+    let algorithm = catalog::find(name).expect("a row of the catalog");
+    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, written: None }
 }
 
 fn flow(src: u32, dst: u32) -> FlowSpec {
@@ -184,4 +190,76 @@ fn one_busy_port_holds_its_share_of_the_memory() {
         let largest = out.clock.bytes(out.largest) / size;
         assert!((largest - share).abs() < 2.0 / 300.0 && out.dropped > 0, "{largest}");
     }
+}
+
+fn pick<T: Copy>(draws: &mut Draws, from: &[T]) -> T {
+    from[draws.bits() as usize % from.len()]
+}
+
+/// A tree of switches, on which no pauses can wait for each other in a circle, with hosts at its leaves and
+/// its trunk, transfers between them, and pauses of any strictness; another one for each seed.
+fn any_lossless(seed: u64) -> Network {
+    let mut draws = Draws::new(seed, 0);
+    let (hosts, switches) = (2 + draws.bits() as u32 % 7, 1 + draws.bits() as u32 % 5);
+    let mut cables: Vec<_> = (0..hosts).map(|host| (host, hosts + draws.bits() as u32 % switches)).collect();
+    cables.extend((1..switches).map(|at| (hosts + at, hosts + draws.bits() as u32 % at)));
+    let mut network = with(network(hosts, hosts + switches, &cables, Bytes::MAX, 1000.0), lossless());
+    for cable in network.ports.chunks_mut(2) {
+        let rate = Rate::from_gbps(pick(&mut draws, &[1, 10, 25, 40, 100]));
+        let delay = Time::from_nanos(pick(&mut draws, &[0, 1, 100, 1000, 20_000]));
+        cable.iter_mut().for_each(|port| (port.rate, port.delay) = (rate, delay));
+    }
+    network.pause = Some(PauseSpec {
+        threshold: Bytes(pick(&mut draws, &[0, 1500, 10_000, 100_000])),
+        hysteresis: Bytes(pick(&mut draws, &[0, 3000, 1_000_000])),
+        headroom: None,
+    });
+    let size = Bytes(pick(&mut draws, &[3000, 60_000, 1_000_000]));
+    network.shared = pick(&mut draws, &[None, Some(0.1), Some(1.0)]).map(|alpha| SharedSpec { size, alpha });
+    network.host.nic = pick(&mut draws, &[Nic::Fair, Nic::Fifo]);
+    mark(&mut network);
+    network.controls = ["fixed", "dctcp", "dcqcn", "timely", "patched-timely"].map(control).to_vec();
+    network.flows = (0..1 + draws.bits() % 20).map(|_| any_flow(&mut draws, &network)).collect();
+    network.duration = Time::from_millis(2000);
+    network.warmup = Time::ZERO;
+    network
+}
+
+fn any_flow(draws: &mut Draws, network: &Network) -> FlowSpec {
+    let src = draws.bits() as u32 % network.hosts;
+    let dst = (src + 1 + draws.bits() as u32 % (network.hosts - 1)) % network.hosts;
+    let bytes = Bytes(pick(draws, &[1, 1500, 40_000, 300_000]));
+    let control = draws.bits() as u32 % network.controls.len() as u32;
+    FlowSpec { bytes, control, start: Time::from_nanos(draws.bits() % 50_000), ..flow(src, dst) }
+}
+
+/// Switches mark by RED.
+fn mark(network: &mut Network) {
+    let mechanism = port::find("red").expect("a row of the table");
+    network.markings = vec![Marking { mechanism, values: Values::defaults(mechanism.parameters), at: MarkAt::Dequeue }];
+    for port in &mut network.ports {
+        port.marking = (port.from >= network.hosts).then_some(0);
+    }
+}
+
+fn paused(answer: &Answer) -> Time {
+    answer.ports.iter().flat_map(|port| &port.classes).map(|class| class.paused).sum()
+}
+
+/// Nothing is dropped, every transfer ends, and so does every pause: a run that goes on for longer counts
+/// no more paused time.
+#[test]
+fn on_any_tree_of_switches_pauses_lose_nothing_and_end() {
+    let mut pausing = 0;
+    for seed in 0..200 {
+        let (short, long) = (any_lossless(seed), any_lossless(seed));
+        let answer = run(short);
+        assert_eq!(dropped(&answer), 0, "seed {seed}");
+        assert_eq!(answer.deadlock, None, "seed {seed}");
+        assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX), "seed {seed}");
+        let longer = run(Network { duration: long.duration * 2, ..long });
+        assert_eq!(paused(&answer), paused(&longer), "seed {seed}");
+        pausing += u32::from(paused(&answer) > Time::ZERO);
+    }
+    assert!(pausing > 50, "only {pausing} of 200 networks paused anything");
 }
