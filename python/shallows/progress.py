@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, silence anywhere else.
+"""How far a run is: a bar on a terminal, a line now and then anywhere else.
 
 `Progress.of(scenario)` gives the function that a world calls as `(now_ps, packet_hops,
 flows_finished)`. Several runs of several threads may share one `Progress`.
@@ -8,9 +8,14 @@ import sys
 import threading
 import time
 
+#: Off a terminal, how long a run stays silent, and between its lines.
+SILENT_S = 10
+
 
 class Progress:
     """A block of progress bars on stderr, one a run; a context manager.
+
+    Where stderr is no terminal, a run that takes long says how far it is in lines.
 
     Setting `stop` makes every run of the block end early, as if its user had pressed Ctrl-C: only the
     main thread of a process hears the key.
@@ -18,6 +23,7 @@ class Progress:
 
     def __init__(self, *, shown=True):
         self._bars = _bars() if shown and sys.stderr.isatty() else None
+        self._lines = shown and not self._bars
         self.stop = threading.Event()
 
     def __enter__(self):
@@ -31,27 +37,64 @@ class Progress:
 
     def of(self, scenario, label=None):
         """The `on_progress` of one run, shown as `label` (the scenario's name unless given)."""
-        if not self._bars:
-            return self._interruptible
-        task = self._bars.add_task(label or scenario.name, total=None, speed="", simulated="")
-        share, started = _share_done(scenario), time.monotonic()
+        show = self._show(scenario, label or scenario.name)
 
         def on_progress(now_ps, packet_hops, flows_finished):
             self._interruptible()
-            elapsed = time.monotonic() - started
-            self._bars.update(
-                task,
-                total=1.0,
-                completed=share(now_ps, flows_finished),
-                speed=f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s" if packet_hops else "",
-                simulated=f"{now_ps / 1e9:.1f} ms simulated",
-            )
+            show(now_ps, packet_hops, flows_finished)
 
         return on_progress
 
-    def _interruptible(self, *_):
+    def _show(self, scenario, label):
+        if self._bars:
+            return _bar(self._bars, scenario, label)
+        return _line(scenario, label) if self._lines else lambda *_: None
+
+    def _interruptible(self):
         if self.stop.is_set():
             raise KeyboardInterrupt
+
+
+def _bar(bars, scenario, label):
+    task = bars.add_task(label, total=None, speed="", simulated="")
+    share, speed = _share_done(scenario), _speed()
+
+    def show(now_ps, packet_hops, flows_finished):
+        bars.update(
+            task,
+            total=1.0,
+            completed=share(now_ps, flows_finished),
+            speed=speed(packet_hops),
+            simulated=f"{now_ps / 1e9:.1f} ms simulated",
+        )
+
+    return show
+
+
+def _line(scenario, label):
+    share, speed = _share_done(scenario), _speed()
+    due = time.monotonic() + SILENT_S
+
+    def show(now_ps, packet_hops, flows_finished):
+        nonlocal due
+        if time.monotonic() < due:
+            return
+        due = time.monotonic() + SILENT_S
+        done = f"{share(now_ps, flows_finished):.1%} done, {flows_finished} flows finished"
+        said = f"{label}: {done}, {now_ps / 1e9:.1f} ms simulated, {speed(packet_hops)}"
+        print(said, file=sys.stderr, flush=True)
+
+    return show
+
+
+def _speed():
+    started = time.monotonic()
+
+    def of(packet_hops):
+        elapsed = time.monotonic() - started
+        return f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s" if packet_hops else ""
+
+    return of
 
 
 def _share_done(scenario):

@@ -102,7 +102,7 @@ def run(scenario, *, seed=None, world="packet", out=None, progress=False, **over
 
     `overrides` replace single keys of the scenario, written with dots or with two underscores:
     `run("x.toml", cc__name="dx", **{"traffic.0.flows": 10})`. With `out` the run is saved to that
-    folder; with `progress` a bar is drawn on stderr. Ctrl-C ends the run early and returns what there
+    folder; with `progress` stderr shows how far it is. Ctrl-C ends the run early and returns what there
     is; `Run.interrupted` tells.
 
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) where

@@ -1,0 +1,26 @@
+"""What a run says while it goes on."""
+
+import shallows as sh
+from shallows import progress
+
+TWO = sh.Scenario(
+    name="two",
+    duration="2s",
+    topology={"kind": "dumbbell", "hosts": 2, "rate": "10Gbps", "rtt": "20us"},
+    cc={"name": "fixed", "window": 10},
+    traffic=[{"kind": "long-lived", "flows": 2}],
+)
+
+
+def test_off_a_terminal_a_long_run_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SILENT_S", 0)
+    sh.run(TWO, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines
+    assert all(line.startswith("two: ") and "% done" in line and "ms simulated" in line for line in lines)
+
+
+def test_a_short_run_and_one_that_nobody_watches_say_nothing(capsys):
+    sh.run(TWO.replace({"duration": "1ms"}), progress=True)
+    sh.run(TWO)
+    assert capsys.readouterr().err == ""
