@@ -1,11 +1,108 @@
-//! The round-trip gradient of TIMELY and of what is built on it.
+//! The round-trip gradient of TIMELY and of what is built on it, and the parameters that they share.
 //!
 //! Source: Mittal et al., SIGCOMM 2015, Alg. 1 lines 1 to 4; "ECN or Delay" (`CoNEXT` 2016) Alg. 1, 2 and
 //! eq. 23.
 
 use crate::event::Ack;
+use crate::parameter::{Parameter, Unit};
 use crate::sender::Path;
 use crate::units::{Rate, Time};
+
+/// `alpha`.
+pub const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    symbol: "alpha",
+    unit: Unit::One,
+    default: 0.875,
+    min: 1e-6,
+    max: 1.0,
+    meaning: "weight of a new difference of round trips",
+    source: "CoNEXT 2016, footnote 4: 0.875",
+};
+
+/// `delta`.
+pub const DELTA: Parameter = Parameter {
+    name: "delta",
+    symbol: "delta",
+    unit: Unit::Rate,
+    default: 10e6,
+    min: 1.0,
+    max: 1e12,
+    meaning: "additive increase",
+    source: "CoNEXT 2016 §4.2: 10 Mbps",
+};
+
+/// `T_low`.
+pub const T_LOW: Parameter = Parameter {
+    name: "t_low",
+    symbol: "T_low",
+    unit: Unit::Time,
+    default: 50e-6,
+    min: 0.0,
+    max: 1.0,
+    meaning: "below this round trip the rate only grows",
+    source: "CoNEXT 2016, footnote 4: 50 us",
+};
+
+/// `T_high`.
+pub const T_HIGH: Parameter = Parameter {
+    name: "t_high",
+    symbol: "T_high",
+    unit: Unit::Time,
+    default: 500e-6,
+    min: 1e-9,
+    max: 1e3,
+    meaning: "above it the rate only falls",
+    source: "CoNEXT 2016, footnote 4: 500 us",
+};
+
+/// `D_minRTT`.
+pub const D_MIN_RTT: Parameter = Parameter {
+    name: "d_min_rtt",
+    symbol: "D_minRTT",
+    unit: Unit::Time,
+    default: 20e-6,
+    min: 1e-9,
+    max: 1.0,
+    meaning: "what the gradient is divided by, and the least time between updates",
+    source: "CoNEXT 2016, footnote 4: 20 us",
+};
+
+/// How a segment leaves.
+pub const BURST: Parameter = Parameter {
+    name: "burst",
+    symbol: "-",
+    unit: Unit::Flag,
+    default: 0.0,
+    min: 0.0,
+    max: 1.0,
+    meaning: "a segment leaves at line rate and the gap follows, instead of frame by frame",
+    source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
+};
+
+/// `R(0)`.
+pub const START_RATE: Parameter = Parameter {
+    name: "start_rate",
+    symbol: "R(0)",
+    unit: Unit::Rate,
+    default: 0.0,
+    min: 0.0,
+    max: 1e13,
+    meaning: "rate of a new flow; 0 is the line shared with the N flows that its sender already has, C/(N+1)",
+    source: "SIGCOMM 2015 §4: C/(N+1)",
+};
+
+/// Where cuts end.
+pub const MIN_RATE: Parameter = Parameter {
+    name: "min_rate",
+    symbol: "-",
+    unit: Unit::Rate,
+    default: 10e6,
+    min: 1e3,
+    max: 1e12,
+    meaning: "no cut goes below it",
+    source: "a choice: 0.1 % of 10 Gbps",
+};
 
 /// How fast the round trip grows, smoothed, in units of the shortest round trip; a sample a completion.
 #[derive(Clone, Copy, Debug)]

@@ -16,133 +16,73 @@
 
 use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
-use crate::gradient::{Gradient, Sample, start_rate};
+use crate::gradient::{self, Gradient, Sample, start_rate};
 use crate::parameter::Unit;
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
+/// `beta`.
+pub const BETA: Parameter = Parameter {
+    name: "beta",
+    symbol: "beta",
+    unit: Unit::One,
+    default: 0.008,
+    min: 1e-9,
+    max: 1.0,
+    meaning: "multiplicative decrease",
+    source: "CoNEXT 2016 §4.3: 0.008",
+};
+
+/// `Seg`.
+pub const SEG: Parameter = Parameter {
+    name: "seg",
+    symbol: "Seg",
+    unit: Unit::Bytes,
+    default: 16e3,
+    min: 1.0,
+    max: 1e9,
+    meaning: "payload acknowledged as one",
+    source: "CoNEXT 2016 §4.3: 16 KB",
+};
+
+/// `dw/dg`.
+pub const WEIGHT_SLOPE: Parameter = Parameter {
+    name: "weight_slope",
+    symbol: "dw/dg",
+    unit: Unit::One,
+    default: 2.0,
+    min: 1e-6,
+    max: 1e6,
+    meaning: "how steeply the weight rises with the gradient, around 1/2",
+    source: "CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5",
+};
+
+/// `D_prop`.
+pub const BASE_RTT: Parameter = Parameter {
+    name: "base_rtt",
+    symbol: "D_prop",
+    unit: Unit::Time,
+    default: 0.0,
+    min: 0.0,
+    max: 1.0,
+    meaning: "round trip of an empty path; 0 is the shortest that the flow has seen",
+    source: "a choice: the paper does not say",
+};
+
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        symbol: "alpha",
-        unit: Unit::One,
-        default: 0.875,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "weight of a new difference of round trips",
-        source: "CoNEXT 2016, footnote 4: 0.875",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 0.008,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "multiplicative decrease",
-        source: "CoNEXT 2016 §4.3: 0.008",
-    },
-    Parameter {
-        name: "delta",
-        symbol: "delta",
-        unit: Unit::Rate,
-        default: 10e6,
-        min: 1.0,
-        max: 1e12,
-        meaning: "additive increase",
-        source: "CoNEXT 2016 §4.2: 10 Mbps",
-    },
-    Parameter {
-        name: "t_low",
-        symbol: "T_low",
-        unit: Unit::Time,
-        default: 50e-6,
-        min: 0.0,
-        max: 1.0,
-        meaning: "below this round trip the rate only grows",
-        source: "CoNEXT 2016, footnote 4: 50 us",
-    },
-    Parameter {
-        name: "t_high",
-        symbol: "T_high",
-        unit: Unit::Time,
-        default: 500e-6,
-        min: 1e-9,
-        max: 1e3,
-        meaning: "above it the rate only falls",
-        source: "CoNEXT 2016, footnote 4: 500 us",
-    },
-    Parameter {
-        name: "d_min_rtt",
-        symbol: "D_minRTT",
-        unit: Unit::Time,
-        default: 20e-6,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "what the gradient is divided by, and the least time between updates",
-        source: "CoNEXT 2016, footnote 4: 20 us",
-    },
-    Parameter {
-        name: "seg",
-        symbol: "Seg",
-        unit: Unit::Bytes,
-        default: 16e3,
-        min: 1.0,
-        max: 1e9,
-        meaning: "payload acknowledged as one",
-        source: "CoNEXT 2016 §4.3: 16 KB",
-    },
-    Parameter {
-        name: "weight_slope",
-        symbol: "dw/dg",
-        unit: Unit::One,
-        default: 2.0,
-        min: 1e-6,
-        max: 1e6,
-        meaning: "how steeply the weight rises with the gradient, around 1/2",
-        source: "CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5",
-    },
-    Parameter {
-        name: "base_rtt",
-        symbol: "D_prop",
-        unit: Unit::Time,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "round trip of an empty path; 0 is the shortest that the flow has seen",
-        source: "a choice: the paper does not say",
-    },
-    Parameter {
-        name: "burst",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "a segment leaves at line rate and the gap follows, instead of frame by frame",
-        source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
-    },
-    Parameter {
-        name: "start_rate",
-        symbol: "R(0)",
-        unit: Unit::Rate,
-        default: 0.0,
-        min: 0.0,
-        max: 1e13,
-        meaning: "rate of a new flow; 0 is the line shared with the N flows that its sender already has, C/(N+1)",
-        source: "SIGCOMM 2015 §4: C/(N+1)",
-    },
-    Parameter {
-        name: "min_rate",
-        symbol: "-",
-        unit: Unit::Rate,
-        default: 10e6,
-        min: 1e3,
-        max: 1e12,
-        meaning: "no cut goes below it",
-        source: "a choice: 0.1 % of 10 Gbps",
-    },
+    gradient::ALPHA,
+    BETA,
+    gradient::DELTA,
+    gradient::T_LOW,
+    gradient::T_HIGH,
+    gradient::D_MIN_RTT,
+    SEG,
+    WEIGHT_SLOPE,
+    BASE_RTT,
+    gradient::BURST,
+    gradient::START_RATE,
+    gradient::MIN_RATE,
 ];
 
 /// One paper, one set.
