@@ -56,6 +56,16 @@ pub const PARAMETERS: &[Parameter] = &[
         meaning: "steps of delta at once after five updates with a falling round trip (hyper-active increase)",
         source: "1: without, as CoNEXT 2016 §4.1; SIGCOMM 2015 takes 5",
     },
+    Parameter {
+        name: "keep",
+        symbol: "-",
+        unit: Unit::One,
+        default: 0.0,
+        min: 0.0,
+        max: 1.0,
+        meaning: "no cut leaves less than this share of the rate",
+        source: "0: as SIGCOMM 2015 Alg. 1 and CoNEXT 2016 Alg. 1; the authors' snippet has 1/2",
+    },
     gradient::BURST,
     gradient::START_RATE,
     gradient::MIN_RATE,
@@ -68,6 +78,11 @@ pub const PRESETS: &[Preset] = &[
         values: &[("hai", 5.0), ("burst", 1.0)],
         source: "Mittal et al., SIGCOMM 2015 Alg. 1 and §5, with the values of CoNEXT 2016, footnote 4",
     },
+    Preset {
+        name: "snippet",
+        values: &[("alpha", 0.02), ("t_high", 1e-3), ("hai", 5.0), ("keep", 0.5), ("burst", 1.0)],
+        source: "the code snippet that the authors of SIGCOMM 2015 published, with its values for segments of 64 KB",
+    },
     Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §4: per-packet pacing, no HAI" },
     Preset {
         name: "ecn-or-delay-16KB",
@@ -75,12 +90,20 @@ pub const PRESETS: &[Preset] = &[
         source: "CoNEXT 2016 Fig. 10a: bursts of 16 KB",
     },
     Preset { name: "ecn-or-delay-64KB", values: &[("burst", 1.0)], source: "CoNEXT 2016 Fig. 10b: bursts of 64 KB" },
+    Preset {
+        name: "ns3-rdma",
+        values: &[("seg", 16e3), ("burst", 1.0), ("start_rate", 1e9), ("min_rate", 100e6)],
+        source: "github.com/bobzhuyb/ns3-rdma, branch timely, its defaults for 10 Gbps",
+    },
 ];
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
     "Losses: it has no reaction to them; the transport repairs them.",
     "Bursts at less than line rate (SIGCOMM 2015 §5).",
+    "The snippet counts round trips in a row that were shorter, here gradients that were not positive; its updates \
+     within D_minRTT of the last one are not made smaller but left out.",
+    "ns3-rdma caps the rate at 96 % of the line's.",
 ];
 
 /// Updates with a falling round trip before hyper-active increase (SIGCOMM 2015 Alg. 1).
@@ -95,6 +118,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         t_low: values.time("t_low"),
         t_high: values.time("t_high"),
         hai: values.get("hai"),
+        keep: values.get("keep"),
         segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
         min_rate: values.get("min_rate"),
         line_rate: path.line_rate.0 as f64,
@@ -113,6 +137,7 @@ struct Timely {
     t_low: Time,
     t_high: Time,
     hai: f64,
+    keep: f64,
     segments: Segments,
     min_rate: f64,
     line_rate: f64,
@@ -126,16 +151,17 @@ struct Timely {
 
 impl Timely {
     fn update(&mut self, sample: &Sample) {
-        let between = sample.rtt >= self.t_low && sample.rtt <= self.t_high;
-        self.falling = if between && sample.gradient <= 0.0 { self.falling + 1 } else { 0 };
-        if sample.rtt < self.t_low {
+        let Sample { rtt, gradient, .. } = *sample;
+        let between = rtt >= self.t_low && rtt <= self.t_high;
+        self.falling = if between && gradient <= 0.0 { self.falling + 1 } else { 0 };
+        if rtt < self.t_low {
             self.rate += self.delta;
-        } else if sample.rtt > self.t_high {
-            self.rate *= 1.0 - self.beta * (1.0 - self.t_high / sample.rtt);
-        } else if sample.gradient <= 0.0 {
+        } else if rtt > self.t_high {
+            self.rate *= (1.0 - self.beta * (1.0 - self.t_high / rtt)).max(self.keep);
+        } else if gradient <= 0.0 {
             self.rate += if self.falling >= PATIENCE { self.hai * self.delta } else { self.delta };
         } else {
-            self.rate *= (1.0 - self.beta * sample.gradient).max(0.0);
+            self.rate *= (1.0 - self.beta * gradient).max(self.keep);
         }
         self.rate = self.rate.clamp(self.min_rate, self.line_rate);
     }
