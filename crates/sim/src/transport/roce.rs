@@ -2,8 +2,12 @@
 //!
 //! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last
 //! frame of a segment asks for an acknowledgement. The receiver takes frames in order only; at the first one
-//! out of order it says which it expects (NACK), and the sender goes back to that one (go-back-N). When
-//! nothing has been heard for the initial retransmission timeout, doubled each time, it goes back by itself.
+//! out of order it says which it expects (NACK), and the sender goes back to that one (go-back-N). It says so
+//! once: where the repair is lost as well, only a timeout helps. When a frame that asks has not been answered
+//! for the initial retransmission timeout, doubled each time, the sender goes back by itself.
+//!
+//! Nothing slows a sender down whose frames are lost, unless its algorithm does: where buffers drop, a queue
+//! that stays full keeps the link busy with frames that nobody takes.
 //!
 //! Not modelled: queue pairs (each flow is one message of its own), end-to-end credits, read requests.
 
@@ -106,10 +110,12 @@ impl Sending {
             };
             self.next_paced = begins + pace.time_to_send(length);
         }
-        self.timer.deadline = now + self.timer.current;
         self.control.on_sent(now, length);
         self.decide();
         let asks = last || self.next.is_multiple_of(self.segment);
+        if asks && self.timer.deadline == Time::MAX {
+            self.timer.deadline = now + self.timer.current;
+        }
         Packet {
             sent: now,
             flow: ends.flow,
@@ -164,16 +170,22 @@ impl Sending {
         // What was sent twice may be acknowledged before it has been sent again.
         self.next = self.next.max(cumulative);
         self.timer.current = self.timer.initial;
-        self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current };
+        self.timer.deadline = if self.awaits_answer() { now + self.timer.current } else { Time::MAX };
         let full = self.mss * u64::from(packets);
         let payload = if self.unacked == self.end { full - self.mss + self.last_payload } else { full };
         self.acked_bytes += payload.0;
         payload
     }
 
+    /// Whether a frame on its way asks for an acknowledgement.
+    fn awaits_answer(&self) -> bool {
+        self.unacked < self.next && (self.next == self.end || self.next / self.segment > self.unacked / self.segment)
+    }
+
     fn go_back(&mut self, now: Time, kind: LossKind) {
         let in_flight = self.mss * u64::from(self.next - self.unacked);
         self.next = self.unacked;
+        self.timer.deadline = Time::MAX;
         self.control.on_loss(now, &Loss { kind, in_flight });
     }
 
@@ -192,7 +204,6 @@ impl Sending {
         }
         self.timeouts += 1;
         self.timer.current = (self.timer.current * 2).min(self.timer.max);
-        self.timer.deadline = Time::MAX;
         self.go_back(now, LossKind::Timeout);
         self.decide();
     }
@@ -444,6 +455,18 @@ mod tests {
         sending.on_timer(at);
         let again = departures(&mut sending);
         assert_eq!((again.len(), sending.timeouts, sending.retransmits), (2, 1, 2));
+    }
+
+    /// The first frame that asks is the fourth, 3 frame times after the first; frames that follow it do not
+    /// put the timeout of 10 ms off, nor is one due before any frame asks.
+    #[test]
+    fn a_timeout_counts_from_the_frame_that_asked() {
+        let mut sending = sending(100, false);
+        for frame in 0..20 {
+            sending.take(Time::from_nanos(8384 * frame), &ENDS, HEADER);
+            assert_eq!(sending.timer.deadline < Time::MAX, frame >= 3);
+        }
+        assert_eq!(sending.arm_timer(), Some(Time::from_nanos(10_000_000 + 3 * 8384)));
     }
 
     #[test]
