@@ -33,7 +33,7 @@ pub struct FlowReport {
 pub struct QueueTable {
     /// When, in picoseconds.
     pub time: Vec<u64>,
-    /// For every recorded port: bytes queued at each of these times.
+    /// For every recorded port: bytes queued at each of these times, at most what 32 bits hold.
     pub bytes: Vec<Vec<u32>>,
 }
 

@@ -588,7 +588,7 @@ impl Simulation {
         let spec = &self.network.record;
         self.record.queues.time.push(self.now.0);
         for (series, &port) in self.record.queues.bytes.iter_mut().zip(&spec.ports) {
-            series.push(self.ports[port as usize].queue(self.now).0 as u32);
+            series.push(u32::try_from(self.ports[port as usize].queue(self.now).0).unwrap_or(u32::MAX));
         }
         self.timers.set(Timer { at: self.now + spec.queue_interval, ..timer });
     }
