@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::network::Marking;
-use shallows_sim::port::PortSpec;
+use shallows_sim::network::{Marking, PortSpec};
 
 use crate::Outcome;
 

@@ -8,9 +8,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::network::Marking;
+use shallows_sim::clock::Clock;
+use shallows_sim::network::{Marking, PortSpec};
 use shallows_sim::packet::{Flags, Packet, Slab};
-use shallows_sim::port::{Clock, Port, PortReport, PortSpec};
+use shallows_sim::port::{Port, PortReport};
 
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;

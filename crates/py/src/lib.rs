@@ -6,6 +6,7 @@ mod answer;
 mod catalog;
 mod request;
 mod scheduling;
+mod table;
 mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::catalog;
@@ -12,10 +11,10 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::measure::Timestamps;
-use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
-use shallows_sim::port::PortSpec;
+use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Marking, Network, Nic, PortSpec, RecordSpec};
 
 use crate::scheduling;
+use crate::table::{column, get, same_length};
 use crate::written::{Raised, Written};
 
 /// Reads the whole request; what algorithms written in Python raise goes to `raised`.
@@ -40,30 +39,6 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
         seed: get(request, "seed")?,
         record: record(&get(request, "record")?)?,
     })
-}
-
-fn item<'py>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<Bound<'py, PyAny>> {
-    dict.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))
-}
-
-/// One value of a table, or an error that names its key.
-pub fn get<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
-    let refused = |error: PyErr| PyValueError::new_err(format!("{key}: {error}"));
-    item(dict, key)?.extract().map_err(|error: T::Error| refused(error.into()))
-}
-
-fn column<T: Element + Copy>(dict: &Bound<'_, PyDict>, key: &str) -> PyResult<Vec<T>> {
-    let any = item(dict, key)?;
-    let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
-    Ok(array.to_vec()?)
-}
-
-/// An error where the columns of a table differ in length.
-fn same_length(table: &str, lengths: &[usize]) -> PyResult<usize> {
-    if lengths.iter().any(|&length| length != lengths[0]) {
-        return Err(PyValueError::new_err(format!("{table}: columns of lengths {lengths:?}, expected equal ones")));
-    }
-    Ok(lengths[0])
 }
 
 /// Every marking of the request; none where a port does not mark.

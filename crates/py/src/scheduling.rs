@@ -5,12 +5,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::units::{Bytes, Rate};
+use shallows_sim::network::{ClassSpec, Discipline, PauseSpec, PortSpec, Shaper, SharedSpec};
 use shallows_sim::packet::PACKET_KINDS;
-use shallows_sim::port::PortSpec;
-use shallows_sim::port::classes::{ClassSpec, Discipline, Shaper};
-use shallows_sim::switch::{PauseSpec, SharedSpec};
 
-use crate::request::get;
+use crate::table::get;
 
 fn table<'py>(request: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     Ok(request.get_item(key)?.filter(|value| !value.is_none()).map(|value| value.cast_into()).transpose()?)

@@ -7,6 +7,7 @@
 pub mod agenda;
 pub mod answer;
 mod books;
+pub mod clock;
 pub mod histogram;
 mod host;
 pub mod measure;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use shallows_cc::catalog::{Algorithm, Transport};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::port::{MarkAt, Mechanism};
 use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute, expresspass};
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::agenda;
+use crate::clock::Clock;
 use crate::measure::Timestamps;
-use crate::port::classes::Discipline;
-use crate::port::{Clock, PortSpec};
-use crate::switch::{PauseSpec, SharedSpec};
+
+mod ports;
+
+pub use ports::{ClassSpec, Discipline, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
 
 /// How a host's NIC takes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,17 +104,6 @@ impl Control {
         let waits = self.algorithm.transport == Transport::Credit;
         waits.then(|| expresspass::build(&self.values, &CreditPath { now, line_rate, shaper: shaper() }))
     }
-}
-
-/// How ports mark.
-#[derive(Clone, Debug)]
-pub struct Marking {
-    /// Row of the table of congestion points.
-    pub mechanism: &'static Mechanism,
-    /// Its parameters.
-    pub values: Values,
-    /// Which queue it looks at.
-    pub at: MarkAt,
 }
 
 /// One transfer.

@@ -11,71 +11,14 @@ use shallows_cc::port::step::Step;
 use shallows_cc::port::{CongestionPoint, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 
+use crate::clock::Clock;
 use crate::histogram::{Distribution, Histogram};
-use crate::network::Marking;
+use crate::network::{Marking, PortSpec};
 use crate::packet::{Flags, NIL, Packet, Slab};
 
 pub mod classes;
 
 use classes::{ClassReport, Classes, Closing};
-
-/// Fraction bits of picoseconds a byte, and of bytes a picosecond.
-const TIME_BITS: u32 = 16;
-const SIZE_BITS: u32 = 40;
-
-/// What a port is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortSpec {
-    /// The node it belongs to.
-    pub from: u32,
-    /// The node at the other end of its link.
-    pub to: u32,
-    /// Rate of the link.
-    pub rate: Rate,
-    /// Propagation delay of the link.
-    pub delay: Time,
-    /// Queue that it holds, the packet being sent included; [`Bytes::MAX`] is unlimited.
-    pub buffer: Bytes,
-    /// How it marks: index of the network's markings; none never marks.
-    pub marking: Option<u32>,
-    /// How it schedules: index of the network's disciplines; none sends in the order of arrival.
-    pub discipline: Option<u32>,
-}
-
-/// Serialisation in integers: the time to send a frame, the bytes that a backlog is.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    ps_per_byte: u64,
-    bytes_per_ps: u64,
-}
-
-impl Clock {
-    /// For a link of this rate.
-    #[must_use]
-    pub fn new(rate: Rate) -> Self {
-        let second = u128::from(8_000_000_000_000_u64);
-        let rate = u128::from(rate.0);
-        Self {
-            ps_per_byte: (((second << TIME_BITS) + rate / 2) / rate) as u64,
-            // Rounded up, so that whole packets of backlog are whole packets in bytes.
-            bytes_per_ps: (rate << SIZE_BITS).div_ceil(second) as u64,
-        }
-    }
-
-    /// Time to send.
-    #[inline]
-    #[must_use]
-    pub fn time(self, size: Bytes) -> Time {
-        Time((size.0 * self.ps_per_byte + (1 << (TIME_BITS - 1))) >> TIME_BITS)
-    }
-
-    /// What is sent in that time.
-    #[inline]
-    #[must_use]
-    pub fn bytes(self, time: Time) -> Bytes {
-        Bytes(((u128::from(time.0) * u128::from(self.bytes_per_ps)) >> SIZE_BITS) as u64)
-    }
-}
 
 /// A congestion point that is more than a step compared on joining.
 #[derive(Debug)]
@@ -642,17 +585,5 @@ mod tests {
         assert_eq!(report.counters.sojourn, u128::from(FRAME.0) * 15);
         let (low, high) = report.backlogs.area_bounds();
         assert!(low <= report.area && report.area <= high);
-    }
-
-    #[test]
-    fn whole_packets_of_backlog_are_whole_packets_in_bytes() {
-        for gbps in [1, 3, 10, 25, 40, 100, 400, 800] {
-            let clock = Clock::new(Rate::from_gbps(gbps));
-            for packets in [1, 7, 35, 250, 6000] {
-                let bytes = clock.bytes(clock.time(MTU) * packets);
-                assert!(bytes.0.abs_diff(1500 * packets) <= packets / 100 + 1, "{gbps} {packets} {bytes:?}");
-            }
-        }
-        assert_eq!(Clock::new(Rate::from_gbps(10)).bytes(FRAME * 35), MTU * 35);
     }
 }

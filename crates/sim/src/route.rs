@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::network::Network;
+use crate::network::{Network, PortSpec};
 use crate::packet::NIL;
-use crate::port::PortSpec;
 
 /// For every switch and host: the ports on a shortest path.
 #[derive(Debug)]

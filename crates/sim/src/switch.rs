@@ -13,36 +13,14 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::network::Network;
+use crate::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
 use crate::packet::{NIL, PacketKind, Slab};
-use crate::port::{Port, PortSpec};
+use crate::port::Port;
 
-/// Memory that the ports of a switch share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SharedSpec {
-    /// All of it, headroom apart.
-    pub size: Bytes,
-    /// A port may hold this many times what is free.
-    pub alpha: f64,
-}
-
-/// When a switch pauses a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PauseSpec {
-    /// Data of one link above which it is paused; with shared memory the dynamic threshold takes its place.
-    pub threshold: Bytes,
-    /// It goes on this far below.
-    pub hysteresis: Bytes,
-    /// What may still come then; none gives each link what it can need.
-    pub headroom: Option<Bytes>,
-}
-
-impl PauseSpec {
-    /// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause
-    /// itself, the frame that the other end has begun, the one under way, and all that two delays hold.
-    fn headroom(&self, link: &PortSpec, mtu: Bytes) -> Bytes {
-        self.headroom.unwrap_or_else(|| link.rate.sent_in(link.delay * 2) + mtu * 3 + crate::network::MIN_FRAME)
-    }
+/// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause itself,
+/// the frame that the other end has begun, the one under way, and all that two delays hold.
+fn headroom(pause: &PauseSpec, link: &PortSpec, mtu: Bytes) -> Bytes {
+    pause.headroom.unwrap_or_else(|| link.rate.sent_in(link.delay * 2) + mtu * 3 + MIN_FRAME)
 }
 
 /// What a link brought that is still here.
@@ -88,7 +66,7 @@ impl Switches {
         if network.shared.is_none() && network.pause.is_none() {
             return Ok(None);
         }
-        let headroom = |link| network.pause.map_or(Bytes::ZERO, |pause| pause.headroom(link, network.mtu));
+        let headroom = |link| network.pause.map_or(Bytes::ZERO, |pause| headroom(&pause, link, network.mtu));
         let ingress = |link| Ingress { headroom: headroom(link), ..Ingress::default() };
         Ok(Some(Self {
             shared: network.shared,

@@ -7,10 +7,10 @@ use shallows_cc::port;
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
-use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Network, Nic, RecordSpec};
+use shallows_sim::network::{
+    self, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Network, Nic, PortSpec, RecordSpec, Shaper,
+};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::port::PortSpec;
-use shallows_sim::port::classes::{ClassSpec, Discipline, Shaper};
 use shallows_sim::simulation::{Progress, Simulation};
 
 const MTU: Bytes = Bytes(1500);

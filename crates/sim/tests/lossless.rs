@@ -6,12 +6,12 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
-use shallows_sim::network::{Control, FlowSpec, HostSpec, Marking, Network, Nic, RecordSpec};
+use shallows_sim::network::{
+    ClassSpec, Control, Discipline, FlowSpec, HostSpec, Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec,
+    SharedSpec,
+};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::port::PortSpec;
-use shallows_sim::port::classes::{ClassSpec, Discipline};
 use shallows_sim::simulation::{Progress, Simulation};
-use shallows_sim::switch::{PauseSpec, SharedSpec};
 
 const MTU: Bytes = Bytes(1500);
 

@@ -1,8 +1,9 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::network::PortSpec;
 use shallows_sim::packet::{Packet, Slab};
-use shallows_sim::port::{Port, PortSpec};
+use shallows_sim::port::Port;
 
 const FRAME: Bytes = Bytes(1500);
 const RATE: Rate = Rate::from_gbps(10);

@@ -10,39 +10,12 @@
 use std::collections::VecDeque;
 
 use shallows_cc::port::MarkAt;
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 
-use super::{Clock, Full, Port};
+use super::{Full, Port};
+use crate::clock::Clock;
+use crate::network::{ClassSpec, Discipline};
 use crate::packet::{Flags, NIL, PACKET_KINDS, PacketKind, Slab};
-
-/// Tokens for what a class sends: the bucket fills at a rate and holds a burst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shaper {
-    /// How fast it fills.
-    pub rate: Rate,
-    /// What it holds.
-    pub burst: Bytes,
-}
-
-/// One class of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClassSpec {
-    /// What it holds, the packet being sent included; what comes then is dropped.
-    pub limit: Bytes,
-    /// What holds it back.
-    pub shaper: Option<Shaper>,
-}
-
-/// The classes of a port, the first one served first, and which packets go where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discipline {
-    /// At least one.
-    pub classes: Vec<ClassSpec>,
-    /// By the number of a [`PacketKind`].
-    pub class_of: [u8; PACKET_KINDS.len()],
-    /// The class of all packets of urgent flows, if they have one.
-    pub urgent: Option<u8>,
-}
 
 /// What a class counts after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -483,8 +456,9 @@ pub(super) struct Closing {
 mod tests {
     use super::PacketKind::{Ack, Data};
     use super::*;
+    use crate::network::{PortSpec, Shaper};
     use crate::packet::Packet;
-    use crate::port::PortSpec;
+    use shallows_cc::units::Rate;
 
     const RATE: Rate = Rate::from_gbps(10);
 
