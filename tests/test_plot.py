@@ -41,6 +41,13 @@ def test_windows_of_few_flows_are_drawn_one_by_one(ax):
     assert points(ax.lines[1]) == [[0.02, 12]]
 
 
+def test_a_run_without_windows_is_compared_by_rates(ax):
+    with_both = fake.run(probe_names=["window_pkt", "rate_gbps"])
+    assert plot.windows_over_time(ax, [with_both, fake.run(probe_names=["alpha", "rate_gbps"])])
+    assert ax.get_ylabel() == "rate (Gbit/s)"
+    assert points(ax.lines[0]) == points(ax.lines[1])
+
+
 def test_flows_of_several_algorithms_are_called_by_them(ax):
     probes = fake.answer()["probes"] | {"flow": fake.column([0, 0, 4], np.uint32)}
     assert plot.windows_over_time(ax, fake.run(probes=probes))

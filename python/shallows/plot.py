@@ -96,14 +96,14 @@ def queue_cdf(ax, runs, labels=None):
 
 
 def windows_over_time(ax, runs, labels=None):
-    """Windows (or rates, where the algorithm has none) of the probed flows over time.
+    """Windows (or rates, where some run has none) of the probed flows over time.
 
     One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
     """
     runs = _labelled(runs, labels)
-    what, drawn, dense = "window_pkt", False, False
+    what, drawn, dense = _decisive(runs), False, False
     for i, (run, _) in enumerate(runs):
-        what, time_ms, flow, value = _decisions(run)
+        time_ms, flow, value = _decisions(run, what)
         flows = np.unique(flow)
         if len(runs) == 1 and len(flows) <= MOST_FLOWS:
             for j, (one, label) in enumerate(zip(flows, _flow_labels(run, flows), strict=True)):
@@ -352,12 +352,18 @@ def _ports(drawn):
     return names[0] if len(names) == 1 else "the bottleneck"
 
 
-def _decisions(run):
-    """Name, times (ms), flows and values of the windows of a run; of its rates where it has no windows."""
+def _decisive(runs):
+    """The name of what shows what the algorithms of all runs decide: windows, or rates where some have none."""
+    named = [_columns(run, "probes")["name"] for run, _ in runs]
+    named = [names for names in named if len(names)]
+    return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
+
+
+def _decisions(run, what):
+    """Times (ms), flows and values of a run's probes of that name."""
     probes = _columns(run, "probes")
-    what = "window_pkt" if "window_pkt" in probes["name"] else "rate_gbps"
     rows = probes["name"] == what
-    return what, probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
+    return probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
 
 
 def _flow_labels(run, flows):

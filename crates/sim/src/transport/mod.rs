@@ -220,7 +220,14 @@ impl Sending {
 
     /// Internals worth plotting; `since` is the span since they were last read.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        on!(SendingHalf, &mut self.half, half => half.probe(since, record));
+        // The window of a flow that asks for rates only says whether it has heard one.
+        let windowless = self.asking.is_some();
+        let mut told = |name, value| {
+            if !(windowless && name == "window_pkt") {
+                record(name, value);
+            }
+        };
+        on!(SendingHalf, &mut self.half, half => half.probe(since, &mut told));
     }
 }
 
