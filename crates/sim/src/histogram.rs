@@ -88,13 +88,13 @@ impl Histogram {
         self.bins.fill(Bin::default());
     }
 
-    /// The bins that were visited, with the time spent in each, `idle` being the time at zero. Every
-    /// segment must have ended.
+    /// The bins that were visited, with the time spent in each, `idle` being the time at zero and `largest` the largest
+    /// backlog, where the last bin ends. Every segment must have ended.
     ///
     /// # Panics
     /// If one has not.
     #[must_use]
-    pub fn finish(&self, idle: Time) -> Distribution {
+    pub fn finish(&self, idle: Time, largest: Time) -> Distribution {
         let mut above = 0;
         let mut times = vec![0; self.bins.len()];
         for (at, bin) in self.bins.iter().enumerate().rev() {
@@ -106,7 +106,7 @@ impl Histogram {
         let used = times.iter().rposition(|&t| t != 0).map_or(1, |last| last + 1);
         Distribution {
             idle,
-            edges: (0..=used).map(|at| Time(self.edge(at))).collect(),
+            edges: (0..used).map(|at| Time(self.edge(at))).chain([Time(self.edge(used)).min(largest)]).collect(),
             times: times[..used].iter().map(|&t| Time(t as u64)).collect(),
         }
     }
@@ -183,14 +183,14 @@ mod tests {
         histogram.end(PACKET * 4);
         histogram.begin(PACKET * 5);
         histogram.end(Time::ZERO);
-        let distribution = histogram.finish(PACKET);
+        let distribution = histogram.finish(PACKET, PACKET * 10);
         assert_eq!(distribution.total(), PACKET * (6 + 5 + 1));
         // 12 packet times: 1 idle, 4 below four packets, 2 in four to five, 5 above.
         let at = |share: f64| distribution.quantile(share) / PACKET.0 as f64;
         assert!((at(1.0 / 12.0) - 0.0).abs() < 1e-9);
         assert!((at(3.0 / 12.0) - 2.0).abs() < 1e-3);
         assert!((at(9.0 / 12.0) - 7.0).abs() < 0.3, "{}", at(9.0 / 12.0));
-        assert!((at(1.0) - 10.0).abs() < 0.6);
+        assert!((at(1.0) - 10.0).abs() < 1e-9);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         let mut histogram = Histogram::new(PACKET, Time::from_millis(1));
         histogram.begin(PACKET * 8);
         histogram.end(Time::ZERO);
-        let (low, high) = histogram.finish(Time::ZERO).area_bounds();
+        let (low, high) = histogram.finish(Time::ZERO, PACKET * 8).area_bounds();
         let area = u128::from((PACKET * 8).0) * u128::from((PACKET * 8).0) / 2;
         assert!(low <= area && area <= high && high - low < area / 4, "{low} {area} {high}");
     }

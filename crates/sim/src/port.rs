@@ -339,7 +339,7 @@ impl Port {
             Closing::default()
         };
         let busy = self.from_warmup + self.counters.work - sending;
-        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat));
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.largest);
         PortReport {
             counters: self.counters,
             dropped_in_warmup: self.in_warmup.dropped,
