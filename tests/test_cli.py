@@ -111,6 +111,15 @@ def test_the_catalog_shows_one_algorithm(shallows):
     assert {"g"} <= {parameter["name"] for parameter in row["parameters"]}
 
 
+def test_the_catalog_shows_what_stands_beside_an_algorithm(shallows):
+    assert "kmax" in shallows("cc", "red").stdout
+    assert json.loads(shallows("cc", "red", "--json").stdout)["name"] == "red"
+    # The sender has no parameters, the port has.
+    both = shallows("cc", "rcp").stdout
+    assert both.index("no parameters") < both.index("network.marking = rcp") < both.index("init_rate_fact")
+    assert json.loads(shallows("cc", "rcp", "--json").stdout)["network.marking"]["at"] == "dequeue"
+
+
 def test_version(shallows):
     assert shallows("--version").stdout == f"shallows {sh.__version__}\n"
 

@@ -21,12 +21,33 @@ def algorithms():
 
 def algorithm(name):
     """One row of `algorithms`. Raises `ScenarioError` for a name that is not there."""
-    rows = {row["name"]: row for row in algorithms()}
-    if name not in rows:
+    return _row(name, {"cc": algorithms()})["cc"]
+
+
+def entry(name):
+    """All that is called so, by the scenario's keys that take it: an algorithm (`cc`), a receiver, a marking.
+
+    Raises `ScenarioError` for a name that nothing has.
+    """
+    return _row(name, {"cc": algorithms(), **parts_beside()})
+
+
+def parts_beside():
+    """What stands beside the algorithms: the rows for each key of a scenario that names one of them."""
+    from shallows import _core
+
+    receivers, markings = _core.receivers(), _core.markings()
+    return {"cc.receiver": _finite(receivers), "network.marking": _finite(markings)}
+
+
+def _row(name, tables):
+    found = {key: row for key, rows in tables.items() for row in rows if row["name"] == name}
+    if not found:
         from shallows.units import did_you_mean
 
-        raise ScenarioError("cc", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
-    return rows[name]
+        names = list(dict.fromkeys(row["name"] for rows in tables.values() for row in rows))
+        raise ScenarioError("cc", name, f"one of {', '.join(names)}{did_you_mean(name, names)}")
+    return found
 
 
 def parts(row):
@@ -65,10 +86,8 @@ def other_parts():
     """Tables of what stands beside the algorithms: receivers to put in place of theirs, markings of ports."""
     from rich.table import Table
 
-    from shallows import _core
-
     tables = []
-    for title, rows in (("cc.receiver", _core.receivers()), ("network.marking", _core.markings())):
+    for title, rows in parts_beside().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
             table.add_column(column, no_wrap=column == title)
@@ -92,6 +111,12 @@ def page(row):
         page.append(f"[bold]{row['name']}@{preset['name']}[/]  {told}")
     missing = row["not_modelled"] or ["nothing is left out"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
+
+
+def part_page(key, row):
+    """A receiver or a marking on a page, as a list of rich renderables."""
+    title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
+    return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row)]
 
 
 def _parameters(row):

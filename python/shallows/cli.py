@@ -160,18 +160,23 @@ def compare(
 @app.command("cc")
 @with_status
 def catalog(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="An algorithm; all if absent.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them; all if absent.")] = None,
     json_: Json = False,
 ):
-    """List algorithms, receivers and markings, or show an algorithm: parts, parameters, presets, limits."""
+    """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
     from shallows import catalog
 
     if name is None:
         rows = catalog.algorithms()
         _print(rows, [catalog.list_table(rows), *catalog.other_parts()], json_)
     else:
-        row = catalog.algorithm(name)
-        _print(row, catalog.page(row), json_)
+        entry = catalog.entry(name)
+        row = entry.pop("cc", None)
+        pages = [part for key, beside in entry.items() for part in ("", *catalog.part_page(key, beside))]
+        if row:
+            _print({**row, **entry}, [*catalog.page(row), *pages], json_)
+        else:
+            _print(next(iter(entry.values())), pages[1:], json_)
     return DONE
 
 

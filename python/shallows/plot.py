@@ -353,7 +353,7 @@ def _ports(drawn):
 
 
 def _decisive(runs):
-    """The name of what shows what the algorithms of all runs decide: windows, or rates where some have none."""
+    """The name of what the algorithms of all runs decide: windows, or rates where some have none."""
     named = [_columns(run, "probes")["name"] for run, _ in runs]
     named = [names for names in named if len(names)]
     return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
