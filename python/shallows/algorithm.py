@@ -48,6 +48,11 @@ class Algorithm:
     """The class of an algorithm written in Python; `name` is then what it was registered as."""
 
     @property
+    def native(self):
+        """Whether only a kernel has it."""
+        return self.name in NATIVE
+
+    @property
     def label(self):
         """The name as a scenario writes it: "dctcp" or "vegas@ns-2"."""
         return f"{self.name}@{self.preset}" if self.preset else self.name
@@ -57,6 +62,8 @@ class Algorithm:
         """Whether it is lost at ports that do not mark."""
         if self.written:
             return bool(getattr(self.written, "ecn", False))
+        if self.native:
+            return False
         marking = _row(self.name)["marking"]
         return marking == "required" or bool(self.parameters.get(marking))
 
@@ -70,7 +77,7 @@ class Algorithm:
     @property
     def credits(self):
         """Bytes of (one, a burst, a queue) of the credits that ports need a class for, or None."""
-        if self.written or _row(self.name)["port"] != "credit":
+        if self.written or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue * size
@@ -78,7 +85,7 @@ class Algorithm:
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
-        texts = {} if self.written else _texts(_row(self.name), self.parameters, mtu)
+        texts = {} if self.written or self.native else _texts(_row(self.name), self.parameters, mtu)
         return {"name": self.label, **texts, **receiver}
 
     @property
@@ -100,8 +107,8 @@ def choose(table, frame):
         raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
     if not isinstance(table.get("name"), str):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
-    if table["name"] in _WRITTEN:
-        return _of_class(table, frame)
+    if table["name"] in (*_WRITTEN, *NATIVE):
+        return _without_parameters(table, frame)
     name, _, preset = table["name"].partition("@")
     row = _row(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
@@ -113,6 +120,7 @@ def choose(table, frame):
 
 
 _WRITTEN = {}
+NATIVE = ("bbr",)
 
 
 def register(name, algorithm):
@@ -120,17 +128,18 @@ def register(name, algorithm):
     for method in ("on_ack", "on_loss", "decision"):
         if not callable(getattr(algorithm, method, None)):
             raise TypeError(f"{name}: {algorithm!r} has no method {method}")
-    if any(row["name"] == name for row in catalog()):
+    if name in NATIVE or any(row["name"] == name for row in catalog()):
         raise ValueError(f"{name}: an algorithm of the catalog is called that")
     _WRITTEN[name] = algorithm
 
 
-def _of_class(table, frame):
+def _without_parameters(table, frame):
+    name, receiver = table["name"], _receiver(table.get("receiver"), frame)
     unknown = [key for key in table if key not in ("name", "receiver")]
     if unknown:
-        raise ScenarioError(unknown[0], table[unknown[0]], "no parameters: this algorithm is a class")
-    name, receiver = table["name"], _receiver(table.get("receiver"), frame)
-    return Algorithm(name, None, {}, receiver, _WRITTEN[name])
+        why = "a class" if name in _WRITTEN else "the kernel's own"
+        raise ScenarioError(unknown[0], table[unknown[0]], f"no parameters: this algorithm is {why}")
+    return Algorithm(name, None, {}, receiver, _WRITTEN.get(name))
 
 
 def _receiver(table, frame):

@@ -5,7 +5,15 @@ import time
 import numpy as np
 
 from shallows import switch
+from shallows.errors import ScenarioError
 from shallows.units import NEVER
+
+
+def check(scenario):
+    """Raise `ScenarioError` for an algorithm that only a kernel has."""
+    for used in scenario.flows.ccs:
+        if used.native:
+            raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
 
 
 def run(scenario, on_progress=None):
