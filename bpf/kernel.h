@@ -22,6 +22,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;   /* what its application keeps to */
 } KERNEL;
 
 struct inet_sock {
@@ -168,7 +169,7 @@ CORE void kernel_set_window(struct tcp_sock *tp, u32 packets)
 
 	tp->snd_cwnd = least(packets, tp->snd_cwnd_clamp);
 	if (tp->srtt_us)
-		sk->sk_pacing_rate = per_round / tp->srtt_us;
+		sk->sk_pacing_rate = least(per_round / tp->srtt_us, sk->sk_max_pacing_rate);
 }
 
 /* A sample to fill, if it is time for one. */
