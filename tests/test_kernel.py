@@ -119,6 +119,40 @@ def test_a_receiver_with_finer_timestamps_than_linux_has_is_refused():
 
 
 @needs_kernel
+def test_stamps_tell_delay_twenty_times_finer_than_the_kernels_round_trips():
+    """On an idle cable: what else runs on the machine only adds, so the quietest of a few seconds counts."""
+    said = [*COMMAND, "live", "run", "dx", "--json"]
+    tries = []
+    for _ in range(8):
+        done = subprocess.run([*said, "--seconds", "1"], capture_output=True, text=True, check=True)
+        told = json.loads(done.stdout)
+        assert told["checksum_errors"] == 0
+        stamps, kernel = told["one_way_delay"], told["kernel_rtt"]
+        assert stamps["count"] == kernel["count"] > 1000
+        tries.append((stamps["std_us"], kernel["std_us"]))
+        if stamps["std_us"] < 5 and kernel["std_us"] > 20 * stamps["std_us"]:
+            return
+    if os.getloadavg()[0] > os.cpu_count():
+        pytest.skip(f"this machine is too busy: {tries}")
+    pytest.fail(f"standard deviations of stamps and of the kernel's round trips: {tries}")
+
+
+@needs_kernel
+def test_a_phantom_queue_in_the_emulated_switch_leaves_the_real_one_short():
+    run = run_live(FOUR, network__marking={"kind": "phantom"}, duration="2s")
+    bottleneck = run.summary["bottleneck"]
+    # It drains at 0.95 of the rate, so the link is used so much and no more; step marking keeps 30 packets.
+    assert bottleneck["utilization"] == pytest.approx(0.95, abs=0.03)
+    assert bottleneck["queue_mean_pkt"] < 15
+
+
+def test_bbr_is_an_algorithm_of_the_kernel_world_only():
+    assert prepare(TWO, overrides={"cc": "bbr"}, world="kernel").flows.ccs[0].native
+    with pytest.raises(ScenarioError, match="only --world kernel has it"):
+        prepare(TWO, overrides={"cc": "bbr"})
+
+
+@needs_kernel
 def test_twenty_flows_at_once_all_finish():
     flows = run_live(INCAST).summary["flows"]
     assert flows["finished"] == 20

@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+# By this much stamps vary on ordinary hosts; without it DX takes every wobble for a queue.
+ON_A_HOST = {"dx": {"headroom": "30us"}}
+
 app = typer.Typer(
     help="The kernel world on this machine: real Linux TCP under eBPF. Needs root.",
     no_args_is_help=True,
@@ -15,6 +18,60 @@ app = typer.Typer(
 def check():
     """Say what this machine has of what the kernel world needs; status 2 if something is missing."""
     raise typer.Exit(_call("check"))
+
+
+@app.command()
+def run(
+    cc: Annotated[str, typer.Argument(metavar="NAME", help="dx, dctcp, inigo, reno, cubic or bbr.")],
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = 2.0,
+    rate: Annotated[
+        str, typer.Option(help="What the sender keeps to, so that no queue builds; 0bps is no limit.")
+    ] = "100Mbps",
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+):
+    """Join two hosts by a cable, let iperf3 run between them, and tell what stamps and the kernel saw."""
+    raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_ or []), json_)))
+
+
+def _two_hosts(cc, seconds, rate, settings):
+    import shutil
+    import sys
+
+    from shallows import live
+    from shallows.algorithm import choose
+    from shallows.errors import ScenarioError
+    from shallows.units import RATE, Frame
+
+    there = shutil.which("iperf3") is not None
+    if not there:
+        print("no iperf3 on the PATH (Debian's package iperf3): traffic of our own instead", file=sys.stderr)
+    told = {**ON_A_HOST.get(cc, {}), **dict(text.split("=", 1) for text in settings)}
+    control = choose({"name": cc, **told}, Frame(1500, 1460)).crossing
+    try:
+        rate_bps = int(RATE.amount(rate))
+    except ValueError as error:
+        raise ScenarioError("--rate", rate, str(error)) from None
+    cable = {"control": control, "seconds": seconds, "rate_bps": rate_bps, "iperf3": there}
+    return live.ask(cable, "two-hosts")
+
+
+def _report(told, as_json):
+    import json
+
+    if as_json:
+        print(json.dumps(told, indent=2))
+        return 0
+    print(f"{told['congestion_control']}, {told['traffic']} traffic, a cable between two hosts")
+    print(f"goodput     {told['goodput_bps'] / 1e6:.1f} Mbps, {told['retransmits']} retransmits")
+    print(f"checksums   {told['checksum_errors']} errors, computed in software")
+    for title, key in (("one-way", "one_way_delay"), ("kernel RTT", "kernel_rtt")):
+        if delay := told[key]:
+            spread = f"p50 {delay['p50_us']:.1f}, p99 {delay['p99_us']:.1f}, max {delay['max_us']:.1f}"
+            print(f"{title:<12}std {delay['std_us']:.2f}, {spread} us over {delay['count']} acks")
+    if told["one_way_delay"] is None:
+        print("one-way     no stamps: only dx takes them")
+    return 0
 
 
 @app.command()
@@ -50,7 +107,7 @@ def _attachment(cc, receiver, settings, iface, cgroup):
     parameters = dict(text.split("=", 1) for text in settings)
     own = {key: value for key, value in parameters.items() if not key.startswith("receiver.")}
     told = {key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own}
-    table = {"name": cc or "cubic", **own}
+    table = {"name": cc or "cubic", **ON_A_HOST.get(cc, {}), **own}
     if receiver:
         table["receiver"] = {"resolution": "1ms", **told, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
@@ -67,13 +124,19 @@ def detach():
 
 
 def _call(word, request=None):
+    from shallows import live
+
+    return _explained(lambda: live.call(word, request=request and request()))
+
+
+def _explained(command):
+    """The status of a command, or 2 with a sentence where it cannot be done."""
     import sys
 
-    from shallows import live
     from shallows.errors import ScenarioError
 
     try:
-        return live.call(word, request=request and request())
+        return command()
     except ScenarioError as error:
         print(f"shallows: {error}", file=sys.stderr)
         return 2

@@ -37,12 +37,12 @@ def call(word, request=None):
     return subprocess.run([program(), word], input=text, text=True, check=False).returncode
 
 
-def ask(request):
-    """The answer of the program to a request, both as docs/crossing.md has them. Ctrl-C ends the run early.
+def ask(request, word="run"):
+    """The answer of the program to a request, both as docs/crossing.md has them. Ctrl-C ends a run early.
 
     Raises `ScenarioError` with what it says where it cannot do it.
     """
-    process = subprocess.Popen([program(), "run"], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+    process = subprocess.Popen([program(), word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
     with process:
         try:
             answer, said = process.communicate(encode(request))

@@ -186,3 +186,49 @@ impl LatenessTable {
         }
     }
 }
+
+/// What two hosts joined by a cable have seen.
+#[derive(Debug, Serialize)]
+pub struct TwoHosts {
+    pub traffic: &'static str,
+    pub congestion_control: String,
+    pub goodput_bps: f64,
+    pub retransmits: u64,
+    pub checksum_errors: u64,
+    /// By stamps, from the first; nothing where the algorithm takes none.
+    pub one_way_delay: Option<Varies>,
+    /// The kernel's own, of the same acknowledgements.
+    pub kernel_rtt: Option<Varies>,
+}
+
+/// How much a delay varies.
+#[derive(Debug, Serialize)]
+pub struct Varies {
+    count: usize,
+    mean_us: f64,
+    std_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+impl Varies {
+    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+        let count = values.len();
+        if count == 0 {
+            return None;
+        }
+        values.sort_by(f64::total_cmp);
+        let mean_us = values.iter().sum::<f64>() / count as f64;
+        let variance = values.iter().map(|value| (value - mean_us).powi(2)).sum::<f64>() / count as f64;
+        let quantile = |share: f64| values[((count - 1) as f64 * share) as usize];
+        Some(Self {
+            count,
+            mean_us,
+            std_us: variance.sqrt(),
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99),
+            max_us: quantile(1.0),
+        })
+    }
+}

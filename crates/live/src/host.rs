@@ -90,6 +90,11 @@ pub fn read_in_chunks(stream: &TcpStream, bytes: i32) -> Outcome<()> {
     set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
+/// Keeps a sender to a rate.
+pub fn pace(stream: &TcpStream, bits_per_s: u64) -> Outcome<()> {
+    set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(bits_per_s / 8))
+}
+
 /// Connects a flow.
 pub fn connect(stream: &TcpStream, flow: u32, to: u32) -> Outcome<()> {
     let to = socket_address(address(to), receiver_port(flow));
@@ -186,5 +191,41 @@ impl Info {
     /// `tcpi_total_rto`, in Linux 6.7 and later.
     pub fn timeouts(&self) -> u32 {
         u16::from_ne_bytes([self.0[240], self.0[241]]).into()
+    }
+}
+
+/// `struct sample` of bpf/kernel.h: what a flow tells of an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub time_ns: u64,
+    /// In 65536ths of a packet.
+    pub window: u64,
+    /// The sender's.
+    pub port: u32,
+    /// In 2^20ths.
+    pub alpha: u32,
+    pub queueing_ns: u32,
+    pub base_rtt_ns: u32,
+    pub rtt_ns: u32,
+    pub one_way_ns: u32,
+    pub rtt_us: u32,
+}
+
+impl Sample {
+    /// From what the ring buffer has.
+    pub fn read(bytes: &[u8]) -> Self {
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Self {
+            time_ns: long(0),
+            window: long(8),
+            port: word(16),
+            alpha: word(20),
+            queueing_ns: word(24),
+            base_rtt_ns: word(28),
+            rtt_ns: word(32),
+            one_way_ns: word(36),
+            rtt_us: word(40),
+        }
     }
 }

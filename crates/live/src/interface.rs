@@ -15,6 +15,9 @@ pub const NAME: &str = "shallows0";
 /// And this address, so that nobody has to ask for it: there is one frame's way between any two hosts.
 const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
 
+/// Of linux/sockios.h.
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+
 /// Moves the calling thread, and those it starts later, into a new network namespace. It has no name and ends with
 /// its last thread.
 pub fn enter_new_namespace() -> Outcome<()> {
@@ -39,6 +42,36 @@ pub fn tap() -> Outcome<File> {
         return Err(format!("a TAP device: {}", io::Error::last_os_error()).into());
     }
     Ok(file)
+}
+
+/// Makes a cable from the calling thread's namespace to this one; both ends have [`NAME`].
+pub fn cable(to: &File) -> Outcome<()> {
+    let to = format!("/proc/{}/fd/{}", std::process::id(), to.as_raw_fd());
+    ip(&format!("link add {NAME} type veth peer name {NAME} netns {to}\n"))
+}
+
+/// Has the calling thread's device check what it receives, and TCP compute what it sends: a cable would spare both.
+pub fn checksums_in_software() -> Outcome<()> {
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        value: u32,
+    }
+    const SET_TRANSMIT_CHECKSUMS: u32 = 0x17;
+    let mut value = Value { command: SET_TRANSMIT_CHECKSUMS, value: 0 };
+    // SAFETY: an ifreq is plain data, for which zeros are lawful.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    // SAFETY: SIOCETHTOOL takes an ifreq that points to a structure of ethtool.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } != 0 {
+        return Err(format!("checksums of {NAME}: {}", io::Error::last_os_error()).into());
+    }
+    Ok(())
 }
 
 /// Number of a device in the calling thread's namespace; 0: there is none of that name.

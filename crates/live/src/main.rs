@@ -17,17 +17,20 @@ mod programs;
 mod request;
 mod run;
 mod traffic;
+mod two_hosts;
 mod wire;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// What every command may fail with: a sentence.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: shallows-live check | run | attach | detach   (run and attach read a request)";
+const USAGE: &str =
+    "usage: shallows-live check | run | two-hosts | attach | detach   (all but check and detach read a request)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,7 +52,8 @@ fn obey(words: &[&str]) -> Outcome<bool> {
     }
     match words {
         ["check"] => check::check(),
-        ["run"] => run_request(),
+        ["run"] => answer(&run::run(&read_request()?)?),
+        ["two-hosts"] => answer(&two_hosts::run(&read_request()?)?),
         ["attach"] => attach::attach(&read_request()?),
         ["detach"] => attach::detach(),
         _ => Err(USAGE.into()),
@@ -62,9 +66,8 @@ fn read_request<T: DeserializeOwned>() -> Outcome<T> {
     serde_json::from_str(&text).map_err(|error| format!("request: {error}").into())
 }
 
-fn run_request() -> Outcome<bool> {
-    let answer = run::run(&read_request()?)?;
-    serde_json::to_writer(io::stdout().lock(), &answer)?;
+fn answer(told: &impl Serialize) -> Outcome<bool> {
+    serde_json::to_writer(io::stdout().lock(), told)?;
     io::stdout().flush()?;
     Ok(true)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 
 use libbpf_rs::libbpf_sys;
-use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
+use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
 use shallows_cc::catalog;
 use shallows_cc::integer::{dctcp, dx, inigo, inigo_receiver};
 use shallows_cc::parameter::{Parameter, Values};
@@ -184,6 +184,11 @@ impl Loaded {
     pub fn choose(&self, port: u16) -> Outcome<()> {
         let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a receiver's map")?;
         Ok(map.update(&u32::from(port).to_ne_bytes(), &[0; 4], MapFlags::ANY)?)
+    }
+
+    /// Where its flows tell of their acknowledgements.
+    pub fn samples(&self) -> Option<Map<'_>> {
+        self.object.maps().find(|map| map.name() == "samples")
     }
 
     /// Whether it stamps packets.

@@ -83,6 +83,17 @@ pub struct Attachment {
     pub control_group: Option<String>,
 }
 
+/// A quick test of two hosts.
+#[derive(Debug, Deserialize)]
+pub struct Cable {
+    pub control: Control,
+    pub seconds: f64,
+    /// What the sender keeps to; 0: as fast as it goes.
+    pub rate_bps: u64,
+    /// Whether iperf3 makes the traffic.
+    pub iperf3: bool,
+}
+
 #[derive(Debug, Deserialize)]
 pub struct Host {
     pub initial_window_bytes: u64,

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{cell::RefCell, thread};
 
-use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use shallows_cc::units::Bytes;
 use shallows_live::lateness::Allowance;
 use shallows_live::switch::{Switch, Wiring, address};
 
 use crate::answer::{self, Answer, Books, LatenessTable, Ports, Probes};
 use crate::control_group::ControlGroup;
-use crate::host::{self, Host};
+use crate::host::{self, Host, Sample};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded, Purpose};
 use crate::request::{Flows, Request};
@@ -222,7 +222,6 @@ fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Pro
     }
 }
 
-/// `struct sample` of bpf/kernel.h, word by word.
 fn sample_buffer<'a>(
     loaded: &'a [Loaded],
     begin: u64,
@@ -230,36 +229,34 @@ fn sample_buffer<'a>(
     probes: &'a RefCell<Probes>,
 ) -> Outcome<Option<RingBuffer<'a>>> {
     let mut builder = RingBufferBuilder::new();
-    let maps: Vec<_> = loaded
-        .iter()
-        .flat_map(|program| program.object.maps())
-        .filter(|map| map.name().to_string_lossy() == "samples")
-        .collect();
+    let maps: Vec<_> = loaded.iter().filter_map(Loaded::samples).collect();
     for map in &maps {
         builder.add(map, move |bytes: &[u8]| {
-            let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-            let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-            let flow = host::flow_of(word(16));
-            if long(0) >= begin && wanted.contains(&flow) {
-                let time_ps = (long(0) - begin) * 1000;
-                let mut probes = probes.borrow_mut();
-                probes.push(time_ps, flow, "window_pkt", long(8) as f64 / 65_536.0);
-                if word(40) > 0 {
-                    probes.push(time_ps, flow, "rtt_us", word(40).into());
-                }
-                if word(36) > 0 {
-                    probes.push(time_ps, flow, "queueing_delay_us", f64::from(word(24)) / 1e3);
-                    probes.push(time_ps, flow, "base_rtt_us", f64::from(word(28)) / 1e3);
-                    probes.push(time_ps, flow, "stamped_rtt_us", f64::from(word(32)) / 1e3);
-                    probes.push(time_ps, flow, "one_way_delay_us", f64::from(word(36)) / 1e3);
-                } else {
-                    probes.push(time_ps, flow, "alpha", f64::from(word(20)) / f64::from(1 << 20));
-                }
+            let sample = Sample::read(bytes);
+            let flow = host::flow_of(sample.port);
+            if sample.time_ns >= begin && wanted.contains(&flow) {
+                probe(&sample, flow, (sample.time_ns - begin) * 1000, &mut probes.borrow_mut());
             }
             0
         })?;
     }
     Ok(if maps.is_empty() { None } else { Some(builder.build()?) })
+}
+
+fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
+    let mut push = |name, value| probes.push(time_ps, flow, name, value);
+    push("window_pkt", sample.window as f64 / 65_536.0);
+    if sample.rtt_us > 0 {
+        push("rtt_us", sample.rtt_us.into());
+    }
+    if sample.one_way_ns > 0 {
+        push("queueing_delay_us", f64::from(sample.queueing_ns) / 1e3);
+        push("base_rtt_us", f64::from(sample.base_rtt_ns) / 1e3);
+        push("stamped_rtt_us", f64::from(sample.rtt_ns) / 1e3);
+        push("one_way_delay_us", f64::from(sample.one_way_ns) / 1e3);
+    } else {
+        push("alpha", f64::from(sample.alpha) / f64::from(1 << 20));
+    }
 }
 
 fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> answer::Flows {

@@ -1,0 +1,204 @@
+//! A quick test: two hosts joined by a cable (a veth pair), iperf3 between them, and what stamps and the kernel tell of the
+//! same acknowledgements. No network is emulated, so nothing depends on its punctuality.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use libbpf_rs::{Link, RingBuffer, RingBufferBuilder};
+use shallows_live::switch::address;
+
+use crate::answer::{TwoHosts, Varies};
+use crate::control_group::ControlGroup;
+use crate::host;
+use crate::interface::{self, Settings};
+use crate::programs::{self, Loaded, Purpose};
+use crate::request::Cable;
+use crate::traffic::Flow;
+use crate::{Outcome, clock};
+
+/// Between two looks at the samples.
+const TICK_NS: u64 = 5_000_000;
+/// Where iperf3 listens, as /proc/net/tcp writes it.
+const IPERF3_PORT: &str = ":1451 ";
+
+/// Runs the test.
+pub fn run(told: &Cable) -> Outcome<TwoHosts> {
+    clock::hurry();
+    let group = ControlGroup::enter()?;
+    let name = programs::kernel_name(&told.control.name)?;
+    let mut loaded = programs::load(&told.control, Purpose { sample_ns: 1, seed: 1, select: true })?;
+    if let Some(program) = &mut loaded {
+        program.watch(group.descriptor())?;
+    }
+    let (hosts, _links) = join(told, loaded.as_ref())?;
+    let acks = RefCell::new(BTreeMap::new());
+    let samples = watch(loaded.as_ref(), &acks)?;
+    let traffic = if told.iperf3 { iperf3(told, &name, &hosts, &samples) } else { own(told, &name, &hosts, &samples) };
+    let (goodput_bps, retransmits) = traffic?;
+    drop(samples);
+    let mut checksum_errors = 0;
+    for host in &hosts {
+        host::enter(host)?;
+        checksum_errors += errors()?;
+    }
+    // The connection with the data is the one with the most acknowledgements.
+    let acks = acks.into_inner().into_values().max_by_key(Acks::len).unwrap_or_default();
+    Ok(TwoHosts {
+        traffic: if told.iperf3 { "iperf3" } else { "own" },
+        congestion_control: name,
+        goodput_bps,
+        retransmits,
+        checksum_errors,
+        one_way_delay: acks.one_way(),
+        kernel_rtt: acks.kernel_rtt(),
+    })
+}
+
+/// Two namespaces and the cable between them, whose ends are called alike.
+fn join(told: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)> {
+    interface::enter_new_namespace()?;
+    let left = host::namespace()?;
+    interface::enter_new_namespace()?;
+    let right = host::namespace()?;
+    interface::cable(&left)?;
+    let hosts = [left, right];
+    let mut links = Vec::new();
+    for (number, host) in (0..).zip(&hosts) {
+        host::enter(host)?;
+        interface::checksums_in_software()?;
+        interface::configure(&Settings {
+            address: address(number),
+            mtu: 1500,
+            initial_window: 10,
+            quick_acks: false,
+            rto_min_us: 200_000,
+            ecn: programs::ecn_capable(&told.control)?,
+        })?;
+        if let Some(program) = loaded {
+            links.extend(program.see(interface::index(interface::NAME))?);
+        }
+    }
+    Ok((hosts, links))
+}
+
+/// Of one connection: one-way delay by stamps and round trip by the kernel, in nanoseconds, where there were both.
+#[derive(Debug, Default)]
+struct Acks(Vec<(u32, u32)>);
+
+impl Acks {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn one_way(&self) -> Option<Varies> {
+        let (first, _) = *self.0.first()?;
+        // Modulo 2^32 ns: only the differences count.
+        Varies::of(self.0.iter().map(|(delay, _)| f64::from(delay.wrapping_sub(first).cast_signed()) / 1e3).collect())
+    }
+
+    fn kernel_rtt(&self) -> Option<Varies> {
+        Varies::of(self.0.iter().map(|(_, rtt_us)| f64::from(*rtt_us)).collect())
+    }
+}
+
+/// Collects acknowledgements by the sender's port.
+fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>) -> Outcome<Option<RingBuffer<'a>>> {
+    let Some(map) = loaded.and_then(Loaded::samples) else { return Ok(None) };
+    let mut builder = RingBufferBuilder::new();
+    builder.add(&map, move |bytes: &[u8]| {
+        let sample = host::Sample::read(bytes);
+        if sample.one_way_ns > 0 && sample.rtt_us > 0 {
+            acks.borrow_mut().entry(sample.port).or_default().0.push((sample.one_way_ns, sample.rtt_us));
+        }
+        0
+    })?;
+    Ok(Some(builder.build()?))
+}
+
+fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<'_>>) -> Outcome<(f64, u64)> {
+    host::enter(&hosts[0])?;
+    let listener = host::listen(0, name)?;
+    host::enter(&hosts[1])?;
+    let sender = host::sender(0, name, false)?;
+    if told.rate_bps > 0 {
+        host::pace(&sender, told.rate_bps)?;
+    }
+    host::connect(&sender, 0, 0)?;
+    let flow = Flow::new(sender, listener.accept()?.0, 0);
+    let begin = clock::now();
+    let end = begin + (told.seconds * 1e9) as u64;
+    flow.start(begin, end)?;
+    while clock::now() < end {
+        clock::sleep_until(clock::now() + TICK_NS);
+        samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
+    }
+    let outcome = (flow.received() as f64 * 8.0 / told.seconds, flow.info().retransmits().into());
+    flow.stop();
+    Ok(outcome)
+}
+
+fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<'_>>) -> Outcome<(f64, u64)> {
+    host::enter(&hosts[0])?;
+    let mut server = start(&["-s", "-1"])?;
+    while !fs::read_to_string("/proc/thread-self/net/tcp6")?.contains(IPERF3_PORT) {
+        if let Some(status) = server.try_wait()? {
+            return Err(format!("iperf3 -s ended: {status}").into());
+        }
+        clock::sleep_until(clock::now() + TICK_NS);
+    }
+    host::enter(&hosts[1])?;
+    let [a, b, c, d] = address(0);
+    let (to, seconds, rate) = (format!("{a}.{b}.{c}.{d}"), told.seconds.to_string(), told.rate_bps.to_string());
+    let mut words = vec!["-c", &to, "-t", &seconds, "-J", "-C", name];
+    if told.rate_bps > 0 {
+        words.extend(["--fq-rate", &rate]);
+    }
+    let mut client = start(&words)?;
+    while client.try_wait()?.is_none() {
+        clock::sleep_until(clock::now() + TICK_NS);
+        samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
+    }
+    let mut said = String::new();
+    client.stdout.take().ok_or("iperf3 says nothing")?.read_to_string(&mut said)?;
+    server.wait()?;
+    read_report(&said)
+}
+
+/// Starts iperf3 in the calling thread's namespace; it is killed when this process ends, however that comes.
+fn start(words: &[&str]) -> Outcome<Child> {
+    let mut command = Command::new("iperf3");
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    command.spawn().map_err(|error| format!("iperf3: {error}").into())
+}
+
+fn read_report(said: &str) -> Outcome<(f64, u64)> {
+    let report: serde_json::Value = serde_json::from_str(said)?;
+    if let Some(error) = report["error"].as_str() {
+        return Err(format!("iperf3: {error}").into());
+    }
+    let goodput = report["end"]["sum_received"]["bits_per_second"].as_f64();
+    let retransmits = report["end"]["sum_sent"]["retransmits"].as_u64();
+    goodput.zip(retransmits).ok_or_else(|| "iperf3's report has no sums".into())
+}
+
+/// TCP segments that the calling thread's namespace dropped for their checksum.
+fn errors() -> Outcome<u64> {
+    let text = fs::read_to_string("/proc/thread-self/net/snmp")?;
+    let mut rows = text.lines().filter(|line| line.starts_with("Tcp:")).map(str::split_whitespace);
+    let (names, values) = rows.next().zip(rows.next()).ok_or("no TCP counters")?;
+    let (_, value) = names.zip(values).find(|(name, _)| *name == "InCsumErrors").ok_or("no InCsumErrors")?;
+    Ok(value.parse()?)
+}
