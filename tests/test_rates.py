@@ -59,6 +59,13 @@ def test_ten_dcqcn_flows_oscillate_more_with_a_longer_loop(ten):
     assert swing_kb(dcqcn(10, topology__rtt="85us")) > 1.2 * swing_kb(ten)
 
 
+def test_beyond_the_printed_cliff_all_flows_are_cut_at_once(ten):
+    """With everything marked above 200 KB the swings of ten flows empty the queue: its mean is no fixed point."""
+    cliff = dcqcn(10, network__marking__extended=False)
+    assert queue_kb(cliff) < 0.75 * 122.6
+    assert cliff.summary["bottleneck"]["utilization"] < ten.summary["bottleneck"]["utilization"] - 0.01
+
+
 def many(times, flows, rtt="4us", at="dequeue", sampled=True, **span):
     """That many times the flows, the capacity and the ramp: to the fluid equations only the scale changes."""
     topology = {"hosts": times * flows, "rate": f"{40 * times}Gbps", "edge_rate": "40Gbps", "rtt": rtt}

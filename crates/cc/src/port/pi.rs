@@ -136,6 +136,18 @@ mod tests {
         }
     }
 
+    /// The gains a scenario gets if it says nothing: 100 KB too many for 1000 looks of 20 us are 5.8e-4 for the
+    /// error and 1.74e-4 * 100 * 20e-3 = 3.48e-4 for its integral.
+    #[test]
+    fn its_defaults_are_those_that_settle() {
+        let mut point = build(&Values::defaults(PARAMETERS), Rate::from_gbps(40));
+        for look in 1..=1000 {
+            point.on_wake(Time::from_micros(20 * look), Bytes(300_000));
+        }
+        let mut marks = |draw: f64| point.on_packet(Time::ZERO, Bytes::ZERO, Bytes(1), &mut || draw);
+        assert!(marks(9.27e-4) && !marks(9.29e-4));
+    }
+
     #[test]
     fn it_does_not_wind_up_below_zero() {
         let mut point = controller();
