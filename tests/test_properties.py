@@ -58,3 +58,34 @@ def test_books_close_and_runs_repeat(topology, traffic, hosts, cc, buffer):
     assert first.summary["fingerprint"] == second.summary["fingerprint"]
     slowdown = first.flows.slowdown.dropna()
     assert (slowdown >= 1).all()
+
+
+PAUSES = st.fixed_dictionaries(
+    {},
+    optional={
+        "pfc": st.fixed_dictionaries(
+            {
+                "threshold": st.sampled_from(["1pkt", "5KB", "100KB"]),
+                "hysteresis": st.sampled_from(["1pkt", "1MB"]),
+            }
+        ),
+        "shared": st.fixed_dictionaries(
+            {"size": st.sampled_from(["20KB", "1MB"]), "alpha": st.sampled_from([0.125, 4])}
+        ),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(TOPOLOGIES, TRAFFIC, st.sampled_from(ALGORITHMS), PAUSES)
+def test_with_pauses_no_data_is_lost_whatever_runs(topology, traffic, cc, pauses):
+    """These topologies route up and down trees: no circle of pauses. What ExpressPass drops are credits."""
+    scenario = sh.Scenario(
+        duration="6ms", seed=3, topology=topology, traffic=traffic, cc=cc, network={"pfc": True, **pauses}
+    )
+    summary = sh.run(scenario).summary
+    assert summary["books"] == {"closed": True, "problems": []}
+    assert summary["flows"]["retransmits"] == 0
+    assert summary["network"]["deadlock"] == []
+    if cc != "expresspass":
+        assert summary["network"]["dropped"] == 0

@@ -60,7 +60,7 @@ def test_ten_dcqcn_flows_oscillate_more_with_a_longer_loop(ten):
 
 
 def test_beyond_the_printed_cliff_all_flows_are_cut_at_once(ten):
-    """With everything marked above 200 KB the swings of ten flows empty the queue: its mean is no fixed point."""
+    """With everything marked above 200 KB the swings of ten flows empty the queue: no fixed point."""
     cliff = dcqcn(10, network__marking__extended=False)
     assert queue_kb(cliff) < 0.75 * 122.6
     assert cliff.summary["bottleneck"]["utilization"] < ten.summary["bottleneck"]["utilization"] - 0.01

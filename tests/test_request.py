@@ -158,7 +158,8 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
 def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
     lossless, wiring = request_of(network={"pfc": True})
     assert (lossless["links"]["discipline"] == 1).all()
-    assert [of["carries"] for of in lossless["disciplines"][0]] == [["pause", "resume"], ["other"], ["data"]]
+    carried = [of["carries"] for of in lossless["disciplines"][0]]
+    assert carried == [["pause", "resume"], ["other"], ["data", "credit_stop"]]
     assert lossless["pause"] == {
         "threshold_bytes": 100_000,
         "hysteresis_bytes": 3000,

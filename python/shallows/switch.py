@@ -68,8 +68,8 @@ def _priorities(scenario, network):
 
 
 def _lossless():
-    """Pauses before feedback before data: only data is paused, and only feedback could be dropped."""
-    return [_class(["pause", "resume"]), _class(["other"]), _class(["data"])]
+    """Pauses before feedback before data. A stop of credits says what was sent: it must not overtake it."""
+    return [_class(["pause", "resume"]), _class(["other"]), _class(["data", "credit_stop"])]
 
 
 def _credits_first(scenario, network):
