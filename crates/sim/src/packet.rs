@@ -191,6 +191,13 @@ impl Packet {
         Bytes(u64::from(self.length))
     }
 
+    /// Of an acknowledgement that comes `now`: the round trip without the time that it was held. Stamps that are not
+    /// ideal may make that time negative, when it wraps, or longer than all; a picosecond is the least.
+    #[must_use]
+    pub fn round_trip(&self, now: Time) -> Time {
+        Time((now - self.sent).0.wrapping_sub(self.held.0).cast_signed().max(1).cast_unsigned())
+    }
+
     /// The least rate that was offered on its way to data that asks for one; its acknowledgement brings it back. It has
     /// the place of `delay`.
     #[must_use]

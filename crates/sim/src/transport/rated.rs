@@ -12,9 +12,10 @@ use crate::packet::{Flags, Packet, PacketKind};
 /// Beside the sending half.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking {
-    /// The newest round trip; zero before the first.
+    /// The newest round trip, as stamps show it; zero before the first.
     rtt: Time,
-    least_rtt: Time,
+    /// The shortest time between data and its answer: it is the sender's own, whatever stamps say.
+    least_wait: Time,
     /// When something last asked.
     asked: Time,
     /// When data last left, and its length.
@@ -24,14 +25,14 @@ pub struct Asking {
 
 impl Default for Asking {
     fn default() -> Self {
-        Self { rtt: Time::ZERO, least_rtt: Time::MAX, asked: Time::ZERO, left: Time::ZERO, length: Bytes::ZERO }
+        Self { rtt: Time::ZERO, least_wait: Time::MAX, asked: Time::ZERO, left: Time::ZERO, length: Bytes::ZERO }
     }
 }
 
 impl Asking {
     /// When the next request is due, if data does not leave before.
     pub fn due(&self, data: Time) -> Option<Time> {
-        let due = Time(self.asked.0.saturating_add(self.least_rtt.0));
+        let due = Time(self.asked.0.saturating_add(self.least_wait.0));
         (due < data).then_some(due)
     }
 
@@ -57,8 +58,8 @@ impl Asking {
 
     /// The answer comes.
     pub fn hear(&mut self, now: Time, packet: &Packet, half: &mut tcp::Sending) {
-        self.rtt = (now - packet.sent).saturating_sub(packet.held);
-        self.least_rtt = self.least_rtt.min(self.rtt);
+        self.rtt = packet.round_trip(now);
+        self.least_wait = self.least_wait.min(now - packet.sent);
         half.on_offer(now, packet.offered());
         half.move_pace(self.left, self.length);
     }
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn a_request_goes_once_a_round_trip_where_data_waits_longer() {
         let us = Time::from_micros;
-        let mut asking = Asking { least_rtt: us(100), ..Asking::default() };
+        let mut asking = Asking { least_wait: us(100), ..Asking::default() };
         asking.on_data(us(10), &mut Packet::default());
         assert_eq!(asking.due(us(110)), None);
         assert_eq!(asking.due(us(500)), Some(us(110)));

@@ -260,8 +260,7 @@ impl Sending {
     /// An acknowledgement arrived.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
         let newly_acked = self.note_arrivals(packet);
-        // Stamps that are not ideal may make the time held negative: it wraps, and never below nothing.
-        let rtt = Time((now - packet.sent).0.wrapping_sub(packet.held.0).cast_signed().max(1).cast_unsigned());
+        let rtt = packet.round_trip(now);
         self.heard = Time(packet.sent.0.wrapping_add(packet.delay.0).wrapping_add(packet.held.0));
         if packet.window > 0 {
             self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
