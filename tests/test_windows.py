@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.worlds import packet
 
@@ -156,6 +157,13 @@ def test_receiver_control_shortens_queues_and_ends_losses(five, name):
     assert managed["queue_mean_pkt"] < plain["queue_mean_pkt"] / 4
     assert managed["retransmits"] <= plain["retransmits"] / 50
     assert managed["utilization"] > plain["utilization"] - 0.05
+
+
+def test_inigos_receiver_has_stamps_of_its_own():
+    with pytest.raises(
+        ScenarioError, match=r'hosts.timestamps = "software": expected none beside a receiver'
+    ):
+        run("inigo-five", cc={"name": "cubic", "receiver": "inigo"}, hosts__timestamps={"kind": "software"})
 
 
 def test_as_published_the_receivers_marks_come_from_elsewhere(five):

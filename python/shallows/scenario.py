@@ -349,7 +349,7 @@ class Scenario(_Table):
 
     @property
     def credits(self):
-        """Bytes of (one, a burst, a queue) of the credits that every port has a class for; None without."""
+        """Bytes of a credit and of a burst, and how many wait, where ports have a class for them, or None."""
         return next((used.credits for used in self._algorithms() if used.credits), None)
 
     def _recorded(self, network):
@@ -393,6 +393,7 @@ class Scenario(_Table):
         self._check_marking()
         self._check_priorities()
         self._check_credits()
+        self._check_stamps()
         self._check_rows()
 
     def _check_times(self):
@@ -449,6 +450,11 @@ class Scenario(_Table):
         for used in self._algorithms():
             if used.credits and used.credits != self.credits:
                 raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
+
+    def _check_stamps(self):
+        if self.hosts.timestamps and any(used.receiver for used in self._algorithms()):
+            expected = "none beside a receiver that reads stamps of its own: it has a resolution"
+            raise ScenarioError("hosts.timestamps", self.hosts.timestamps.kind, expected)
 
     def _check_rows(self):
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1
