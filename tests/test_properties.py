@@ -16,6 +16,7 @@ TOPOLOGIES = st.sampled_from(
         {"kind": "parking-lot", "hops": 2, "hosts": 2, "rtt": "40us"},
         {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 3},
         {"kind": "fat-tree", "k": 4},
+        {"kind": "three-tier", "cores": 2, "aggregations": 2, "tors": 2, "hosts_per_tor": 2},
     ]
 )
 TRAFFIC = st.lists(
@@ -26,6 +27,8 @@ TRAFFIC = st.lists(
             {"kind": "staircase", "flows": 2, "interval": "1ms"},
             {"kind": "incast", "senders": 2, "size": "60KB", "jitter": "5us"},
             {"kind": "poisson", "sizes": "websearch", "below": "1MB", "load": 0.05, "flows": 20},
+            {"kind": "shuffle", "size": "20KB"},
+            {"kind": "request-response", "pairs": 2, "exchanges": 5},
         ]
     ),
     min_size=1,
@@ -38,6 +41,8 @@ HOSTS = st.fixed_dictionaries(
         "initial_window": st.sampled_from(["1pkt", "40pkt"]),
         "acks_every": st.integers(1, 4),
         "rto": st.sampled_from(["datacenter", "internet"]),
+        "segment": st.sampled_from([2, 44]),
+        "timestamps": st.sampled_from([{"kind": "software"}, {"kind": "hardware", "drift": -4e-5}]),
     },
 )
 
