@@ -66,12 +66,40 @@ def test_the_papers_algorithm_fills_and_shares_it_over_100_ms(flows):
     assert jain(result.flows.goodput_gbps) >= 0.95
 
 
-@pytest.mark.parametrize(("spread", "fair"), [("0B", False), ("8B", True)])
-def test_under_the_papers_algorithm_one_of_two_takes_the_link_unless_sizes_of_credits_vary(spread, fair):
+def test_under_the_papers_algorithm_one_of_two_may_take_the_link_unless_sizes_of_credits_vary():
     """A rate of 1.1 links loses 9.09 % of its credits, less than the target: who gets there stays."""
-    pair = of(2) | {"duration": "120ms", "cc.credit_spread": spread}
-    indices = [jain(run(pair | {"seed": seed}).flows.goodput_gbps) for seed in (1, 2, 3)]
-    assert min(indices) >= 0.95 if fair else max(indices) <= 0.8
+
+    def least_fair(spread):
+        pair = of(2) | {"duration": "120ms", "cc.credit_spread": spread}
+        return min(jain(run(pair | {"seed": seed}).flows.goodput_gbps) for seed in range(1, 7))
+
+    assert least_fair("0B") <= 0.8
+    assert least_fair("8B") >= 0.9
+
+
+def test_no_flow_loses_every_credit_for_ever():
+    """Two receivers whose links shape their credits alike meet at a port further on.
+
+    Of credits that come at equal distances, each as long as the others, it may drop all of one flow.
+    """
+    tables = {
+        "topology": {
+            "kind": "three-tier",
+            "cores": 2,
+            "aggregations": 4,
+            "tors": 4,
+            "hosts_per_tor": 2,
+            "rate": "1Gbps",
+        },
+        "network": {"pfc": True},
+        "traffic": [
+            {"kind": "long-lived", "flows": 3, "stagger": "100us"},
+            {"kind": "request-response", "pairs": 3, "exchanges": 8},
+        ],
+        "duration": "60ms",
+    }
+    for seed in range(1, 13):
+        assert run(tables | {"seed": seed}).summary["traffic"][1]["finished"] == 48
 
 
 def shares_after_joining(name, rate, seed, span, **changes):
@@ -154,7 +182,7 @@ def test_credits_cross_the_links_that_their_data_will_load():
         "traffic": [{"kind": "long-lived"}],
     }
     result = run(tables)
-    assert result.ports.queue_max_pkt.max() < 10
+    assert result.ports.queue_max_pkt.max() < 15
     assert result.flows.retransmits.sum() == 0
 
 

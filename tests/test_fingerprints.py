@@ -16,11 +16,11 @@ US = 1_000_000
 CREDITS_FIRST = [
     {
         "carries": ["credit"],
-        "limit_bytes": 8 * 84,
+        "limit_packets": 8,
         "shaper_bps": 10**10 * 84 // 1584,
         "shaper_burst_bytes": 2 * 84,
     },
-    {"carries": ["other"], "limit_bytes": 2**64 - 1, "shaper_bps": None},
+    {"carries": ["other"], "limit_packets": None, "limit_bytes": 2**64 - 1, "shaper_bps": None},
 ]
 
 

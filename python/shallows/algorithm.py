@@ -76,11 +76,11 @@ class Algorithm:
 
     @property
     def credits(self):
-        """Bytes of (one, a burst, a queue) of the credits that ports need a class for, or None."""
+        """Bytes of a credit and of a burst, and how many wait, where ports need a class for them, or None."""
         if self.written or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
-        return size, burst * size, queue * size
+        return size, burst * size, queue
 
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""

@@ -82,7 +82,7 @@ def _credits_first(scenario, network):
     disciplines = []
     for rate, is_nic in kinds.tolist():
         shaper = {"shaper_bps": rate * size // (size + scenario.mtu), "shaper_burst_bytes": burst}
-        credits = {"carries": ["credit"], "limit_bytes": queue, **shaper}
+        credits = {"carries": ["credit"], "limit_packets": queue, **shaper}
         if scenario.network.pfc:
             first, *rest = _lossless()
             disciplines.append([first, credits, *rest])
@@ -92,4 +92,4 @@ def _credits_first(scenario, network):
 
 
 def _class(carries, limit_bytes=NEVER):
-    return {"carries": carries, "limit_bytes": limit_bytes, "shaper_bps": None}
+    return {"carries": carries, "limit_packets": None, "limit_bytes": limit_bytes, "shaper_bps": None}

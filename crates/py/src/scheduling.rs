@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::units::{Bytes, Rate};
-use shallows_sim::network::{ClassSpec, Discipline, PauseSpec, PortSpec, Shaper, SharedSpec};
+use shallows_sim::network::{ClassSpec, Discipline, Limit, PauseSpec, PortSpec, Shaper, SharedSpec};
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::table::get;
@@ -74,7 +74,11 @@ fn class(item: &Bound<'_, PyDict>) -> PyResult<ClassSpec> {
         None => None,
         Some(rate) => Some(Shaper { rate: Rate(rate), burst: Bytes(get(item, "shaper_burst_bytes")?) }),
     };
-    Ok(ClassSpec { limit: Bytes(get(item, "limit_bytes")?), shaper })
+    let limit = match get::<Option<u32>>(item, "limit_packets")? {
+        Some(packets) => Limit::Packets(packets),
+        None => Limit::Bytes(Bytes(get(item, "limit_bytes")?)),
+    };
+    Ok(ClassSpec { limit, shaper })
 }
 
 /// Gives each port the discipline that the column names.

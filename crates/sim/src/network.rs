@@ -15,7 +15,7 @@ use crate::measure::Timestamps;
 
 mod ports;
 
-pub use ports::{ClassSpec, Discipline, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
+pub use ports::{ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
 
 /// How a host's NIC takes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

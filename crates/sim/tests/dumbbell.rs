@@ -8,7 +8,7 @@ use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    self, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Network, Nic, PortSpec, RecordSpec, Shaper,
+    self, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec, RecordSpec, Shaper,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -23,8 +23,8 @@ fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
 fn credits_first(values: &Values) -> Discipline {
     let shaper = CreditShaper::new(values, MTU);
     let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes() };
-    let credits = ClassSpec { limit: shaper.queue_bytes(), shaper: Some(tokens) };
-    let rest = ClassSpec { limit: Bytes::MAX, shaper: None };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
+    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
     Discipline { classes: vec![credits, rest], class_of, urgent: None }
 }

@@ -7,7 +7,7 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    ClassSpec, Control, Discipline, FlowSpec, HostSpec, Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec,
+    ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec,
     SharedSpec,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
@@ -17,12 +17,16 @@ const MTU: Bytes = Bytes(1500);
 
 /// Everything in one class: a FIFO by other means.
 fn one_class(limit: Bytes) -> Discipline {
-    Discipline { classes: vec![ClassSpec { limit, shaper: None }], class_of: [0; PACKET_KINDS.len()], urgent: None }
+    Discipline {
+        classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None }],
+        class_of: [0; PACKET_KINDS.len()],
+        urgent: None,
+    }
 }
 
 /// Pauses first, then what comes back, then data.
 fn lossless() -> Discipline {
-    let class = ClassSpec { limit: Bytes::MAX, shaper: None };
+    let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
     let class_of = PACKET_KINDS.map(|kind| match kind {
         PacketKind::Pause | PacketKind::Resume => 0,
         PacketKind::Data => 2,

@@ -57,12 +57,6 @@ impl CreditShaper {
     pub fn burst_bytes(&self) -> Bytes {
         self.credit * u64::from(self.burst)
     }
-
-    /// Length of the queue.
-    #[must_use]
-    pub fn queue_bytes(&self) -> Bytes {
-        self.credit * u64::from(self.queue)
-    }
 }
 
 #[cfg(test)]
@@ -85,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_of_the_paper_is_672_bytes() {
-        assert_eq!((SIGCOMM17.queue_bytes(), SIGCOMM17.burst_bytes()), (Bytes(672), Bytes(168)));
+    fn two_credits_may_pass_back_to_back() {
+        assert_eq!(SIGCOMM17.burst_bytes(), Bytes(168));
     }
 }

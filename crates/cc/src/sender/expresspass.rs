@@ -83,11 +83,11 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "credit_spread",
         symbol: "-",
         unit: Unit::Bytes,
-        default: 0.0,
+        default: 8.0,
         min: 0.0,
         max: 64.0,
-        meaning: "sizes of credits vary by so much both ways, so that drops do not favour a flow",
-        source: "0; ns2-xpass's fat tree: 76 to 92 B, a spread of 8",
+        meaning: "sizes of credits vary by so much both ways; of equal ones a port may drop every one of a flow, for ever",
+        source: "ns2-xpass's fat tree: 76 to 92 B, a spread of 8; its dumbbell: 0",
     },
     Parameter {
         name: "credit_burst",
@@ -126,8 +126,8 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm17", values: &[], source: "Cho, Jang and Han, SIGCOMM 2017, Algorithm 1" },
     Preset {
         name: "ns-2",
-        values: &[("ns2", 1.0), ("target_loss", 0.125)],
-        source: "ns2-xpass: xpass.cc and its dumbbell; its fat tree also has a credit_spread of 8",
+        values: &[("ns2", 1.0), ("target_loss", 0.125), ("credit_spread", 0.0)],
+        source: "ns2-xpass: xpass.cc and its dumbbell; its fat tree has a credit_spread of 8",
     },
 ];
 

@@ -45,11 +45,20 @@ pub struct Shaper {
     pub burst: Bytes,
 }
 
+/// What a class holds at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Without end where it is [`Bytes::MAX`].
+    Bytes(Bytes),
+    /// However long they are: a limit in bytes prefers the short ones.
+    Packets(u32),
+}
+
 /// One class of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassSpec {
     /// What it holds, the packet being sent included; what comes then is dropped.
-    pub limit: Bytes,
+    pub limit: Limit,
     /// What holds it back.
     pub shaper: Option<Shaper>,
 }

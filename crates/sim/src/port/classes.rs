@@ -14,7 +14,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::{Full, Port};
 use crate::clock::Clock;
-use crate::network::{ClassSpec, Discipline};
+use crate::network::{ClassSpec, Discipline, Limit};
 use crate::packet::{Flags, NIL, PACKET_KINDS, PacketKind, Slab};
 
 /// What a class counts after the warm-up.
@@ -219,10 +219,15 @@ impl Port {
         let held = self.held(now, kind, urgent) + length;
         self.touch(now);
         let sending = self.clock.time(length);
+        let busy = self.busy_until > now;
         let room = self.room();
         let class = room.class_for(kind, urgent);
+        let being_sent = usize::from(busy && room.sending == class);
         let class = &mut room.classes[class];
-        let fits = held <= class.spec.limit;
+        let fits = match class.spec.limit {
+            Limit::Bytes(limit) => held <= limit,
+            Limit::Packets(limit) => class.queue.len() + being_sent < limit as usize,
+        };
         if fits {
             class.report.largest = class.report.largest.max(held);
             class.queue.push_back(Waiting { packet: at, from, since: now });
@@ -467,8 +472,8 @@ mod tests {
         let (rate, delay) = (RATE, Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
-        let shaped = ClassSpec { limit: Bytes(84 * 8), shaper: Some(shaper) };
-        let open = ClassSpec { limit: Bytes::MAX, shaper: None };
+        let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper) };
+        let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
         Port::new(&spec, Bytes(1538)).scheduled(&Discipline { classes: vec![shaped, open], class_of, urgent: None })
     }
 
