@@ -26,7 +26,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Bins as fine as an eighth of `packet_time` near zero, up to backlogs of `largest`.
+    /// Bins as fine as an eighth of `packet_time` near zero, ready for backlogs of up to `largest`.
     #[must_use]
     pub fn new(packet_time: Time, largest: Time) -> Self {
         let shift = (packet_time.0 / 8).max(1).ilog2();
@@ -63,9 +63,23 @@ impl Histogram {
     #[inline]
     pub fn begin(&mut self, backlog: Time) {
         let (at, into) = self.locate(backlog);
-        let bin = &mut self.bins[at];
+        let bin = self.bin(at);
         bin.segments += 1;
         bin.partial += into as i64;
+    }
+
+    /// A bin that may be the first so far out.
+    #[inline]
+    fn bin(&mut self, at: usize) -> &mut Bin {
+        if at >= self.bins.len() {
+            self.grow(at);
+        }
+        &mut self.bins[at]
+    }
+
+    #[cold]
+    fn grow(&mut self, at: usize) {
+        self.bins.resize(at + 1, Bin::default());
     }
 
     /// The falling segment ends at `backlog`.
@@ -80,7 +94,7 @@ impl Histogram {
     /// The backlog stays where it is for a while.
     pub fn hold(&mut self, backlog: Time, span: Time) {
         let (at, _) = self.locate(backlog);
-        self.bins[at].partial += span.0 as i64;
+        self.bin(at).partial += span.0 as i64;
     }
 
     /// Forgets everything.
@@ -191,6 +205,15 @@ mod tests {
         assert!((at(3.0 / 12.0) - 2.0).abs() < 1e-3);
         assert!((at(9.0 / 12.0) - 7.0).abs() < 0.3, "{}", at(9.0 / 12.0));
         assert!((at(1.0) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_queue_may_be_longer_than_anyone_was_ready_for() {
+        let mut histogram = Histogram::new(PACKET, Time::ZERO);
+        histogram.hold(Time::from_secs(100.0), PACKET * 2);
+        histogram.begin(Time::from_secs(200.0));
+        histogram.end(Time::from_secs(200.0) - PACKET);
+        assert_eq!(histogram.finish(Time::ZERO, Time::from_secs(200.0)).total(), PACKET * 3);
     }
 
     #[test]

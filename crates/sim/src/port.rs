@@ -126,7 +126,7 @@ impl Port {
     #[must_use]
     pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(spec.rate);
-        let largest = if spec.buffer == Bytes::MAX { Time(1 << 44) } else { clock.time(spec.buffer) };
+        let largest = if spec.buffer == Bytes::MAX { Time::ZERO } else { clock.time(spec.buffer) };
         let mut histogram = Histogram::new(clock.time(mtu), largest);
         histogram.begin(Time::ZERO);
         Self {
