@@ -134,13 +134,14 @@ def test_single_runs_at_ten_gigabits_take_longer():
 
 
 def test_dctcp_takes_80_times_as_long_and_longer_still_at_100_gigabits():
-    """Fig. 16 (f) to (h): K = 65 and g = 1/16, K = 650 and g = 0.01976, averaged over ten round trips."""
+    """Fig. 16 (f) to (h): K = 65 and g = 1/16, K = 650 and g = 0.01976; the median of three runs."""
     slow = {"10Gbps": ("65pkt", 0.0625, "120ms"), "100Gbps": ("650pkt", 0.01976, "500ms")}
     took = {}
     for rate, (threshold, g, duration) in slow.items():
         changes = {"network.marking": {"kind": "step", "threshold": threshold}, "network.buffer": "2500pkt"}
         changes |= {"cc.g": g, "duration": duration}
-        took[rate] = 10 * last_outside(shares_after_joining("dctcp", rate, 1, "1ms", **changes))
+        runs = [shares_after_joining("dctcp", rate, seed, "1ms", **changes) for seed in (1, 2, 3)]
+        took[rate] = 10 * sorted(map(last_outside, runs))[1]
     assert took["10Gbps"] >= 80 * 3
     assert took["100Gbps"] >= 3 * took["10Gbps"]
 
