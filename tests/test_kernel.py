@@ -20,7 +20,8 @@ from shallows.worlds.packet import request
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 TWO, FOUR = SCENARIOS / "kernel-two.toml", SCENARIOS / "kernel-dctcp-4.toml"
 FIVE, RECEIVER = SCENARIOS / "kernel-inigo.toml", SCENARIOS / "kernel-receiver.toml"
-INCAST = SCENARIOS / "kernel-incast.toml"
+INCAST, RRUL = SCENARIOS / "kernel-incast.toml", SCENARIOS / "kernel-rrul.toml"
+TESTBED = SCENARIOS / "kernel-testbed.toml"
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 
 
@@ -116,6 +117,29 @@ def test_inigo_keeps_a_third_of_the_queue_of_cubic_and_reno(five, short):
 def test_a_receiver_with_finer_timestamps_than_linux_has_is_refused():
     with pytest.raises(ScenarioError, match="the tick of a Linux sender"):
         prepare(RECEIVER, overrides={"cc.receiver.resolution": "1us"}, world="kernel")
+
+
+@needs_kernel
+def test_a_ping_is_as_quick_as_its_companions_let_it_be():
+    """After RRUL: one link for Inigo, CUBIC and Reno and a ping; then for Inigo alone."""
+    mixed = run_live(RRUL)
+    alone = run_live(RRUL, traffic__1__cc="inigo", traffic__2__cc="inigo")
+    shares = [mixed.summary["traffic"][i]["goodput_gbps"] for i in range(3)]
+    assert shares[0] < 0.3 * max(shares), "Inigo yields to those that fill the queue, as in its paper"
+    ping = {name: run.summary["traffic"][3] for name, run in (("mixed", mixed), ("alone", alone))}
+    # There and back are 10 ms; the others' queue of 250 packets is up to 30 ms.
+    assert ping["alone"]["exchange_p50_us"] < 1.2 * 10_000
+    assert ping["mixed"]["exchange_p50_us"] > 2 * ping["alone"]["exchange_p50_us"]
+
+
+@needs_kernel
+def test_the_testbed_of_dx():
+    """Fig. 13a at half its rate: medians of 3 and 16 packets, delays 4.85 times apart; K = 20 packets."""
+    queue = {}
+    for cc in ({"name": "dctcp"}, {"name": "dx", "headroom": "30us"}):
+        queue[cc["name"]] = run_live(TESTBED, cc=cc, duration="3s").summary["bottleneck"]["queue_mean_pkt"]
+    assert 16 <= queue["dctcp"] <= 22
+    assert queue["dctcp"] > 4 * queue["dx"]
 
 
 @needs_kernel

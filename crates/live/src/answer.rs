@@ -25,6 +25,7 @@ pub struct Answer {
 
 #[derive(Debug, Default, Serialize)]
 pub struct Flows {
+    pub start_ps: Vec<u64>,
     pub finish_ps: Vec<u64>,
     pub ideal_ps: Vec<u64>,
     pub delivered_bytes: Vec<u64>,

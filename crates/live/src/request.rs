@@ -55,6 +55,8 @@ pub struct Flows {
     pub bytes: Vec<u64>,
     pub start_ps: Vec<u64>,
     pub stop_ps: Vec<u64>,
+    #[serde(default)]
+    pub after: Vec<u32>,
     pub cc: Vec<u32>,
 }
 

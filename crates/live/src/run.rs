@@ -6,6 +6,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::{cell::RefCell, thread};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
@@ -19,7 +20,7 @@ use crate::host::{self, Host, Sample};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded, Purpose};
 use crate::request::{Flows, Request};
-use crate::traffic::Flow;
+use crate::traffic::{Beginning, Flow};
 use crate::wire::{self, Manner, Report, Times};
 use crate::{Outcome, clock};
 
@@ -171,8 +172,8 @@ fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) ->
     let (warm, end) = (at(request.warmup_ps), at(request.duration_ps));
     times.begin_ns.store(begin, Ordering::Relaxed);
     times.warm_ns.store(warm, Ordering::Relaxed);
-    for (number, flow) in flows.iter().enumerate() {
-        flow.start(at(request.flows.start_ps[number]), at(request.flows.stop_ps[number]).min(end))?;
+    for (number, (flow, (beginning, waiting))) in flows.iter().zip(beginnings(&request.flows, at)).enumerate() {
+        flow.start(beginning, at(request.flows.stop_ps[number]).min(end), waiting)?;
     }
     let probes = RefCell::new(Probes::default());
     let samples = sample_buffer(loaded, begin, &request.record.probe_flows, &probes)?;
@@ -201,6 +202,21 @@ fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) ->
     let told = tell(flows, begin, &warm_bytes.unwrap_or_default());
     flows.iter().for_each(Flow::stop);
     Ok(Told { flows: told, probes: probes.into_inner(), ended_ps: (ended - begin) * 1000 })
+}
+
+/// When every flow begins, and whom it tells that it has ended.
+fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
+    let mut all: Vec<(Beginning, Vec<_>)> = Vec::new();
+    for (number, &start_ps) in flows.start_ps.iter().enumerate() {
+        let first = flows.after.get(number).and_then(|&after| all.get_mut(after as usize));
+        let beginning = first.map_or(Beginning::At(at(start_ps)), |(_, waiting)| {
+            let (teller, end) = channel();
+            waiting.push(teller);
+            Beginning::After(end, start_ps / 1000)
+        });
+        all.push((beginning, Vec::new()));
+    }
+    all
 }
 
 /// Set by SIGINT: the run ends early, with what there is.
@@ -263,6 +279,7 @@ fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> answer::Flows {
     let mut told = answer::Flows::default();
     for (number, flow) in flows.iter().enumerate() {
         let (received, info) = (flow.received(), flow.info());
+        told.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
         told.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
         told.delivered_bytes.push(received);
         told.goodput_bytes.push(received - warm_bytes.get(number).copied().unwrap_or(received));

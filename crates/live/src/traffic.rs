@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
 use crate::host::{self, Info};
@@ -14,6 +15,25 @@ const NEVER: u64 = u64::MAX;
 /// What a flow without an end is read in.
 const CHUNK: i32 = 1 << 16;
 
+/// When a flow begins.
+#[derive(Debug)]
+pub enum Beginning {
+    /// At a time.
+    At(u64),
+    /// So long after another has told that it ended.
+    After(Receiver<u64>, u64),
+}
+
+impl Beginning {
+    /// Waits for it to be known; nothing if the other never ends.
+    fn time_ns(self) -> Option<u64> {
+        match self {
+            Self::At(time_ns) => Some(time_ns),
+            Self::After(end, pause_ns) => end.recv().ok().map(|end_ns| end_ns + pause_ns),
+        }
+    }
+}
+
 /// A connected flow.
 #[derive(Debug)]
 pub struct Flow {
@@ -22,24 +42,28 @@ pub struct Flow {
     /// Payload; 0 is unlimited.
     bytes: u64,
     received: Arc<AtomicU64>,
+    started_ns: Arc<AtomicU64>,
     finished_ns: Arc<AtomicU64>,
 }
 
 impl Flow {
     /// A flow between two connected sockets.
     pub fn new(sender: TcpStream, receiver: TcpStream, bytes: u64) -> Self {
-        let finished_ns = Arc::new(AtomicU64::new(NEVER));
-        Self { sender, receiver, bytes, received: Arc::default(), finished_ns }
+        let never = || Arc::new(AtomicU64::new(NEVER));
+        Self { sender, receiver, bytes, received: Arc::default(), started_ns: never(), finished_ns: never() }
     }
 
-    /// Begins at `start_ns` and sends nothing new after `stop_ns`.
-    pub fn start(&self, start_ns: u64, stop_ns: u64) -> Outcome<()> {
+    /// Begins then, sends nothing new after `stop_ns`, and tells those that wait for its end.
+    pub fn start(&self, beginning: Beginning, stop_ns: u64, waiting: Vec<Sender<u64>>) -> Outcome<()> {
         if self.bytes == 0 {
             host::read_in_chunks(&self.receiver, CHUNK)?;
         }
         let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
-        let (bytes, received, finished) = (self.bytes, Arc::clone(&self.received), Arc::clone(&self.finished_ns));
+        let (bytes, received) = (self.bytes, Arc::clone(&self.received));
+        let (started, finished) = (Arc::clone(&self.started_ns), Arc::clone(&self.finished_ns));
         thread::Builder::new().name("write".into()).stack_size(1 << 18).spawn(move || {
+            let Some(start_ns) = beginning.time_ns() else { return };
+            started.store(start_ns, Ordering::Relaxed);
             clock::sleep_until(start_ns);
             write_all(&mut sender, if bytes == 0 { NEVER } else { bytes }, stop_ns);
             let _ = sender.shutdown(Shutdown::Write);
@@ -51,7 +75,11 @@ impl Flow {
                 total += length as u64;
                 received.store(total, Ordering::Relaxed);
                 if total == bytes {
-                    finished.store(clock::now(), Ordering::Relaxed);
+                    let now = clock::now();
+                    finished.store(now, Ordering::Relaxed);
+                    for follower in &waiting {
+                        let _ = follower.send(now);
+                    }
                 }
             }
         })?;
@@ -61,6 +89,11 @@ impl Flow {
     /// Payload that its receiver has read.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+
+    /// When it was to begin, once that is known.
+    pub fn started_ns(&self) -> Option<u64> {
+        Some(self.started_ns.load(Ordering::Relaxed)).filter(|&time| time != NEVER)
     }
 
     /// When the receiver had every byte.

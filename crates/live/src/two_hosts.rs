@@ -19,7 +19,7 @@ use crate::host;
 use crate::interface::{self, Settings};
 use crate::programs::{self, Loaded, Purpose};
 use crate::request::Cable;
-use crate::traffic::Flow;
+use crate::traffic::{Beginning, Flow};
 use crate::{Outcome, clock};
 
 /// Between two looks at the samples.
@@ -133,7 +133,7 @@ fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<
     let flow = Flow::new(sender, listener.accept()?.0, 0);
     let begin = clock::now();
     let end = begin + (told.seconds * 1e9) as u64;
-    flow.start(begin, end)?;
+    flow.start(Beginning::At(begin), end, Vec::new())?;
     while clock::now() < end {
         clock::sleep_until(clock::now() + TICK_NS);
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;

@@ -17,6 +17,7 @@ use shallows_cc::integer::{Ack, Loss};
 use shallows_cc::parameter::Values;
 use shallows_live::steps::{self, DctcpParams, DctcpState, DxParams, DxState, InigoParams, InigoState, Kind, Step};
 
+#[cfg(any(bytecode, feature = "bpf"))]
 mod machines;
 
 const TRACES: u64 = 400;

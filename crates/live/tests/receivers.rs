@@ -10,10 +10,12 @@ use shallows_cc::parameter::Values;
 use shallows_cc::receiver::inigo::PARAMETERS;
 use shallows_live::steps::{InigoReceiverState, InigoReceiverStep, ReceiverData, ReceiverKind};
 
+#[cfg(any(bytecode, feature = "bpf"))]
 mod machines;
 
 const TRACES: u64 = 400;
 const EVENTS: u64 = 1500;
+#[cfg(any(bytecode, feature = "bpf"))]
 const STEP: &str = "inigo_receiver_step";
 
 unsafe extern "C" {

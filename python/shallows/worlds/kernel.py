@@ -32,8 +32,6 @@ def check(scenario):
             raise ScenarioError("cc.name", used.label, expected)
         check_receiver(used.receiver)
     for i, table in enumerate(scenario.traffic):
-        if table.kind == "request-response":
-            raise ScenarioError(f"traffic[{i}].kind", table.kind, "flows that start by the clock")
         if table.priority:
             raise ScenarioError(f"traffic[{i}].priority", table.priority, "0: its ports have one class")
     wiring = scenario.wiring
