@@ -15,6 +15,7 @@ use crate::measure::Measure;
 use crate::network::HostSpec;
 use crate::packet::{Packet, PacketKind};
 
+mod alarm;
 mod credit;
 mod rated;
 mod roce;
@@ -182,7 +183,7 @@ impl Sending {
         on!(SendingHalf, &mut self.half, half => half.on_wake(now));
     }
 
-    /// The time to look again at the retransmission timer, if it is not already set.
+    /// The time to look again at the retransmission timer, if none is set that comes in time.
     #[inline]
     pub fn arm_timer(&mut self) -> Option<Time> {
         on!(SendingHalf, &mut self.half, half => half.arm_timer())

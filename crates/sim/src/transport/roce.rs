@@ -18,6 +18,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet, PacketKind};
+use crate::transport::alarm::Alarm;
 use crate::transport::{Ends, Expecting, Opening, Replies, Turn, packets_in};
 
 /// One flow at its sender.
@@ -53,7 +54,7 @@ struct Patience {
     max: Time,
     current: Time,
     deadline: Time,
-    armed: bool,
+    alarm: Alarm,
 }
 
 impl Sending {
@@ -76,7 +77,7 @@ impl Sending {
             reached: 0,
             end,
             next_paced: Time::ZERO,
-            timer: Patience { initial, max, current: initial, deadline: Time::MAX, armed: false },
+            timer: Patience { initial, max, current: initial, deadline: Time::MAX, alarm: Alarm::SILENT },
             retransmits: 0,
             timeouts: 0,
             last_rtt: Time::ZERO,
@@ -189,16 +190,14 @@ impl Sending {
         self.control.on_loss(now, &Loss { kind, in_flight });
     }
 
-    /// The time to look again at the timer, if it is not already set.
+    /// The time to look again at the timer, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        let wanted = !self.timer.armed && self.timer.deadline < Time::MAX;
-        self.timer.armed |= wanted;
-        wanted.then_some(self.timer.deadline)
+        self.timer.alarm.set(self.timer.deadline)
     }
 
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
-        self.timer.armed = false;
+        self.timer.alarm.ran_out(now);
         if self.timer.deadline > now {
             return;
         }

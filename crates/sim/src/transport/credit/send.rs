@@ -8,6 +8,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::CONTROL_FRAME;
 use crate::packet::{Flags, Packet, PacketKind};
+use crate::transport::alarm::Alarm;
 use crate::transport::{Ends, Opening, Turn, packets_in};
 
 /// One flow at its sender.
@@ -25,7 +26,7 @@ pub struct Sending {
     end: u32,
     /// Packets below have been sent before.
     sent_below: u32,
-    timer_armed: bool,
+    alarm: Alarm,
     done: bool,
     sent_bytes: u64,
     pub retransmits: u32,
@@ -48,7 +49,7 @@ impl Sending {
             next: 0,
             end,
             sent_below: 0,
-            timer_armed: false,
+            alarm: Alarm::SILENT,
             done: false,
             sent_bytes: 0,
             retransmits: 0,
@@ -131,16 +132,14 @@ impl Sending {
         }
     }
 
-    /// The time to look again at what went unanswered, if it is not already set.
+    /// The time to look again at what went unanswered, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        let wanted = !self.timer_armed && self.demand.deadline() < Time::MAX;
-        self.timer_armed |= wanted;
-        wanted.then(|| self.demand.deadline())
+        self.alarm.set(self.demand.deadline())
     }
 
     /// The world's timer ran out: says it again, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
-        self.timer_armed = false;
+        self.alarm.ran_out(now);
         if self.demand.deadline() <= now {
             self.timeouts += 1;
             self.say = self.demand.on_timer(now);

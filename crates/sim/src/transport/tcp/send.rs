@@ -15,6 +15,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use super::ranges::Ranges;
 use crate::network::HostSpec;
 use crate::packet::{Flags, Packet};
+use crate::transport::alarm::Alarm;
 use crate::transport::{Ends, Opening, Turn, packets_in};
 
 /// Packets that must arrive behind a hole before it counts as lost.
@@ -76,8 +77,7 @@ struct Retransmission {
     max: Time,
     /// When it runs out.
     deadline: Time,
-    /// Whether the world's timer is set, possibly for an earlier deadline.
-    armed: bool,
+    alarm: Alarm,
 }
 
 impl Retransmission {
@@ -90,7 +90,7 @@ impl Retransmission {
             min: host.rto_min,
             max: host.rto_max,
             deadline: Time::MAX,
-            armed: false,
+            alarm: Alarm::SILENT,
         }
     }
 
@@ -347,17 +347,15 @@ impl Sending {
         }
     }
 
-    /// The time to look again at the retransmission timer, if it is not already set.
+    /// The time to look again at the retransmission timer, if none is set that comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        let wanted = !self.timer.armed && self.timer.deadline < Time::MAX;
-        self.timer.armed |= wanted;
-        wanted.then_some(self.timer.deadline)
+        self.timer.alarm.set(self.timer.deadline)
     }
 
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile. Everything that is
     /// not acknowledged is sent again, as the window allows (RFC 5681 §3.1).
     pub fn on_timer(&mut self, now: Time) {
-        self.timer.armed = false;
+        self.timer.alarm.ran_out(now);
         if self.timer.deadline > now {
             return;
         }
@@ -522,8 +520,11 @@ mod tests {
     fn the_timeout_is_srtt_and_four_variations_but_not_below_its_floor() {
         let mut sending = reno(50);
         send_all(&mut sending, Time::ZERO);
+        assert_eq!(sending.arm_timer(), Some(Time::from_millis(10)));
         sending.on_packet(Time::from_millis(2), &ack(1, (0, 0)));
-        // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms.
-        assert_eq!(sending.timer.deadline, Time::from_millis(8));
+        // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms: before the initial one, which is set, runs out.
+        assert_eq!(sending.arm_timer(), Some(Time::from_millis(8)));
+        sending.on_timer(Time::from_millis(8));
+        assert_eq!(sending.timeouts, 1);
     }
 }

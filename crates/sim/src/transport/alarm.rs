@@ -1,0 +1,54 @@
+//! The world's timer for a deadline that moves.
+//!
+//! A timer cannot be taken back, and most deadlines move away before they come. So a half of a flow sets one only if
+//! none will run out in time, and looks at its deadline when one does.
+
+use shallows_cc::units::Time;
+
+/// When the next of a half's timers runs out.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    next: Time,
+}
+
+impl Alarm {
+    /// No timer is set.
+    pub const SILENT: Self = Self { next: Time::MAX };
+
+    /// The time to set a timer to, if none runs out by this deadline.
+    #[inline]
+    pub fn set(&mut self, deadline: Time) -> Option<Time> {
+        let needed = deadline < self.next;
+        if needed {
+            self.next = deadline;
+        }
+        needed.then_some(deadline)
+    }
+
+    /// A timer ran out.
+    pub fn ran_out(&mut self, now: Time) {
+        if self.next <= now {
+            self.next = Time::MAX;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_that_comes_nearer_gets_a_timer_of_its_own() {
+        let ms = Time::from_millis;
+        let mut alarm = Alarm::SILENT;
+        assert_eq!(alarm.set(Time::MAX), None);
+        assert_eq!(alarm.set(ms(10)), Some(ms(10)));
+        assert_eq!(alarm.set(ms(12)), None);
+        assert_eq!(alarm.set(ms(2)), Some(ms(2)));
+        alarm.ran_out(ms(2));
+        assert_eq!(alarm.set(ms(20)), Some(ms(20)));
+        // That of 10 ms: the one of 20 ms is still to come.
+        alarm.ran_out(ms(10));
+        assert_eq!(alarm.set(ms(20)), None);
+    }
+}
