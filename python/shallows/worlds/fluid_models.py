@@ -108,7 +108,7 @@ MODELS = {
     ("timely", None): Row(
         "timely",
         _TIMELY,
-        only={"hai": 1.0, "burst": 0.0},
+        only={"hai": 1.0, "keep": 0.0, "burst": 0.0},
         unlike={"min_rate": None},
         sends_apart=True,
     ),
