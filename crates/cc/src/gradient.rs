@@ -38,7 +38,7 @@ pub const T_LOW: Parameter = Parameter {
     symbol: "T_low",
     unit: Unit::Time,
     default: 50e-6,
-    min: 0.0,
+    min: 1e-9,
     max: 1.0,
     meaning: "below this round trip the rate only grows",
     source: "CoNEXT 2016, footnote 4: 50 us",

@@ -137,6 +137,22 @@ fn every_algorithm_survives_a_random_life_and_lives_it_the_same_again() {
 }
 
 #[test]
+fn every_parameter_may_be_at_either_end_of_its_range() {
+    for row in ALGORITHMS {
+        for parameter in row.parameters {
+            for end in [parameter.min, parameter.max] {
+                println!("{} with {} = {end}", row.name, parameter.name);
+                let mut values = Values::defaults(row.parameters);
+                values.set(parameter.name, end).expect("an end of a range lies in it");
+                for seed in 0..SEEDS / 10 {
+                    live(row, &values, seed);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn defaults_lie_within_their_ranges_and_everything_has_a_source() {
     for row in ALGORITHMS {
         assert!(!row.source.is_empty() && !row.summary.is_empty(), "{}", row.name);

@@ -95,13 +95,14 @@ const SLACK: f64 = 4.0;
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let fastest = path.line_rate.0 as f64 / (path.mss.0 as f64 * 8.0);
     Box::new(Gap {
         target: values.time("target").as_secs(),
         gain: values.get("gain"),
         damping: values.get("damping"),
         fairness: values.get("fairness"),
-        slowest: 1.0 / values.time("largest_gap").as_secs(),
-        fastest: path.line_rate.0 as f64 / (path.mss.0 as f64 * 8.0),
+        slowest: (1.0 / values.time("largest_gap").as_secs()).min(fastest),
+        fastest,
         mss: path.mss,
         rate: 0.0,
         error: 0.0,

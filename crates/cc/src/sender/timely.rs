@@ -120,7 +120,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         hai: values.get("hai"),
         keep: values.get("keep"),
         segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
-        min_rate: values.get("min_rate"),
+        min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
         line_rate: path.line_rate.0 as f64,
         rate: start_rate(values.rate("start_rate"), path),
         gradient: Gradient::new(values.get("alpha"), values.time("d_min_rtt"), path),
