@@ -230,11 +230,11 @@ impl Simulation {
             let out = self.routes.next(node, packet.to, packet.flow);
             self.enqueue(out.expect("a flow is only set up where there is a path"), at, link);
         } else {
-            let packet = *packet;
+            let mut packet = *packet;
             self.packets.remove(at);
             self.consumed += 1;
             if packet.flags.for_sender() {
-                self.tell_sender(&packet);
+                self.tell_sender(&mut packet);
             } else {
                 self.tell_receiver(&packet);
             }
@@ -301,7 +301,7 @@ impl Simulation {
     }
 
     #[inline]
-    fn tell_sender(&mut self, packet: &Packet) {
+    fn tell_sender(&mut self, packet: &mut Packet) {
         let live = self.sending[packet.slot as usize].as_mut().filter(|sending| sending.ends.flow == packet.flow);
         let Some(sending) = live else {
             // What is still granted comes after its flow is done.

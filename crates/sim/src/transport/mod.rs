@@ -158,16 +158,13 @@ impl Sending {
 
     /// Something came back: an acknowledgement, a notification.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
-        let rest;
-        let mut packet = packet;
+    pub fn on_packet(&mut self, now: Time, packet: &mut Packet) {
         if let (Some(asking), SendingHalf::Tcp(half)) = (&mut self.asking, &mut self.half) {
             asking.hear(now, packet, half);
             if packet.flags.is(PacketKind::RateAnswer) {
                 return;
             }
-            rest = Packet { delay: Time::ZERO, ..*packet };
-            packet = &rest;
+            packet.delay = Time::ZERO;
         }
         on!(SendingHalf, &mut self.half, half => half.on_packet(now, packet));
     }
