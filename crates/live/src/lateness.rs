@@ -86,20 +86,31 @@ pub struct Allowance {
     pub round_trip: u64,
     /// How long the run was.
     pub span: u64,
+    /// The delay that senders take for a queue, where they go by stamps; in which lateness is one.
+    pub headroom: Option<u64>,
 }
 
 impl Lateness {
     /// Why the run cannot be believed; none if it can. What is late adds to the round trip that senders see: on
     /// average by a tenth at most, one packet in a hundred by no more than twice the whole. A frame waits for half
-    /// the time between two looks.
+    /// the time between two looks. What senders answer to is to be three times as much as packets are late.
     #[must_use]
     pub fn reject(&self, allowance: Allowance) -> Option<String> {
-        let Allowance { round_trip, span } = allowance;
+        let Allowance { round_trip, span, headroom } = allowance;
         let micros = |nanos: u64| nanos as f64 / 1e3;
         let late = self.deliveries.mean() + self.looks.mean() / 2;
         if late > round_trip / 10 {
             let (late, round_trip) = (micros(late), micros(round_trip));
             return Some(format!("packets were {late:.1} us late on average, in round trips of {round_trip:.1} us"));
+        }
+        let late = self.deliveries.mean();
+        if let Some(headroom) = headroom
+            && 3 * late > headroom
+        {
+            let (late, headroom) = (micros(late), micros(headroom));
+            return Some(format!(
+                "packets were {late:.1} us late on average, and senders answer delays of {headroom:.1} us"
+            ));
         }
         let late = self.deliveries.quantile(0.99).max(self.looks.quantile(0.99));
         if late > 2 * round_trip {
@@ -132,10 +143,12 @@ mod tests {
 
     #[test]
     fn a_late_run_and_one_that_stood_still_are_rejected() {
-        let allowance = Allowance { round_trip: 1_000_000, span: 1_000_000_000 };
+        let allowance = Allowance { round_trip: 1_000_000, span: 1_000_000_000, headroom: None };
         let mut record = Lateness::default();
         (0..1000).for_each(|_| record.deliveries.record(20_000));
         assert_eq!(record.reject(allowance), None);
+        let stamped = Allowance { headroom: Some(50_000), ..allowance };
+        assert!(record.reject(stamped).is_some_and(|why| why.contains("answer delays of 50.0 us")));
         record.stalled = 40_000_000;
         assert!(record.reject(allowance).is_some_and(|why| why.contains("40.0 ms of 1000.0 ms")));
         record.stalled = 0;

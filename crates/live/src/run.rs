@@ -294,7 +294,8 @@ impl Told {
         let measured_ps = report.measured.0;
         let ports = Ports::new(&report.ports, measured_ps, Bytes(request.mtu_bytes));
         let round_trip = report.round_trip.0 / 1000 + ports.longest_delay_ns();
-        let reason = report.lateness.reject(Allowance { round_trip, span: measured_ps / 1000 });
+        let reason =
+            report.lateness.reject(Allowance { round_trip, span: measured_ps / 1000, headroom: headroom(request) });
         let problems = problems(&report);
         Answer {
             events: report.delivered,
@@ -317,6 +318,15 @@ impl Told {
             lateness: LatenessTable::new(&report.lateness, report.strangers, round_trip, reason),
         }
     }
+}
+
+/// Stamps vary by that much on any host, late or not.
+const STAMPS_VARY_NS: u64 = 10_000;
+
+/// The least that a sender of the run takes for a queue; nothing where none has a limit that means something here.
+fn headroom(request: &Request) -> Option<u64> {
+    let told = request.ccs.iter().filter_map(|control| control.parameters.get("headroom"));
+    told.map(|seconds| (seconds * 1e9) as u64).filter(|&nanos| nanos >= STAMPS_VARY_NS).min()
 }
 
 /// What does not add up.
