@@ -34,11 +34,13 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import NO_FLOW, AlgorithmChoice, Traffic, draw
 from shallows.units import (
     NEVER,
+    RATE,
     SIZE,
     TIME,
     Buffer,
     Count,
     Duration,
+    Few,
     Frame,
     HeaderSize,
     OptionalCount,
@@ -52,6 +54,10 @@ from shallows.units import (
 )
 
 MOST_ROWS = 20_000_000
+MOST_MTU = 65_535
+MOST_PACKETS = 2**31
+LEAST_RATE_BPS = 10**6
+MOST_DELAY_PS = 2 * 10**12
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
 
 
@@ -158,7 +164,7 @@ class HostTable(_Table):
     rto_min: OptionalInterval = Field(None, description="the shortest retransmission timeout")
     rto_initial: OptionalInterval = Field(None, description="the timeout before the first RTT sample")
     rto_max: OptionalInterval = Field(None, description="where its doubling ends")
-    acks_every: Count = Field(1, description="data packets an ack covers")
+    acks_every: Few = Field(1, description="data packets an ack covers")
     ack_delay: OptionalInterval = Field(None, description="how long an ack may wait for the next packet")
     segment: Count = Field(1, description="packets that leave together at most (TSO)")
     timestamps: TimestampTable | None = Field(None, description="how packets are stamped; absent: ideally")
@@ -389,6 +395,7 @@ class Scenario(_Table):
         return [table.cc or self.cc for table in self.traffic]
 
     def _check(self):
+        self._check_links()
         self._check_times()
         self._check_marking()
         self._check_priorities()
@@ -396,11 +403,24 @@ class Scenario(_Table):
         self._check_stamps()
         self._check_rows()
 
+    def _check_links(self):
+        network = self.wiring
+        slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
+        for link in np.flatnonzero(slow | far)[:1]:
+            rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
+            told = f"{network.port_names[link]} of {rate}, {delay} long"
+            raise ScenarioError("topology", told, "links of at least 1 Mbps and at most 2 s")
+
     def _check_times(self):
         if self.warmup >= self.duration:
             expected = f"less than the duration, {TIME.text(self.duration)}"
             raise ScenarioError("warmup", TIME.text(self.warmup), expected)
         flows = self.flows
+        most = MOST_PACKETS * (self.mtu - self.network.header)
+        for flow in np.flatnonzero(flows.bytes >= most)[:1]:
+            told = SIZE.text(int(flows.bytes[flow]))
+            expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
+            raise ScenarioError(f"traffic[{flows.group[flow]}]", told, expected)
         if self.duration == NEVER and not flows.bytes.any():
             raise ScenarioError("duration", "until-done", 'some flow that can end, or a time such as "1s"')
         for i in range(len(self.traffic)):
@@ -479,6 +499,8 @@ def _frame(tables):
     table = tables.get("network", {})
     table = table if isinstance(table, dict) else {}
     wire, header = (_frame_size(table, key) for key in ("mtu", "header"))
+    if wire > MOST_MTU:
+        raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(MOST_MTU)}")
     if header >= wire:
         raise ScenarioError("network.header", SIZE.text(header), f"less than the mtu, {SIZE.text(wire)}")
     return Frame(wire, wire - header)

@@ -183,5 +183,6 @@ PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVE
 Share = Annotated[float, BeforeValidator(share)]
 Count = _whole(1, 10_000_000)
 OptionalCount = _whole(1, 10_000_000, optional=True)
+Few = _whole(1, 255)
 Several = _whole(2, 10_000_000)
 Seed = _whole(0, NEVER)
