@@ -193,7 +193,7 @@ fn scramble(mut x: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{FlowSpec, HostSpec, Nic, RecordSpec};
+    use crate::network::FlowSpec;
     use shallows_cc::units::{Bytes, Rate, Time};
 
     fn cable(from: u32, to: u32) -> [PortSpec; 2] {
@@ -227,35 +227,7 @@ mod tests {
             after: None,
             urgent: false,
         };
-        Network {
-            hosts: 2,
-            nodes: 8,
-            ports,
-            markings: Vec::new(),
-            disciplines: Vec::new(),
-            shared: None,
-            pause: None,
-            flows: vec![flow; flows as usize],
-            controls: Vec::new(),
-            host: HostSpec {
-                nic: Nic::Fair,
-                initial_window: Bytes(14600),
-                rto_min: Time::from_millis(1),
-                rto_max: Time::from_millis(100),
-                rto_initial: Time::from_millis(10),
-                acks_every: 1,
-                ack_delay: Time::from_micros(500),
-                segment: 1,
-                timestamps: None,
-            },
-            mtu: Bytes(1500),
-            header: Bytes(40),
-            duration: Time::from_millis(1),
-            until_done: false,
-            warmup: Time::ZERO,
-            seed: 1,
-            record: RecordSpec::default(),
-        }
+        Network { hosts: 2, nodes: 8, ports, flows: vec![flow; flows as usize], ..Network::bare() }
     }
 
     #[test]

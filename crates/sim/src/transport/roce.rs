@@ -350,7 +350,7 @@ impl Receiving {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{HostSpec, Nic};
+    use crate::network::Network;
     use shallows_cc::receiver::cnp::Silent;
     use shallows_cc::sender::Segments;
 
@@ -376,17 +376,8 @@ mod tests {
     }
 
     fn sending(packets: u64, at_once: bool) -> Sending {
-        let host = HostSpec {
-            nic: Nic::Fair,
-            initial_window: MSS,
-            rto_min: Time::from_millis(1),
-            rto_max: Time::from_millis(100),
-            rto_initial: Time::from_millis(10),
-            acks_every: 1,
-            ack_delay: Time::ZERO,
-            segment: 1,
-            timestamps: None,
-        };
+        // Timeouts of 10 ms at first, of 1 ms at least.
+        let host = Network::bare().host;
         let control = Box::new(Constant { at_once });
         Sending::new(Opening { bytes: MSS * packets, mss: MSS, ecn: true, host: &host, control })
     }

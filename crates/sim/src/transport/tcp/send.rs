@@ -426,6 +426,7 @@ impl Sending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Network;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
     use shallows_cc::sender::Path;
@@ -434,17 +435,8 @@ mod tests {
     const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
 
     fn reno(packets: u64) -> Sending {
-        let host = HostSpec {
-            nic: crate::network::Nic::Fair,
-            initial_window: MSS * 10,
-            rto_min: Time::from_millis(1),
-            rto_max: Time::from_millis(100),
-            rto_initial: Time::from_millis(10),
-            acks_every: 1,
-            ack_delay: Time::from_micros(500),
-            segment: 1,
-            timestamps: None,
-        };
+        // Timeouts of 10 ms at first, of 1 ms at least.
+        let host = Network::bare().host;
         let row = catalog::find("reno").unwrap();
         let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
