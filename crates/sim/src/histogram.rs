@@ -63,23 +63,25 @@ impl Histogram {
     #[inline]
     pub fn begin(&mut self, backlog: Time) {
         let (at, into) = self.locate(backlog);
-        let bin = self.bin(at);
-        bin.segments += 1;
-        bin.partial += into as i64;
+        self.add(at, Bin { segments: 1, partial: into as i64 });
     }
 
-    /// A bin that may be the first so far out.
     #[inline]
-    fn bin(&mut self, at: usize) -> &mut Bin {
-        if at >= self.bins.len() {
-            self.grow(at);
+    fn add(&mut self, at: usize, more: Bin) {
+        match self.bins.get_mut(at) {
+            Some(bin) => {
+                bin.segments += more.segments;
+                bin.partial += more.partial;
+            }
+            None => self.reach(at, more),
         }
-        &mut self.bins[at]
     }
 
+    /// A bin further out than any before it.
     #[cold]
-    fn grow(&mut self, at: usize) {
-        self.bins.resize(at + 1, Bin::default());
+    fn reach(&mut self, at: usize, first: Bin) {
+        self.bins.resize(at, Bin::default());
+        self.bins.push(first);
     }
 
     /// The falling segment ends at `backlog`.
@@ -94,7 +96,7 @@ impl Histogram {
     /// The backlog stays where it is for a while.
     pub fn hold(&mut self, backlog: Time, span: Time) {
         let (at, _) = self.locate(backlog);
-        self.bin(at).partial += span.0 as i64;
+        self.add(at, Bin { segments: 0, partial: span.0 as i64 });
     }
 
     /// Forgets everything.
