@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 NAME, CGROUP = sys.argv[1:]
+WHAT = ["--receiver", "inigo"] if NAME == "receiver" else [NAME]
 # Loopback's delays vary by that.
 PARAMETERS = ["--set", "headroom=100us"] if NAME == "dx" else []
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "live"]
@@ -58,9 +59,9 @@ def main():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     Path(CGROUP, "cgroup.procs").write_text(str(os.getpid()))
     told = {"before": transfer(), "segments": [segments()]}
-    told["attach"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP, *PARAMETERS)
+    told["attach"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP, *PARAMETERS)
     told["segments"].append(segments())
-    told["again"] = shallows("attach", NAME, "--iface", "lo", "--cgroup", CGROUP)
+    told["again"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP)
     told["during"] = transfer()
     told["detach"] = shallows("detach")
     told["after"] = transfer()
