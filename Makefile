@@ -24,7 +24,7 @@ bench: build
 
 lint: .venv/ready
 	cargo fmt --check
-	rustfmt --check --edition 2024 crates/cc/src/sender/*.rs
+	rustfmt --check --edition 2024 crates/cc/src/*/*.rs
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python tests bench
 	$(BIN)/ruff format --check python tests bench

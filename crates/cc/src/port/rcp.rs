@@ -145,7 +145,8 @@ impl Rcp {
             return;
         }
         let mean = self.rtt_sum / self.rtt_bytes;
-        let gain = self.slot / self.rtt * if mean >= self.rtt { 1.0 } else { self.rate / self.link * (mean / self.rtt) };
+        let gain =
+            self.slot / self.rtt * if mean >= self.rtt { 1.0 } else { self.rate / self.link * (mean / self.rtt) };
         self.rtt += gain * (mean - self.rtt);
     }
 
