@@ -118,6 +118,11 @@ def test_the_small_print_of_a_figure_says_how_to_get_it_again():
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["one", "two"]
 
 
+def test_a_run_without_a_fingerprint_has_none_in_the_small_print():
+    drawn = plot.figure([fake.run(fingerprint=None), fake.run()], labels=["one", "two"])
+    assert drawn.get_supxlabel().endswith("·  one, two 00000000000000ab")
+
+
 def test_runs_differ_by_more_than_colour(ax):
     plot.queue_cdf(ax, [fake.run()] * 6, labels=list("abcdef"))
     assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in ax.lines}) == 6

@@ -322,7 +322,8 @@ def _keys(runs):
 
 def _small_print(runs):
     first = runs[0][0].summary
-    prints = ", ".join(f"{label} {run.summary['fingerprint']}" for run, label in runs)
+    # Runs in real time have none.
+    prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
     early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
     return f"{first['name']}  ·  seed {first['seed']}  ·  shallows {first['version']}  ·  {prints}{early}"
 
