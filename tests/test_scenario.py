@@ -475,3 +475,12 @@ def test_pauses_before_marks_are_doubtful(pauses_at, doubts):
     scenario = read(network__pfc={"threshold": pauses_at})
     assert len(scenario.doubts) == doubts
     assert all("35pkt" in doubt for doubt in scenario.doubts)
+
+
+def test_flows_that_go_first_for_ever_are_doubtful():
+    endless, sized = {"kind": "long-lived", "priority": 1}, {"kind": "incast", "senders": 2, "size": "20KB"}
+    waiting = read(duration="until-done", warmup="0s", traffic=[sized, endless])
+    assert len(waiting.doubts) == 1
+    assert waiting.doubts[0].startswith("traffic[1].priority = 1")
+    assert not waiting.replace({"duration": "1s"}).doubts
+    assert not waiting.replace({"traffic.1.stop": "1ms"}).doubts

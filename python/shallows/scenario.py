@@ -325,6 +325,9 @@ class Scenario(_Table):
     @property
     def doubts(self):
         """What is lawful and yet hardly meant: sentences for who reads the result."""
+        return [*self._pauses_before_marks(), *self._priority_without_end()]
+
+    def _pauses_before_marks(self):
         if self.network.pfc is None or self.network.marking == "none":
             return []
         pauses, marks = self.network.pfc.threshold, self._marking_begins()
@@ -334,6 +337,16 @@ class Scenario(_Table):
         return [
             f"network.pfc.threshold = {told[0]} pauses a link before a port marks, from {told[1]} on: "
             "what one link brings is held back by pauses, not by the algorithm"
+        ]
+
+    def _priority_without_end(self):
+        endless = (self.flows.priority == 1) & (self.flows.bytes == 0) & (self.flows.stop_ps == NEVER)
+        if self.duration != NEVER or not endless.any() or self.flows.priority.all():
+            return []
+        first = self.flows.group[endless][0]
+        return [
+            f'traffic[{first}].priority = 1 beside duration = "until-done": where its flows without an end '
+            "fill a link, others may never finish"
         ]
 
     @cached_property
