@@ -75,6 +75,13 @@ def test_compare_as_json(shallows):
         (["run", "small.toml", "--world", "moon"], 'world = "moon": expected one of packet'),
         (["run", "small.toml", "--set", "seed"], '--set = "seed": expected KEY=VALUE'),
         (["run", "small.toml", "--set", "cc.name=dctpc"], 'did you mean "dctcp"'),
+        (
+            ["run", "small.toml", "--set", "cc.name=bbr"],
+            'small.toml: cc.name = "bbr": expected one of the catalog',
+        ),
+        (["live", "run", "dx", "--set", "headroom"], '--set = "headroom": expected KEY=VALUE'),
+        (["live", "attach", "dx", "--iface", "lo", "--set", "x"], '--set = "x": expected KEY=VALUE'),
+        (["fluid", "margin", "dcqcn", "--set", "kmax"], '--set = "kmax": expected KEY=VALUE'),
         (["run", "small.toml", "--seed", "many"], "'--seed'"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run"], "SCENARIO"),

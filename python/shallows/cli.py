@@ -14,9 +14,11 @@ from typing import Annotated
 import typer
 
 from shallows import cli_fluid, cli_live
+from shallows.cli_settings import settings
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+EXAMPLE = "traffic.0.flows=20"
 
 app = typer.Typer(
     help="A laboratory for datacenter congestion control.",
@@ -109,7 +111,7 @@ def run(
     from shallows.report import run_report
     from shallows.run import in_world, prepare
 
-    overrides, simulate = _overrides(set_), in_world(world)
+    overrides, simulate = settings(set_, EXAMPLE), in_world(world)
     prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
     told_cc = f"-{prepared.cc.label}" if any(key.split(".")[0] == "cc" for key in overrides) else ""
     folder = _folder(out, prepared.name + told_cc)
@@ -144,7 +146,7 @@ def compare(
     from shallows.progress import Progress
     from shallows.report import comparison_report
 
-    jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=_overrides(set_))
+    jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     name = next(iter(jobs.values()))[1].name
     folder = _folder(out, "-".join([name, *cc]))
     with Progress() as bars:
@@ -178,15 +180,6 @@ def catalog(
         else:
             _print(next(iter(entry.values())), pages[1:], json_)
     return DONE
-
-
-def _overrides(told):
-    """`{key: text}` of the values of `--set`."""
-    pairs = [text.partition("=") for text in told or []]
-    for key, equals, value in pairs:
-        if not (key and equals and value):
-            raise ScenarioError("--set", key + equals + value, "KEY=VALUE, such as traffic.0.flows=20")
-    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _folder(out, name):

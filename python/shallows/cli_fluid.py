@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from shallows.cli_settings import settings
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, did_you_mean
 
@@ -200,19 +201,14 @@ def recommend(
         _draw_recommendation(plot, found)
 
 
-def _model(name, flows, rate, delay, settings):
+def _model(name, flows, rate, delay, told):
     from shallows.fluid import MODELS
 
     if name not in MODELS:
         raise ScenarioError("MODEL", name, f"one of {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
     given = {"flows": flows, "rate": rate, "delay": delay}
     texts = {key: text for key, text in given.items() if text is not None}
-    for setting in settings or ():
-        key, equals, text = setting.partition("=")
-        if not equals or not key:
-            raise ScenarioError("--set", setting, "KEY=VALUE, such as kmax=1MB")
-        texts[key] = text
-    return MODELS[name].read(texts)
+    return MODELS[name].read(texts | settings(told, "kmax=1MB"))
 
 
 def _quantity(option, text, dimension):

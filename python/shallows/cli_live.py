@@ -4,8 +4,11 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli_settings import settings
+
 # By this much stamps vary on ordinary hosts; without it DX takes every wobble for a queue.
 ON_A_HOST = {"dx": {"headroom": "30us"}}
+EXAMPLE = "headroom=30us"
 
 app = typer.Typer(
     help="The kernel world on this machine: real Linux TCP under eBPF. Needs root.",
@@ -31,10 +34,10 @@ def run(
     json_: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
 ):
     """Join two hosts by a cable, let iperf3 run between them, and tell what stamps and the kernel saw."""
-    raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_ or []), json_)))
+    raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_), json_)))
 
 
-def _two_hosts(cc, seconds, rate, settings):
+def _two_hosts(cc, seconds, rate, set_):
     import shutil
     import sys
 
@@ -46,7 +49,7 @@ def _two_hosts(cc, seconds, rate, settings):
     there = shutil.which("iperf3") is not None
     if not there:
         print("no iperf3 on the PATH (Debian's package iperf3): traffic of our own instead", file=sys.stderr)
-    told = {**ON_A_HOST.get(cc, {}), **dict(text.split("=", 1) for text in settings)}
+    told = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
     control = choose({"name": cc, **told}, Frame(1500, 1460)).crossing
     try:
         rate_bps = int(RATE.amount(rate))
@@ -93,10 +96,10 @@ def attach(
     ] = None,
 ):
     """Put an algorithm, a receiver or both in force for new connections. `detach` takes them off again."""
-    raise typer.Exit(_call("attach", request=lambda: _attachment(cc, receiver, set_ or [], iface, cgroup)))
+    raise typer.Exit(_call("attach", request=lambda: _attachment(cc, receiver, set_, iface, cgroup)))
 
 
-def _attachment(cc, receiver, settings, iface, cgroup):
+def _attachment(cc, receiver, set_, iface, cgroup):
     from shallows.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import Frame
@@ -104,7 +107,7 @@ def _attachment(cc, receiver, settings, iface, cgroup):
 
     if cc is None and receiver is None:
         raise ScenarioError("NAME", None, "an algorithm, or --receiver inigo, or both")
-    parameters = dict(text.split("=", 1) for text in settings)
+    parameters = settings(set_, EXAMPLE)
     own = {key: value for key, value in parameters.items() if not key.startswith("receiver.")}
     told = {key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own}
     table = {"name": cc or "cubic", **ON_A_HOST.get(cc, {}), **own}

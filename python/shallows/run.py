@@ -133,7 +133,10 @@ def prepare(scenario, *, seed=None, overrides=None, world="packet"):
     elif overrides:
         scenario = scenario.replace(overrides)
     if hasattr(_module(world), "check"):
-        _module(world).check(scenario)
+        try:
+            _module(world).check(scenario)
+        except ScenarioError as error:
+            raise error.in_file(scenario.file) from None
     return scenario
 
 
