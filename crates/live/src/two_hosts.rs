@@ -173,7 +173,8 @@ fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuff
 /// Starts iperf3 in the calling thread's namespace; it is killed when this process ends, however that comes.
 fn start(words: &[&str]) -> Outcome<Child> {
     let mut command = Command::new("iperf3");
-    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Without reports in between, so that no pipe fills while nobody reads.
+    command.args(words).args(["-i", "0"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // SAFETY: between fork and exec only a system call is made.
     unsafe {
         command.pre_exec(|| {
