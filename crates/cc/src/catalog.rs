@@ -1,13 +1,14 @@
-//! The table of all algorithms. Start here to add one: write its file, then its row.
+//! The table of all algorithms. Start here to add one: write its file in `sender`, then its row.
 //!
 //! A row names the file of the reaction point and the parts that stand with it. Everything that lists
 //! algorithms (the command line, the documentation, the conformance tests, the Python front) reads this table.
 
 use crate::parameter::{Parameter, Preset, Values};
-use crate::receiver::Receiver;
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
-use crate::sender::{Path, Sender};
+use crate::receiver::{self, CreditPath, Credits, Receiver};
+use crate::sender::{self, Path, Sender};
+use crate::units::{Bytes, Rate};
 
 /// Whether an algorithm can work without marks from the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,51 @@ pub enum Transport {
     /// TCP-like; its data asks the ports on its way for a rate, which acknowledgements bring back.
     Rated,
 }
+
+impl Transport {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Roce => "roce",
+            Self::Credit => "credit",
+            Self::Rated => "rated",
+        }
+    }
+
+    /// The keys of a scenario that act on its flows, of those that do not act on every flow. A scenario that sets
+    /// another one is refused, so a transport that learns to honour a key says so here.
+    #[must_use]
+    pub const fn honours(self) -> &'static [&'static str] {
+        match self {
+            Self::Tcp => &[
+                "cc.receiver",
+                "hosts.initial_window",
+                "hosts.rto_min",
+                "hosts.rto_initial",
+                "hosts.rto_max",
+                "hosts.acks_every",
+                "hosts.ack_delay",
+                "hosts.segment",
+                "hosts.timestamps",
+            ],
+            Self::Rated => &[
+                "hosts.rto_min",
+                "hosts.rto_initial",
+                "hosts.rto_max",
+                "hosts.acks_every",
+                "hosts.ack_delay",
+                "hosts.timestamps",
+            ],
+            Self::Roce => &["hosts.rto_initial", "hosts.rto_max"],
+            Self::Credit => &["hosts.rto_initial"],
+        }
+    }
+}
+
+/// Builds what hands out the credits of one flow.
+pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
 
 /// A notification point by name.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +125,8 @@ pub struct Algorithm {
     pub marking: Marking,
     /// What carries its packets.
     pub transport: Transport,
+    /// What hands out the credits of a flow, where it waits for credits.
+    pub credits: Option<BuildCredits>,
 }
 
 impl Algorithm {
@@ -90,6 +138,20 @@ impl Algorithm {
             Marking::Required(_) => true,
             Marking::WhenFlag(flag, _) => values.flag(flag),
         }
+    }
+
+    /// The keys of a scenario that act on its flows, of those that do not act on every flow: its transport's, without the
+    /// initial window where its sender begins with one of its own.
+    #[must_use]
+    pub fn honours(&self) -> Vec<&'static str> {
+        let first = |packets: u64| {
+            let mss = Bytes(1460);
+            let path = Path { mss, initial_window: mss * packets, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
+            (self.sender)(&Values::defaults(self.parameters), &path).decision()
+        };
+        let own_window = first(10) == first(11);
+        let acts = |key: &&str| !(own_window && *key == "hosts.initial_window");
+        self.transport.honours().iter().copied().filter(acts).collect()
     }
 }
 
@@ -109,6 +171,16 @@ macro_rules! transport {
     };
 }
 
+/// The file of receivers that a row names with `granting`.
+macro_rules! credits {
+    () => {
+        None
+    };
+    ($module:ident) => {
+        Some(receiver::$module::build)
+    };
+}
+
 /// The name that a row gives with `as`; its module's where it gives none.
 macro_rules! name {
     ($module:ident) => {
@@ -120,57 +192,56 @@ macro_rules! name {
 }
 
 macro_rules! catalog {
-    ($($module:ident $file:literal $(as $name:literal)? $(over $transport:ident)?: $receiver:expr, $marking:expr;
+    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)?: $receiver:expr, $marking:expr;
         $summary:literal, $source:literal;)*) => {
-        $(#[path = $file] pub mod $module;)*
-
         /// Every algorithm there is.
         pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
             name: name!($module $($name)?),
             summary: $summary,
             source: $source,
-            parameters: $module::PARAMETERS,
-            presets: $module::PRESETS,
-            not_modelled: $module::NOT_MODELLED,
-            sender: $module::build,
+            parameters: sender::$module::PARAMETERS,
+            presets: sender::$module::PRESETS,
+            not_modelled: sender::$module::NOT_MODELLED,
+            sender: sender::$module::build,
             receiver: $receiver,
             marking: $marking,
             transport: transport!($($transport)?),
+            credits: credits!($($credits)?),
         }),*];
     };
 }
 
 catalog! {
-    fixed "sender/fixed.rs": ACCURATE_ECHO, Marking::Unused;
+    fixed: ACCURATE_ECHO, Marking::Unused;
         "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
-    reno "sender/reno.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+    reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
-    cubic "sender/cubic.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+    cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Grows along a cubic of the time since the last loss.", "RFC 9438";
-    vegas "sender/vegas.rs": ACCURATE_ECHO, Marking::Unused;
+    vegas: ACCURATE_ECHO, Marking::Unused;
         "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
-    dctcp "sender/dctcp.rs": ACCURATE_ECHO, Marking::Required("step");
+    dctcp: ACCURATE_ECHO, Marking::Required("step");
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
-    hull "sender/hull.rs": ACCURATE_ECHO, Marking::Required("phantom");
+    hull: ACCURATE_ECHO, Marking::Required("phantom");
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
-    cdg "sender/cdg.rs": CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+    cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
-    gap "sender/gap.rs": ACCURATE_ECHO, Marking::Unused;
+    gap: ACCURATE_ECHO, Marking::Unused;
         "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
-    inigo "sender/inigo.rs": ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+    inigo: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
         "DCTCP's answer to late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
-    dx "sender/dx.rs": ACCURATE_ECHO, Marking::Unused;
+    dx: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
-    dcqcn "sender/dcqcn.rs" over Roce: CNP, Marking::Required("red");
+    dcqcn over Roce: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
-    timely "sender/timely.rs" over Roce: COMPLETIONS, Marking::Unused;
+    timely over Roce: COMPLETIONS, Marking::Unused;
         "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
-    patched_timely "sender/patched_timely.rs" as "patched-timely" over Roce: COMPLETIONS, Marking::Unused;
+    patched_timely as "patched-timely" over Roce: COMPLETIONS, Marking::Unused;
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
-    patched_timely_pi "sender/patched_timely_pi.rs" as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
+    patched_timely_pi as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
-    rcp "sender/rcp.rs" over Rated: ACCURATE_ECHO, Marking::Rates("rcp");
+    rcp over Rated: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
-    expresspass "sender/expresspass.rs" over Credit: CREDITS, Marking::Unused;
+    expresspass over Credit granting expresspass: CREDITS, Marking::Unused;
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }

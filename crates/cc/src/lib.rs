@@ -10,7 +10,6 @@ pub mod delay;
 pub mod draws;
 pub mod event;
 pub mod gradient;
-pub mod integer;
 pub mod parameter;
 pub mod port;
 pub mod receiver;

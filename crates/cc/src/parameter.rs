@@ -1,6 +1,8 @@
 //! Parameters as data: one table from which the command line, the documentation, the Python front and
 //! the algorithm itself read.
 
+use std::ops::RangeInclusive;
+
 use crate::units::{Bytes, Rate, Time};
 
 /// What a parameter is measured in.
@@ -54,6 +56,61 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// Where the default comes from.
     pub source: &'static str,
+}
+
+/// A share, a gain or a count with its default and its lawful values.
+#[must_use]
+pub const fn number(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
+    Parameter::new(name, symbol, default, lawful)
+}
+
+/// A span of time, in seconds.
+#[must_use]
+pub const fn time(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
+    Parameter { unit: Unit::Time, ..Parameter::new(name, symbol, default, lawful) }
+}
+
+/// A size, in bytes.
+#[must_use]
+pub const fn bytes(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
+    Parameter { unit: Unit::Bytes, ..Parameter::new(name, symbol, default, lawful) }
+}
+
+/// A rate, in bits per second.
+#[must_use]
+pub const fn rate(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
+    Parameter { unit: Unit::Rate, ..Parameter::new(name, symbol, default, lawful) }
+}
+
+/// A size, in full packets.
+#[must_use]
+pub const fn packets(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
+    Parameter { unit: Unit::Packets, ..Parameter::new(name, symbol, default, lawful) }
+}
+
+/// A yes or no.
+#[must_use]
+pub const fn flag(name: &'static str, symbol: &'static str, default: bool) -> Parameter {
+    Parameter { unit: Unit::Flag, ..Parameter::new(name, symbol, if default { 1.0 } else { 0.0 }, 0.0..=1.0) }
+}
+
+impl Parameter {
+    const fn new(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Self {
+        let (min, max) = (*lawful.start(), *lawful.end());
+        Self { name, symbol, unit: Unit::One, default, min, max, meaning: "", source: "" }
+    }
+
+    /// With what it does, in a sentence.
+    #[must_use]
+    pub const fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
+    }
+
+    /// With where its default comes from.
+    #[must_use]
+    pub const fn source(self, source: &'static str) -> Self {
+        Self { source, ..self }
+    }
 }
 
 /// A named set of values that belongs to a paper or an implementation, as in `vegas@ns-2`.

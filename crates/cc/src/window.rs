@@ -1,7 +1,7 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1): the window that most algorithms grow alike and
 //! cut each in its own way.
 
-use crate::event::Ack;
+use crate::event::{Ack, Loss};
 use crate::sender::Path;
 use crate::units::Bytes;
 
@@ -51,9 +51,10 @@ impl Window {
         }
     }
 
-    /// Cuts to `packets`, but not below `floor`, and leaves slow start.
+    /// Cuts to `packets`, but not below `floor`, and leaves slow start. Never raises the window, unless it is below
+    /// the floor.
     pub fn cut_to(&mut self, packets: f64, floor: f64) {
-        self.packets = packets.max(floor);
+        self.packets = packets.min(self.packets).max(floor);
         self.threshold = self.packets;
     }
 
@@ -63,9 +64,12 @@ impl Window {
         self.cut_to(self.packets_in(in_flight) / 2.0, 2.0);
     }
 
-    /// Begins again at one packet, with half of what was in flight as the threshold (RFC 5681 §3.1).
-    pub fn collapse(&mut self, in_flight: Bytes) {
-        self.halve(in_flight);
+    /// A timeout: begins again at one packet, with half of what was in flight as the threshold, which further timeouts
+    /// of the same packet leave as it is (RFC 5681 §3.1).
+    pub fn collapse(&mut self, loss: &Loss) {
+        if !loss.repeated {
+            self.halve(loss.in_flight);
+        }
         self.packets = 1.0;
     }
 

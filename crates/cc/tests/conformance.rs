@@ -71,7 +71,8 @@ impl Life {
         match self.below(100) {
             0..4 => {
                 let kind = if self.chance(0.3) { LossKind::Timeout } else { LossKind::FastRetransmit };
-                sender.on_loss(self.now, &Loss { kind, in_flight: MSS * (1 + self.below(200)) });
+                let repeated = kind == LossKind::Timeout && self.chance(0.5);
+                sender.on_loss(self.now, &Loss { kind, in_flight: MSS * (1 + self.below(200)), repeated });
             }
             4..10 if row.transport == Transport::Roce => sender.on_notification(self.now),
             10..40 if row.transport == Transport::Roce => sender.on_sent(self.now, MSS),

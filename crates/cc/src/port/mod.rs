@@ -12,6 +12,11 @@ use crate::units::{Bytes, Rate, Time};
 use step::Step;
 
 pub mod credit;
+pub mod phantom;
+pub mod pi;
+pub mod rcp;
+pub mod red;
+pub mod step;
 
 /// When a port looks at its queue: as a packet joins it, or as it leaves.
 ///
@@ -50,6 +55,9 @@ pub trait CongestionPoint: Debug + Send {
 
     /// That time has come.
     fn on_wake(&mut self, _now: Time, _queue: Bytes) {}
+
+    /// Nothing waits or comes before `until`: skips the wakes before that which would change nothing.
+    fn rest(&mut self, _until: Time) {}
 
     /// Itself, where it is nothing but a step: a port then compares without calling it.
     fn as_step(&self) -> Option<Step> {
@@ -101,10 +109,13 @@ macro_rules! tells {
     };
 }
 
+/// The last of the times `next`, `next + step`, ... that is not after `until`; `next` where that is.
+fn skip_to(next: Time, step: Time, until: Time) -> Time {
+    next + step * (until.saturating_sub(next).0 / step.0.max(1))
+}
+
 macro_rules! mechanisms {
     ($($module:ident: $at:ident $(tells $what:ident)?; $summary:literal, $source:literal;)*) => {
-        $(pub mod $module;)*
-
         /// Every mechanism there is.
         pub static MECHANISMS: &[Mechanism] = &[$(Mechanism {
             name: stringify!($module),

@@ -13,31 +13,17 @@
 //! those that can be.
 
 use super::CongestionPoint;
-use crate::parameter::{Parameter, Unit, Values};
+use crate::parameter::{Parameter, Values, bytes, number};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "gamma",
-        symbol: "gamma",
-        unit: Unit::One,
-        default: 0.95,
-        min: 0.01,
-        max: 1.0,
-        meaning: "share of the link's rate at which the virtual queue drains",
-        source: "NSDI 2012 §6: 0.95",
-    },
-    Parameter {
-        name: "threshold",
-        symbol: "-",
-        unit: Unit::Bytes,
-        default: 15_000.0,
-        min: 0.0,
-        max: 1e12,
-        meaning: "virtual queue above which packets are marked",
-        source: "NSDI 2012, 10 Gbps simulations: 15 KB (testbed, 1 Gbps: 1 KB or 6 KB)",
-    },
+    number("gamma", "gamma", 0.95, 0.01..=1.0)
+        .meaning("share of the link's rate at which the virtual queue drains")
+        .source("NSDI 2012 §6: 0.95"),
+    bytes("threshold", "-", 15_000.0, 0.0..=1e12)
+        .meaning("virtual queue above which packets are marked")
+        .source("NSDI 2012, 10 Gbps simulations: 15 KB (testbed, 1 Gbps: 1 KB or 6 KB)"),
 ];
 
 /// Builds the congestion point.

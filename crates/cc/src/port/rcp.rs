@@ -15,82 +15,31 @@
 //!
 //! Differs: slots begin at time zero instead of one drawn around it; a packet counts whole in the slot in which it comes.
 
-use super::CongestionPoint;
-use crate::parameter::{Parameter, Unit, Values};
+use super::{CongestionPoint, skip_to};
+use crate::parameter::{Parameter, Values, number, time};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the equation.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        symbol: "alpha",
-        unit: Unit::One,
-        default: 0.4,
-        min: 1e-6,
-        max: 10.0,
-        meaning: "gain on the capacity left over",
-        source: "rcp.cc: 0.4; PERC's scripts for a datacenter: 0.4",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 0.2,
-        min: 0.0,
-        max: 10.0,
-        meaning: "gain on the queue",
-        source: "PERC's scripts for a datacenter: 0.2; rcp.cc: 0.4, the authors' scripts: 1",
-    },
-    Parameter {
-        name: "gamma",
-        symbol: "gamma",
-        unit: Unit::One,
-        default: 1.0,
-        min: 0.01,
-        max: 1.0,
-        meaning: "share of the link's rate that it fills",
-        source: "rcp.cc: 1",
-    },
-    Parameter {
-        name: "rtt",
-        symbol: "d",
-        unit: Unit::Time,
-        default: 100e-6,
-        min: 1e-6,
-        max: 10.0,
-        meaning: "round trip until packets tell theirs",
-        source: "SIGCOMM 2017 §6.1: 100 us (PERC's scripts: its network's; rcp.cc: 200 ms, one move in all that time)",
-    },
-    Parameter {
-        name: "timeslot",
-        symbol: "T",
-        unit: Unit::Time,
-        default: 10e-3,
-        min: 1e-6,
-        max: 10.0,
-        meaning: "the longest slot",
-        source: "rcp.cc: 10 ms, so that d decides in a datacenter",
-    },
-    Parameter {
-        name: "initial_rate",
-        symbol: "init_rate_fact",
-        unit: Unit::One,
-        default: 0.5,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "what it first offers, as a share of the link's rate; an idle link soon offers all of it",
-        source: "PERC's scripts for a datacenter: 0.5; rcp.cc: 0.05",
-    },
-    Parameter {
-        name: "min_rate",
-        symbol: "min_pprtt",
-        unit: Unit::One,
-        default: 0.01,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "the least that it offers, in packets of 1000 bytes a round trip",
-        source: "its ns-3 port: 0.01; its NetFPGA router: 0.1",
-    },
+    number("alpha", "alpha", 0.4, 1e-6..=10.0)
+        .meaning("gain on the capacity left over")
+        .source("rcp.cc: 0.4; PERC's scripts for a datacenter: 0.4"),
+    number("beta", "beta", 0.2, 0.0..=10.0)
+        .meaning("gain on the queue")
+        .source("PERC's scripts for a datacenter: 0.2; rcp.cc: 0.4, the authors' scripts: 1"),
+    number("gamma", "gamma", 1.0, 0.01..=1.0).meaning("share of the link's rate that it fills").source("rcp.cc: 1"),
+    time("rtt", "d", 100e-6, 1e-6..=10.0)
+        .meaning("round trip until packets tell theirs")
+        .source("SIGCOMM 2017 §6.1: 100 us (PERC's scripts: its network's; rcp.cc: 200 ms, one move in all that time)"),
+    time("timeslot", "T", 10e-3, 1e-6..=10.0)
+        .meaning("the longest slot")
+        .source("rcp.cc: 10 ms, so that d decides in a datacenter"),
+    number("initial_rate", "init_rate_fact", 0.5, 1e-6..=1.0)
+        .meaning("what it first offers, as a share of the link's rate; an idle link soon offers all of it")
+        .source("PERC's scripts for a datacenter: 0.5; rcp.cc: 0.05"),
+    number("min_rate", "min_pprtt", 0.01, 1e-6..=1.0)
+        .meaning("the least that it offers, in packets of 1000 bytes a round trip")
+        .source("its ns-3 port: 0.01; its NetFPGA router: 0.1"),
 ];
 
 /// The packet of `min_rate` (rcp.cc).
@@ -187,6 +136,14 @@ impl CongestionPoint for Rcp {
         self.rtt_bytes = 0.0;
         self.rtt_sum = 0.0;
     }
+
+    fn rest(&mut self, until: Time) {
+        let mut later = *self;
+        later.on_wake(self.next, Bytes::ZERO);
+        if self.arrived == 0.0 && (later.rate, later.slot) == (self.rate, self.slot) {
+            self.next = skip_to(self.next, Time::from_secs(self.slot), until);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +184,21 @@ mod tests {
         router.on_arrival(Bytes(1_000_000), None);
         // 0.01 * 8000 bits in 100 us.
         assert!((end_slot(router.as_mut(), 0) - 0.0008).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_idle_second_is_skipped_once_all_is_offered() {
+        let (until, mut looks) = (Time::from_secs(1.0), 0);
+        let mut router = router();
+        while router.next_wake().unwrap() <= until {
+            router.rest(until);
+            router.on_wake(router.next_wake().unwrap(), Bytes::ZERO);
+            looks += 1;
+        }
+        // 5, 7, 9.8, 10 Gbps, and the last slot of the second.
+        assert_eq!(router.offer(), Some(Rate::from_gbps(10)));
+        assert!(looks <= 6, "{looks}");
+        assert_eq!(router.next_wake(), Some(until + Time::from_micros(100)));
     }
 
     #[test]

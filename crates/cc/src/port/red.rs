@@ -13,51 +13,23 @@
 //! it, since 15 flows and more at 40 Gbps have no fixed point below the cliff.
 
 use super::CongestionPoint;
-use crate::parameter::{Parameter, Unit, Values};
+use crate::parameter::{Parameter, Values, bytes, flag, number};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "kmin",
-        symbol: "K_min",
-        unit: Unit::Bytes,
-        default: 5e3,
-        min: 0.0,
-        max: 1e12,
-        meaning: "queue at which marking begins",
-        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 5 KB",
-    },
-    Parameter {
-        name: "kmax",
-        symbol: "K_max",
-        unit: Unit::Bytes,
-        default: 200e3,
-        min: 1.0,
-        max: 1e12,
-        meaning: "queue at which the ramp ends",
-        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 200 KB",
-    },
-    Parameter {
-        name: "pmax",
-        symbol: "P_max",
-        unit: Unit::One,
-        default: 0.01,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "marking probability at the end of the ramp",
-        source: "SIGCOMM 2015, by the comments of the authors' fluid model: 1 %",
-    },
-    Parameter {
-        name: "extended",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "the ramp rises on beyond its end, instead of marking everything there",
-        source: "off, as eq. 3 says; the authors' scripts get it from K_max = 2000 KB, P_max = 10 %",
-    },
+    bytes("kmin", "K_min", 5e3, 0.0..=1e12)
+        .meaning("queue at which marking begins")
+        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 5 KB"),
+    bytes("kmax", "K_max", 200e3, 1.0..=1e12)
+        .meaning("queue at which the ramp ends")
+        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 200 KB"),
+    number("pmax", "P_max", 0.01, 1e-9..=1.0)
+        .meaning("marking probability at the end of the ramp")
+        .source("SIGCOMM 2015, by the comments of the authors' fluid model: 1 %"),
+    flag("extended", "-", false)
+        .meaning("the ramp rises on beyond its end, instead of marking everything there")
+        .source("off, as eq. 3 says; the authors' scripts get it from K_max = 2000 KB, P_max = 10 %"),
 ];
 
 /// Builds the congestion point.

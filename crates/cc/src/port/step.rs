@@ -7,20 +7,13 @@
 //! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
 
 use super::CongestionPoint;
-use crate::parameter::{Parameter, Unit, Values};
+use crate::parameter::{Parameter, Values, bytes};
 use crate::units::{Bytes, Rate, Time};
 
 /// Its one parameter.
-pub const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "threshold",
-    symbol: "K",
-    unit: Unit::Bytes,
-    default: 97_500.0,
-    min: 0.0,
-    max: 1e12,
-    meaning: "queue above which packets are marked",
-    source: "SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate",
-}];
+pub const PARAMETERS: &[Parameter] = &[bytes("threshold", "K", 97_500.0, 0.0..=1e12)
+    .meaning("queue above which packets are marked")
+    .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate")];
 
 /// Builds the congestion point.
 #[must_use]

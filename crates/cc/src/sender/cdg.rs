@@ -18,10 +18,9 @@
 //! Differs: windows are real numbers and shrink at once instead of packet by packet; the exponential is a
 //! series instead of a table.
 
-use super::{Parameter, Preset, Values};
 use crate::draws::Draws;
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, number};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::Time;
@@ -29,86 +28,28 @@ use crate::window::Window;
 
 /// Linux's module parameters.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "window",
-        symbol: "a",
-        unit: Unit::One,
-        default: 8.0,
-        min: 1.0,
-        max: 256.0,
-        meaning: "rounds whose gradients are summed",
-        source: "Linux tcp_cdg.c: 8",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 724.0 / 1024.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "what a back-off leaves of the window",
-        source: "Linux tcp_cdg.c backoff_beta: 0.7071 in 1024ths",
-    },
-    Parameter {
-        name: "backoff_factor",
-        symbol: "1/(G a)",
-        unit: Unit::One,
-        default: 42.0,
-        min: 0.0,
-        max: 1e6,
-        meaning: "back-off probability: 1 - exp(-gradient in us * factor / 1e6)",
-        source: "Linux tcp_cdg.c: 42, that is G = 3 ms over 8 rounds",
-    },
-    Parameter {
-        name: "ineffective",
-        symbol: "-",
-        unit: Unit::One,
-        default: 5.0,
-        min: 0.0,
-        max: 1e6,
-        meaning: "back-offs without effect before they stop; 0: they never do",
-        source: "Linux tcp_cdg.c use_ineff: 5",
-    },
-    Parameter {
-        name: "shadow",
-        symbol: "s",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "a loss halves the shadow window if that is the larger one",
-        source: "Linux tcp_cdg.c use_shadow: 1",
-    },
-    Parameter {
-        name: "tolerance",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "a loss while the queue is not full is not congestion",
-        source: "Linux tcp_cdg.c use_tolerance: 0",
-    },
-    Parameter {
-        name: "hystart",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "leave slow start by acknowledgement trains and delay",
-        source: "Linux tcp_cdg.c hystart_detect: 3",
-    },
-    Parameter {
-        name: "ecn",
-        symbol: "ECT",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "ask switches to mark rather than drop, and take a mark as a loss",
-        source: "RFC 3168; off by default as in Linux",
-    },
+    number("window", "a", 8.0, 1.0..=256.0).meaning("rounds whose gradients are summed").source("Linux tcp_cdg.c: 8"),
+    number("beta", "beta", 724.0 / 1024.0, 0.0..=1.0)
+        .meaning("what a back-off leaves of the window")
+        .source("Linux tcp_cdg.c backoff_beta: 0.7071 in 1024ths"),
+    number("backoff_factor", "1/(G a)", 42.0, 0.0..=1e6)
+        .meaning("back-off probability: 1 - exp(-gradient in us * factor / 1e6)")
+        .source("Linux tcp_cdg.c: 42, that is G = 3 ms over 8 rounds"),
+    number("ineffective", "-", 5.0, 0.0..=1e6)
+        .meaning("back-offs without effect before they stop; 0: they never do")
+        .source("Linux tcp_cdg.c use_ineff: 5"),
+    flag("shadow", "s", true)
+        .meaning("a loss halves the shadow window if that is the larger one")
+        .source("Linux tcp_cdg.c use_shadow: 1"),
+    flag("tolerance", "-", false)
+        .meaning("a loss while the queue is not full is not congestion")
+        .source("Linux tcp_cdg.c use_tolerance: 0"),
+    flag("hystart", "-", true)
+        .meaning("leave slow start by acknowledgement trains and delay")
+        .source("Linux tcp_cdg.c hystart_detect: 3"),
+    flag("ecn", "ECT", false)
+        .meaning("ask switches to mark rather than drop, and take a mark as a loss")
+        .source("RFC 3168; off by default as in Linux"),
 ];
 
 /// Whose CDG.
@@ -362,7 +303,9 @@ impl Sender for Cdg {
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        self.cut();
+        if !loss.repeated {
+            self.cut();
+        }
         if loss.kind == LossKind::Timeout {
             self.window.packets = 1.0;
         }

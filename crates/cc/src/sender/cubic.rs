@@ -12,9 +12,8 @@
 //!
 //! Source: RFC 9438 §4.2 to §4.8; HyStart as in Linux tcp_cubic.c, optional.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, number};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
@@ -22,56 +21,15 @@ use crate::window::Window;
 
 /// In the order of the RFC.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "c",
-        symbol: "C",
-        unit: Unit::One,
-        default: 0.4,
-        min: 1e-6,
-        max: 1e6,
-        meaning: "scale of the cubic, packets a cubic second",
-        source: "RFC 9438 §5: 0.4",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta_cubic",
-        unit: Unit::One,
-        default: 0.7,
-        min: 0.01,
-        max: 0.99,
-        meaning: "share of the window kept on a reduction",
-        source: "RFC 9438 §4.6: 0.7",
-    },
-    Parameter {
-        name: "fast_convergence",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "give up more when W_max shrinks",
-        source: "RFC 9438 §4.7",
-    },
-    Parameter {
-        name: "hystart",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "leave slow start before the first loss",
-        source: "Linux tcp_cubic.c: on",
-    },
-    Parameter {
-        name: "ecn",
-        symbol: "ECT",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "ask switches to mark rather than drop, and reduce on a mark",
-        source: "RFC 3168; off by default as in Linux",
-    },
+    number("c", "C", 0.4, 1e-6..=1e6).meaning("scale of the cubic, packets a cubic second").source("RFC 9438 §5: 0.4"),
+    number("beta", "beta_cubic", 0.7, 0.01..=0.99)
+        .meaning("share of the window kept on a reduction")
+        .source("RFC 9438 §4.6: 0.7"),
+    flag("fast_convergence", "-", true).meaning("give up more when W_max shrinks").source("RFC 9438 §4.7"),
+    flag("hystart", "-", true).meaning("leave slow start before the first loss").source("Linux tcp_cubic.c: on"),
+    flag("ecn", "ECT", false)
+        .meaning("ask switches to mark rather than drop, and reduce on a mark")
+        .source("RFC 3168; off by default as in Linux"),
 ];
 
 /// Whose CUBIC.
@@ -202,7 +160,9 @@ impl Sender for Cubic {
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        self.reduce(now, loss.in_flight);
+        if !loss.repeated {
+            self.reduce(now, loss.in_flight);
+        }
         if loss.kind == LossKind::Timeout {
             // §4.8: slow start up to the new threshold, and no earlier plateau to return to.
             self.window.packets = 1.0;

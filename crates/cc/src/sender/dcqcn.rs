@@ -14,124 +14,36 @@
 //!
 //! Choices: B counts frames as sent; hyper increase steps by the stages beyond F times `R_HAI`.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, rate, time};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the papers.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "g",
-        symbol: "g",
-        unit: Unit::One,
-        default: 1.0 / 256.0,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "gain of alpha",
-        source: "SIGCOMM 2015 §5: 1/256",
-    },
-    Parameter {
-        name: "alpha",
-        symbol: "alpha(0)",
-        unit: Unit::One,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "alpha of a new flow",
-        source: "CoNEXT 2016, Appendix B: 1",
-    },
-    Parameter {
-        name: "tau",
-        symbol: "tau",
-        unit: Unit::Time,
-        default: 50e-6,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "least time between two notifications of a flow, at its receiver",
-        source: "SIGCOMM 2015 §5: 50 us",
-    },
-    Parameter {
-        name: "sampled",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "the receiver looks every tau whether there was a mark, instead of answering one at once",
-        source: "off, as SIGCOMM 2015 §3.1 says; the fluid model and ns3-rdma have it on",
-    },
-    Parameter {
-        name: "tau_prime",
-        symbol: "tau'",
-        unit: Unit::Time,
-        default: 55e-6,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "alpha decays each time this passes without a notification",
-        source: "SIGCOMM 2015 §5: 55 us",
-    },
-    Parameter {
-        name: "t",
-        symbol: "T",
-        unit: Unit::Time,
-        default: 55e-6,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "timer of rate increases",
-        source: "SIGCOMM 2015 §5: 55 us",
-    },
-    Parameter {
-        name: "b",
-        symbol: "B",
-        unit: Unit::Bytes,
-        default: 10e6,
-        min: 1e3,
-        max: 1e15,
-        meaning: "byte counter of rate increases",
-        source: "SIGCOMM 2015 §5: 10 MB",
-    },
-    Parameter {
-        name: "f",
-        symbol: "F",
-        unit: Unit::One,
-        default: 5.0,
-        min: 0.0,
-        max: 1e6,
-        meaning: "increases by the timer, or by the byte counter, that are fast recovery",
-        source: "SIGCOMM 2015 §3.1: 5",
-    },
-    Parameter {
-        name: "r_ai",
-        symbol: "R_AI",
-        unit: Unit::Rate,
-        default: 40e6,
-        min: 1.0,
-        max: 1e12,
-        meaning: "additive step of the target",
-        source: "SIGCOMM 2015 §5: 40 Mbps",
-    },
-    Parameter {
-        name: "r_hai",
-        symbol: "R_HAI",
-        unit: Unit::Rate,
-        default: 200e6,
-        min: 1.0,
-        max: 1e12,
-        meaning: "step of the target in hyper increase, for each stage beyond F",
-        source: "github.com/bobzhuyb/ns3-rdma: 200 Mbps",
-    },
-    Parameter {
-        name: "min_rate",
-        symbol: "R_min",
-        unit: Unit::Rate,
-        default: 10e6,
-        min: 1e3,
-        max: 1e12,
-        meaning: "no cut goes below it",
-        source: "a choice: the papers say nothing, ns3-rdma takes 100 Mbps",
-    },
+    number("g", "g", 1.0 / 256.0, 1e-6..=1.0).meaning("gain of alpha").source("SIGCOMM 2015 §5: 1/256"),
+    number("alpha", "alpha(0)", 1.0, 0.0..=1.0).meaning("alpha of a new flow").source("CoNEXT 2016, Appendix B: 1"),
+    time("tau", "tau", 50e-6, 1e-6..=1.0)
+        .meaning("least time between two notifications of a flow, at its receiver")
+        .source("SIGCOMM 2015 §5: 50 us"),
+    flag("sampled", "-", false)
+        .meaning("the receiver looks every tau whether there was a mark, instead of answering one at once")
+        .source("off, as SIGCOMM 2015 §3.1 says; the fluid model and ns3-rdma have it on"),
+    time("tau_prime", "tau'", 55e-6, 1e-6..=1.0)
+        .meaning("alpha decays each time this passes without a notification")
+        .source("SIGCOMM 2015 §5: 55 us"),
+    time("t", "T", 55e-6, 1e-6..=1.0).meaning("timer of rate increases").source("SIGCOMM 2015 §5: 55 us"),
+    bytes("b", "B", 10e6, 1e3..=1e15).meaning("byte counter of rate increases").source("SIGCOMM 2015 §5: 10 MB"),
+    number("f", "F", 5.0, 0.0..=1e6)
+        .meaning("increases by the timer, or by the byte counter, that are fast recovery")
+        .source("SIGCOMM 2015 §3.1: 5"),
+    rate("r_ai", "R_AI", 40e6, 1.0..=1e12).meaning("additive step of the target").source("SIGCOMM 2015 §5: 40 Mbps"),
+    rate("r_hai", "R_HAI", 200e6, 1.0..=1e12)
+        .meaning("step of the target in hyper increase, for each stage beyond F")
+        .source("github.com/bobzhuyb/ns3-rdma: 200 Mbps"),
+    rate("min_rate", "R_min", 10e6, 1e3..=1e12)
+        .meaning("no cut goes below it")
+        .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
 ];
 
 /// Whose DCQCN.

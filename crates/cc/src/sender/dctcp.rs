@@ -11,13 +11,14 @@
 //! [`crate::receiver::ecn_echo::Accurate`], the switch's [`crate::port::step`].
 //!
 //! Differs: as in Linux, a cut takes whole packets, rounded down, and the window does not grow in the round
-//! that follows (the RFC leaves both open). The first matters with windows of a few packets: with fractions,
+//! that follows (the RFC leaves both open). With `ns2` as in the code that the simulations of the DX paper ran: a cut keeps
+//! fractions, and the window grows on every acknowledgement but the first of several with marks. Whole packets
+//! matter with windows of a few packets: with fractions and without that growth
 //! forty flows at 10 Gbps and 200 us lock into phases that some never leave, and windows spread from 2 to
 //! 13 packets; with whole packets they stay within 4 to 7, most often at the DX paper's 5.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
@@ -25,36 +26,12 @@ use crate::window::Window;
 
 /// In the order of the RFC.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "g",
-        symbol: "g",
-        unit: Unit::One,
-        default: 0.0625,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "weight of the newest round in alpha",
-        source: "RFC 8257 §4.2: 1/16",
-    },
-    Parameter {
-        name: "alpha",
-        symbol: "alpha(0)",
-        unit: Unit::One,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "alpha of a new flow",
-        source: "RFC 8257 §4.2: 1",
-    },
-    Parameter {
-        name: "min_window",
-        symbol: "W_min",
-        unit: Unit::Packets,
-        default: 2.0,
-        min: 1.0,
-        max: 1e6,
-        meaning: "no cut goes below it",
-        source: "Linux tcp_dctcp.c: 2",
-    },
+    number("g", "g", 0.0625, 1e-6..=1.0).meaning("weight of the newest round in alpha").source("RFC 8257 §4.2: 1/16"),
+    number("alpha", "alpha(0)", 1.0, 0.0..=1.0).meaning("alpha of a new flow").source("RFC 8257 §4.2: 1"),
+    packets("min_window", "W_min", 2.0, 1.0..=1e6).meaning("no cut goes below it").source("Linux tcp_dctcp.c: 2"),
+    flag("ns2", "-", false)
+        .meaning("cuts keep fractions, and every ack grows the window but the first with a mark after one without")
+        .source("ns-2 with its DCTCP patch (tcp-full.cc: opens cwnd unless an ack is the first of a burst of echoes)"),
 ];
 
 /// Whose DCTCP.
@@ -62,8 +39,9 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "rfc8257", values: &[], source: "RFC 8257 §4.2, Linux" },
     Preset {
         name: "ns-2",
-        values: &[("alpha", 0.0), ("min_window", 1.0)],
-        source: "the ns-2 code that the DX and poster simulations used starts alpha at 0, window floor 1",
+        values: &[("alpha", 0.0), ("min_window", 1.0), ("ns2", 1.0)],
+        source: "the ns-2 code that the DX and poster simulations used: alpha starts at 0, windows fall to 1, and grow on \
+                 marks too (public in ns2-xpass, tcp-full.cc)",
     },
 ];
 
@@ -84,6 +62,9 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
 pub(super) struct Dctcp {
     g: f64,
     min_window: f64,
+    ns2: bool,
+    /// Whether the last acknowledgement told of a mark.
+    marked_before: bool,
     alpha: f64,
     window: Window,
     acked: Bytes,
@@ -98,6 +79,8 @@ impl Dctcp {
         Self {
             g: values.get("g"),
             min_window: values.get("min_window"),
+            ns2: values.flag("ns2"),
+            marked_before: false,
             alpha: values.get("alpha"),
             window: Window::initial(path),
             acked: Bytes::ZERO,
@@ -114,10 +97,12 @@ impl Dctcp {
         self.marked = Bytes::ZERO;
     }
 
-    /// Equation 2 in whole packets.
+    /// Equation 2, in whole packets but for ns-2's.
     fn reduce(&mut self) {
-        let w = self.window.packets.floor();
-        self.window.cut_to(w - (w * self.alpha / 2.0).floor(), self.min_window);
+        let w = self.window.packets;
+        let left =
+            if self.ns2 { w * (1.0 - self.alpha / 2.0) } else { w.floor() - (w.floor() * self.alpha / 2.0).floor() };
+        self.window.cut_to(left, self.min_window);
     }
 }
 
@@ -128,14 +113,17 @@ impl Sender for Dctcp {
         if self.round.ends(now, ack) {
             self.update_alpha();
         }
-        if self.reduced_at.is_some_and(|at| ack.sent_at < at) {
-            return;
+        let marked = ack.marked.0 > 0;
+        let first_mark = !std::mem::replace(&mut self.marked_before, marked) && marked;
+        let answered = self.reduced_at.is_some_and(|at| ack.sent_at < at);
+        if !answered {
+            self.reduced_at = marked.then_some(now);
+            if marked {
+                self.reduce();
+            }
         }
-        self.reduced_at = None;
-        if ack.marked.0 > 0 {
-            self.reduce();
-            self.reduced_at = Some(now);
-        } else {
+        let grows = if self.ns2 { !first_mark } else { !marked && !answered };
+        if grows {
             self.window.grow(ack);
         }
     }
@@ -143,7 +131,7 @@ impl Sender for Dctcp {
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         match loss.kind {
             LossKind::FastRetransmit => self.window.cut_to(self.window.packets / 2.0, self.min_window),
-            LossKind::Timeout => self.window.collapse(loss.in_flight),
+            LossKind::Timeout => self.window.collapse(loss),
         }
         self.reduced_at = Some(now);
     }

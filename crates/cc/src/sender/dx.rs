@@ -22,11 +22,10 @@
 //! they are, because small cuts round to none. The paper is silent on slow start: it is TCP's, ended by the first
 //! round with Q above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
 
-use super::{Parameter, Preset, Values};
 use crate::delay::Base;
 use crate::draws::Draws;
 use crate::event::{Ack, Loss};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
@@ -34,26 +33,12 @@ use crate::window::Window;
 
 /// The paper has the first.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "headroom",
-        symbol: "headroom",
-        unit: Unit::Time,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "queueing delay that does not count as congestion; the error of the measurement",
-        source: "ToN 2017 §V-B; 0 with ideal timestamps",
-    },
-    Parameter {
-        name: "tolerance",
-        symbol: "-",
-        unit: Unit::Time,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "RTTs this close to the smallest count as the smallest seen again, which renews the base delay",
-        source: "ours: 0 with ideal timestamps; a standard deviation or two with noisy ones",
-    },
+    time("headroom", "headroom", 0.0, 0.0..=1.0)
+        .meaning("queueing delay that does not count as congestion; the error of the measurement")
+        .source("ToN 2017 §V-B; 0 with ideal timestamps"),
+    time("tolerance", "-", 0.0, 0.0..=1.0)
+        .meaning("RTTs this close to the smallest count as the smallest seen again, which renews the base delay")
+        .source("ours: 0 with ideal timestamps; a standard deviation or two with noisy ones"),
 ];
 
 /// Headrooms that public ns-2 scripts use at 10 Gbps; the paper names none for its simulations.

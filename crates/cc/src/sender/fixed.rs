@@ -7,23 +7,15 @@
 //! Source: Lee et al., SIGCOMM 2012 poster, Fig. 1: with W = 1 a flow plays ping-pong with its receiver,
 //! the slowest that a window can send.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, packets};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 
 /// Its one parameter.
-pub const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "window",
-    symbol: "W",
-    unit: Unit::Packets,
-    default: 1.0,
-    min: 1.0,
-    max: 1e6,
-    meaning: "packets in flight, always",
-    source: "SIGCOMM 2012 poster, Fig. 1",
-}];
+pub const PARAMETERS: &[Parameter] = &[packets("window", "W", 1.0, 1.0..=1e6)
+    .meaning("packets in flight, always")
+    .source("SIGCOMM 2012 poster, Fig. 1")];
 
 /// None.
 pub const PRESETS: &[Preset] = &[];

@@ -21,65 +21,25 @@
 //! target falls with the rate, T' = T (1 + phi/(1 + w)) with w the packets a base RTT: at one common delay all rates
 //! must be equal. Below a packet a round trip nothing but the gap holds a flow back.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, number, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// None of them is the poster's.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "target",
-        symbol: "T",
-        unit: Unit::Time,
-        default: 4e-6,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "queueing delay at which the gap stays as it is",
-        source: "our choice: three packets at 10 Gbps",
-    },
-    Parameter {
-        name: "gain",
-        symbol: "kappa",
-        unit: Unit::One,
-        default: 0.1,
-        min: 1e-6,
-        max: 10.0,
-        meaning: "change of the rate a round, for a base RTT of error",
-        source: "our choice",
-    },
-    Parameter {
-        name: "damping",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 0.4,
-        min: 0.0,
-        max: 10.0,
-        meaning: "change of the pace with the error itself",
-        source: "our choice",
-    },
-    Parameter {
-        name: "fairness",
-        symbol: "phi",
-        unit: Unit::One,
-        default: 2.0,
-        min: 0.0,
-        max: 100.0,
-        meaning: "share of the target that goes with the rate",
-        source: "our choice",
-    },
-    Parameter {
-        name: "largest_gap",
-        symbol: "G_max",
-        unit: Unit::Time,
-        default: 0.1,
-        min: 1e-6,
-        max: 1e3,
-        meaning: "no gap is larger",
-        source: "our choice",
-    },
+    time("target", "T", 4e-6, 1e-9..=1.0)
+        .meaning("queueing delay at which the gap stays as it is")
+        .source("our choice: three packets at 10 Gbps"),
+    number("gain", "kappa", 0.1, 1e-6..=10.0)
+        .meaning("change of the rate a round, for a base RTT of error")
+        .source("our choice"),
+    number("damping", "beta", 0.4, 0.0..=10.0).meaning("change of the pace with the error itself").source("our choice"),
+    number("fairness", "phi", 2.0, 0.0..=100.0)
+        .meaning("share of the target that goes with the rate")
+        .source("our choice"),
+    time("largest_gap", "G_max", 0.1, 1e-6..=1e3).meaning("no gap is larger").source("our choice"),
 ];
 
 /// None.

@@ -16,10 +16,9 @@
 //! one flow. What waits in it is what the window allows and the pace has not yet let go.
 
 use super::dctcp::{self, Dctcp};
-use super::{Parameter, Preset, Values};
 use crate::draws::Draws;
 use crate::event::{Ack, Loss};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, number, time};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -28,76 +27,26 @@ pub const PARAMETERS: &[Parameter] = &[
     dctcp::PARAMETERS[0],
     dctcp::PARAMETERS[1],
     dctcp::PARAMETERS[2],
-    Parameter {
-        name: "pacer",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "whether there is a pacer",
-        source: "NSDI 2012 §3.3",
-    },
-    Parameter {
-        name: "eta",
-        symbol: "eta",
-        unit: Unit::One,
-        default: 0.125,
-        min: 0.0,
-        max: 1.0,
-        meaning: "weight of the newest period in the pacer's rate",
-        source: "NSDI 2012 §6: 0.125",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 3000.0,
-        min: 0.0,
-        max: 1e6,
-        meaning: "bit/s by which a waiting bit raises the pacer's rate each period",
-        source: "the authors' ns-2 scripts for 10 Gbps: 3000 (testbed, 1 Gbps: 16)",
-    },
-    Parameter {
-        name: "period",
-        symbol: "T_r",
-        unit: Unit::Time,
-        default: 7.2e-6,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "how often the pacer's rate is updated",
-        source: "the authors' ns-2 scripts for 10 Gbps: 7.2 us (testbed: 64 us)",
-    },
-    Parameter {
-        name: "associate",
-        symbol: "p_a",
-        unit: Unit::One,
-        default: 0.125,
-        min: 0.0,
-        max: 1.0,
-        meaning: "probability that a marked acknowledgement makes its flow a paced one",
-        source: "NSDI 2012 §6: 0.125",
-    },
-    Parameter {
-        name: "idle",
-        symbol: "T_i",
-        unit: Unit::Time,
-        default: 1e-3,
-        min: 0.0,
-        max: 1e3,
-        meaning: "how long a flow is paced after that",
-        source: "the authors' ns-2 scripts for 10 Gbps: 1 ms (testbed: 10 ms)",
-    },
-    Parameter {
-        name: "least_rate",
-        symbol: "-",
-        unit: Unit::One,
-        default: 0.01,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "the pacer's slowest rate, as a share of the host's link",
-        source: "the authors' ns-2 scripts: 1 %",
-    },
+    dctcp::PARAMETERS[3],
+    flag("pacer", "-", true).meaning("whether there is a pacer").source("NSDI 2012 §3.3"),
+    number("eta", "eta", 0.125, 0.0..=1.0)
+        .meaning("weight of the newest period in the pacer's rate")
+        .source("NSDI 2012 §6: 0.125"),
+    number("beta", "beta", 3000.0, 0.0..=1e6)
+        .meaning("bit/s by which a waiting bit raises the pacer's rate each period")
+        .source("the authors' ns-2 scripts for 10 Gbps: 3000 (testbed, 1 Gbps: 16)"),
+    time("period", "T_r", 7.2e-6, 1e-9..=1.0)
+        .meaning("how often the pacer's rate is updated")
+        .source("the authors' ns-2 scripts for 10 Gbps: 7.2 us (testbed: 64 us)"),
+    number("associate", "p_a", 0.125, 0.0..=1.0)
+        .meaning("probability that a marked acknowledgement makes its flow a paced one")
+        .source("NSDI 2012 §6: 0.125"),
+    time("idle", "T_i", 1e-3, 0.0..=1e3)
+        .meaning("how long a flow is paced after that")
+        .source("the authors' ns-2 scripts for 10 Gbps: 1 ms (testbed: 10 ms)"),
+    number("least_rate", "-", 0.01, 1e-6..=1.0)
+        .meaning("the pacer's slowest rate, as a share of the host's link")
+        .source("the authors' ns-2 scripts: 1 %"),
 ];
 
 /// Where it ran.

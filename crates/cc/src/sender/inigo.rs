@@ -20,9 +20,8 @@
 //! it in its second window). `published` brings the first and the last back, and forgets the observed round trips at
 //! every answer as the module does.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
@@ -30,96 +29,25 @@ use crate::window::Window;
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "threshold",
-        symbol: "d_thresh",
-        unit: Unit::One,
-        default: 0.17,
-        min: 0.0,
-        max: 100.0,
-        meaning: "an RTT is late that exceeds the smallest by this share of it",
-        source: "eq. 3: 0.17 RTT_min (the module: 174/1024)",
-    },
-    Parameter {
-        name: "g",
-        symbol: "g",
-        unit: Unit::One,
-        default: 0.0625,
-        min: 1e-6,
-        max: 1.0,
-        meaning: "weight of the newest window in alpha",
-        source: "the module: 1/16",
-    },
-    Parameter {
-        name: "alpha",
-        symbol: "alpha(0)",
-        unit: Unit::One,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "alpha of a new flow",
-        source: "the module: 0",
-    },
-    Parameter {
-        name: "sub_window",
-        symbol: "W_sub",
-        unit: Unit::Packets,
-        default: 10.0,
-        min: 0.0,
-        max: 512.0,
-        meaning: "packets between two answers; 0: one a window (Alg. 5), 1: fractions at every packet (Alg. 6)",
-        source: "the module, rtt_fairness: 10",
-    },
-    Parameter {
-        name: "increase",
-        symbol: "-",
-        unit: Unit::Packets,
-        default: 2.0,
-        min: 0.0,
-        max: 1e3,
-        meaning: "growth a window",
-        source: "Alg. 7: 2 (Alg. 5: 1)",
-    },
-    Parameter {
-        name: "samples",
-        symbol: "-",
-        unit: Unit::One,
-        default: 10.0,
-        min: 1.0,
-        max: 1e6,
-        meaning: "round trips observed before slow start may end",
-        source: "Alg. 4: 10",
-    },
-    Parameter {
-        name: "dilation",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 1.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "raise RTT_min for three windows where congestion does not end",
-        source: "Alg. 3",
-    },
-    Parameter {
-        name: "ecn",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "take the larger of the late and the marked share",
-        source: "Alg. 5",
-    },
-    Parameter {
-        name: "published",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "with the faults of the print and of the module",
-        source: "see the file's header",
-    },
+    number("threshold", "d_thresh", 0.17, 0.0..=100.0)
+        .meaning("an RTT is late that exceeds the smallest by this share of it")
+        .source("eq. 3: 0.17 RTT_min (the module: 174/1024)"),
+    number("g", "g", 0.0625, 1e-6..=1.0).meaning("weight of the newest window in alpha").source("the module: 1/16"),
+    number("alpha", "alpha(0)", 0.0, 0.0..=1.0).meaning("alpha of a new flow").source("the module: 0"),
+    packets("sub_window", "W_sub", 10.0, 0.0..=512.0)
+        .meaning("packets between two answers; 0: one a window (Alg. 5), 1: fractions at every packet (Alg. 6)")
+        .source("the module, rtt_fairness: 10"),
+    packets("increase", "-", 2.0, 0.0..=1e3).meaning("growth a window").source("Alg. 7: 2 (Alg. 5: 1)"),
+    number("samples", "-", 10.0, 1.0..=1e6)
+        .meaning("round trips observed before slow start may end")
+        .source("Alg. 4: 10"),
+    flag("dilation", "-", true)
+        .meaning("raise RTT_min for three windows where congestion does not end")
+        .source("Alg. 3"),
+    flag("ecn", "-", false).meaning("take the larger of the late and the marked share").source("Alg. 5"),
+    flag("published", "-", false)
+        .meaning("with the faults of the print and of the module")
+        .source("see the file's header"),
 ];
 
 /// Whose Inigo.
@@ -343,7 +271,7 @@ impl Sender for Inigo {
     fn on_loss(&mut self, _now: Time, loss: &Loss) {
         match loss.kind {
             LossKind::FastRetransmit => self.window.halve(loss.in_flight),
-            LossKind::Timeout => self.window.collapse(loss.in_flight),
+            LossKind::Timeout => self.window.collapse(loss),
         }
     }
 

@@ -2,8 +2,25 @@
 //!
 //! One file an algorithm. Each has `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, and `build`, which
 //! [`crate::catalog`] reads; the state is a struct with a field for each symbol of the paper, and
-//! parameters are a type of their own. To add one, write the file, add its row to the catalog and an event
-//! script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
+//! parameters are a type of their own. To add one, write the file, name it here, add its row to the catalog and
+//! an event script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
+
+pub mod cdg;
+pub mod cubic;
+pub mod dcqcn;
+pub mod dctcp;
+pub mod dx;
+pub mod expresspass;
+pub mod fixed;
+pub mod gap;
+pub mod hull;
+pub mod inigo;
+pub mod patched_timely;
+pub mod patched_timely_pi;
+pub mod rcp;
+pub mod reno;
+pub mod timely;
+pub mod vegas;
 
 use std::fmt::Debug;
 
@@ -28,7 +45,8 @@ pub struct Path {
 /// What a sender may do from now on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Payload that may be in flight. A flow with nothing in flight may always send one packet.
+    /// Payload that may be in flight, over any transport but credits. A flow with nothing in flight may always send one
+    /// packet.
     pub window: Bytes,
     /// The rate at which packets leave, headers included; without one they leave when the window lets them.
     pub pace: Option<Rate>,

@@ -14,60 +14,29 @@
 //! `base_rtt`; Alg. 2 takes the whole round trip, 5 to 10 % less queue. The rate stays between `min_rate` and
 //! the line's.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, start_rate};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, bytes, number, time};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// `beta`.
-pub const BETA: Parameter = Parameter {
-    name: "beta",
-    symbol: "beta",
-    unit: Unit::One,
-    default: 0.008,
-    min: 1e-9,
-    max: 1.0,
-    meaning: "multiplicative decrease",
-    source: "CoNEXT 2016 §4.3: 0.008",
-};
+pub const BETA: Parameter =
+    number("beta", "beta", 0.008, 1e-9..=1.0).meaning("multiplicative decrease").source("CoNEXT 2016 §4.3: 0.008");
 
 /// `Seg`.
-pub const SEG: Parameter = Parameter {
-    name: "seg",
-    symbol: "Seg",
-    unit: Unit::Bytes,
-    default: 16e3,
-    min: 1.0,
-    max: 1e9,
-    meaning: "payload acknowledged as one",
-    source: "CoNEXT 2016 §4.3: 16 KB",
-};
+pub const SEG: Parameter =
+    bytes("seg", "Seg", 16e3, 1.0..=1e9).meaning("payload acknowledged as one").source("CoNEXT 2016 §4.3: 16 KB");
 
 /// `dw/dg`.
-pub const WEIGHT_SLOPE: Parameter = Parameter {
-    name: "weight_slope",
-    symbol: "dw/dg",
-    unit: Unit::One,
-    default: 2.0,
-    min: 1e-6,
-    max: 1e6,
-    meaning: "how steeply the weight rises with the gradient, around 1/2",
-    source: "CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5",
-};
+pub const WEIGHT_SLOPE: Parameter = number("weight_slope", "dw/dg", 2.0, 1e-6..=1e6)
+    .meaning("how steeply the weight rises with the gradient, around 1/2")
+    .source("CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5");
 
 /// `D_prop`.
-pub const BASE_RTT: Parameter = Parameter {
-    name: "base_rtt",
-    symbol: "D_prop",
-    unit: Unit::Time,
-    default: 0.0,
-    min: 0.0,
-    max: 1.0,
-    meaning: "round trip of an empty path; 0 is the shortest that the flow has seen",
-    source: "a choice: the paper does not say",
-};
+pub const BASE_RTT: Parameter = time("base_rtt", "D_prop", 0.0, 0.0..=1.0)
+    .meaning("round trip of an empty path; 0 is the shortest that the flow has seen")
+    .source("a choice: the paper does not say");
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[

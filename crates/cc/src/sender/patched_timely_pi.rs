@@ -14,10 +14,9 @@
 //! sender's own link.
 
 use super::patched_timely::{BASE_RTT, BETA, SEG, WEIGHT_SLOPE};
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, start_rate};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, bytes, number};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -31,46 +30,18 @@ pub const PARAMETERS: &[Parameter] = &[
     gradient::D_MIN_RTT,
     SEG,
     WEIGHT_SLOPE,
-    Parameter {
-        name: "q_ref",
-        symbol: "q_ref",
-        unit: Unit::Bytes,
-        default: 300e3,
-        min: 0.0,
-        max: 1e12,
-        meaning: "the queue it settles at",
-        source: "CoNEXT 2016 §5.2: 300 KB; its Fig. 19 ends at 343.75 KB",
-    },
-    Parameter {
-        name: "k1",
-        symbol: "K_1",
-        unit: Unit::One,
-        default: 2.5e-7,
-        min: 0.0,
-        max: 1.0,
-        meaning: "gain on the change of the error, per bit",
-        source: "a choice: settles in the fluid model",
-    },
-    Parameter {
-        name: "k2",
-        symbol: "K_2",
-        unit: Unit::One,
-        default: 5e-6,
-        min: 0.0,
-        max: 1e3,
-        meaning: "gain on the error, per bit and second",
-        source: "a choice: 20 times K_1",
-    },
-    Parameter {
-        name: "p",
-        symbol: "p(0)",
-        unit: Unit::One,
-        default: 0.0,
-        min: -1e3,
-        max: 1e3,
-        meaning: "internal variable of a new flow",
-        source: "a choice; the authors' script draws it from 0 to 0.01",
-    },
+    bytes("q_ref", "q_ref", 300e3, 0.0..=1e12)
+        .meaning("the queue it settles at")
+        .source("CoNEXT 2016 §5.2: 300 KB; its Fig. 19 ends at 343.75 KB"),
+    number("k1", "K_1", 2.5e-7, 0.0..=1.0)
+        .meaning("gain on the change of the error, per bit")
+        .source("a choice: settles in the fluid model"),
+    number("k2", "K_2", 5e-6, 0.0..=1e3)
+        .meaning("gain on the error, per bit and second")
+        .source("a choice: 20 times K_1"),
+    number("p", "p(0)", 0.0, -1e3..=1e3)
+        .meaning("internal variable of a new flow")
+        .source("a choice; the authors' script draws it from 0 to 0.01"),
     BASE_RTT,
     gradient::BURST,
     gradient::START_RATE,

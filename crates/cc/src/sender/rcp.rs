@@ -11,8 +11,8 @@
 //! Differs: the first data packet asks, alone until it is answered, where ns-2 sends a request without payload; repair is
 //! the transport's, where ns-2 sends as many packets again as the receiver has not counted.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
+use crate::parameter::{Parameter, Preset, Values};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 

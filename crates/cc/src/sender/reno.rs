@@ -9,24 +9,16 @@
 //! Source: RFC 5681 §3.1 (growth, halving, timeout), RFC 6582 (one reduction for each window of data),
 //! RFC 3168 §6.1.2 (marks). Which packets are lost, and repairing them, is the transport's work.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::Time;
 use crate::window::Window;
 
 /// Its one parameter.
-pub const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "ecn",
-    symbol: "ECT",
-    unit: Unit::Flag,
-    default: 0.0,
-    min: 0.0,
-    max: 1.0,
-    meaning: "ask switches to mark rather than drop, and halve on a mark",
-    source: "RFC 3168; off by default as in Linux",
-}];
+pub const PARAMETERS: &[Parameter] = &[flag("ecn", "ECT", false)
+    .meaning("ask switches to mark rather than drop, and halve on a mark")
+    .source("RFC 3168; off by default as in Linux")];
 
 /// None: the RFCs fix the rest.
 pub const PRESETS: &[Preset] = &[];
@@ -66,7 +58,7 @@ impl Sender for Reno {
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         match loss.kind {
             LossKind::FastRetransmit => self.window.halve(loss.in_flight),
-            LossKind::Timeout => self.window.collapse(loss.in_flight),
+            LossKind::Timeout => self.window.collapse(loss),
         }
         self.reduced_at = now;
     }

@@ -12,60 +12,29 @@
 //!
 //! Choices: the first sample has no gradient; the rate stays between `min_rate` and the line's.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss};
 use crate::gradient::{self, Gradient, Sample, start_rate};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, bytes, number};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
     gradient::ALPHA,
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::One,
-        default: 0.8,
-        min: 1e-9,
-        max: 1.0,
-        meaning: "multiplicative decrease",
-        source: "CoNEXT 2016, footnote 4: 0.8",
-    },
+    number("beta", "beta", 0.8, 1e-9..=1.0).meaning("multiplicative decrease").source("CoNEXT 2016, footnote 4: 0.8"),
     gradient::DELTA,
     gradient::T_LOW,
     gradient::T_HIGH,
     gradient::D_MIN_RTT,
-    Parameter {
-        name: "seg",
-        symbol: "Seg",
-        unit: Unit::Bytes,
-        default: 64e3,
-        min: 1.0,
-        max: 1e9,
-        meaning: "payload acknowledged as one",
-        source: "CoNEXT 2016 §4: 16 to 64 KB; the authors' fluid model takes 64",
-    },
-    Parameter {
-        name: "hai",
-        symbol: "N",
-        unit: Unit::One,
-        default: 1.0,
-        min: 1.0,
-        max: 1e3,
-        meaning: "steps of delta at once after five updates with a falling round trip (hyper-active increase)",
-        source: "1: without, as CoNEXT 2016 §4.1; SIGCOMM 2015 takes 5",
-    },
-    Parameter {
-        name: "keep",
-        symbol: "-",
-        unit: Unit::One,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "no cut leaves less than this share of the rate",
-        source: "0: as SIGCOMM 2015 Alg. 1 and CoNEXT 2016 Alg. 1; the authors' snippet has 1/2",
-    },
+    bytes("seg", "Seg", 64e3, 1.0..=1e9)
+        .meaning("payload acknowledged as one")
+        .source("CoNEXT 2016 §4: 16 to 64 KB; the authors' fluid model takes 64"),
+    number("hai", "N", 1.0, 1.0..=1e3)
+        .meaning("steps of delta at once after five updates with a falling round trip (hyper-active increase)")
+        .source("1: without, as CoNEXT 2016 §4.1; SIGCOMM 2015 takes 5"),
+    number("keep", "-", 0.0, 0.0..=1.0)
+        .meaning("no cut leaves less than this share of the rate")
+        .source("0: as SIGCOMM 2015 Alg. 1 and CoNEXT 2016 Alg. 1; the authors' snippet has 1/2"),
     gradient::BURST,
     gradient::START_RATE,
     gradient::MIN_RATE,

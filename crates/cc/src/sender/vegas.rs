@@ -16,9 +16,8 @@
 //!
 //! Differs: packets sent in a round are taken to be those in flight when it ends.
 
-use super::{Parameter, Preset, Values};
 use crate::event::{Ack, Loss, LossKind};
-use crate::parameter::Unit;
+use crate::parameter::{Parameter, Preset, Values, flag, packets, time};
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::Time;
@@ -26,46 +25,19 @@ use crate::window::Window;
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "alpha",
-        symbol: "alpha",
-        unit: Unit::Packets,
-        default: 1.0,
-        min: 0.0,
-        max: 1e4,
-        meaning: "grow while fewer of its packets are queued",
-        source: "ns-2 v_alpha_: 1",
-    },
-    Parameter {
-        name: "beta",
-        symbol: "beta",
-        unit: Unit::Packets,
-        default: 3.0,
-        min: 0.0,
-        max: 1e4,
-        meaning: "shrink while more of its packets are queued",
-        source: "ns-2 v_beta_: 3",
-    },
-    Parameter {
-        name: "gamma",
-        symbol: "gamma",
-        unit: Unit::Packets,
-        default: 1.0,
-        min: 0.0,
-        max: 1e4,
-        meaning: "leave slow start when more of its packets are queued",
-        source: "ns-2 v_gamma_: 1",
-    },
-    Parameter {
-        name: "linux",
-        symbol: "-",
-        unit: Unit::Flag,
-        default: 0.0,
-        min: 0.0,
-        max: 1.0,
-        meaning: "Linux's reading of the algorithm instead of ns-2's",
-        source: "Linux tcp_vegas.c",
-    },
+    packets("alpha", "alpha", 1.0, 0.0..=1e4)
+        .meaning("grow while fewer of its packets are queued")
+        .source("ns-2 v_alpha_: 1"),
+    packets("beta", "beta", 3.0, 0.0..=1e4)
+        .meaning("shrink while more of its packets are queued")
+        .source("ns-2 v_beta_: 3"),
+    packets("gamma", "gamma", 1.0, 0.0..=1e4)
+        .meaning("leave slow start when more of its packets are queued")
+        .source("ns-2 v_gamma_: 1"),
+    flag("linux", "-", false).meaning("Linux's reading of the algorithm instead of ns-2's").source("Linux tcp_vegas.c"),
+    time("base_rtt", "baseRTT", 0.0, 0.0..=10.0)
+        .meaning("round trip that an earlier exchange over the idle path has shown; 0: none")
+        .source("the poster's script (SIGCOMM 2012) has every pair exchange 10 KB first"),
 ];
 
 /// Whose Vegas.
@@ -96,7 +68,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         gamma: values.get("gamma"),
         linux: values.flag("linux"),
         window: Window::initial(path),
-        base_rtt: Time::MAX,
+        base_rtt: Some(values.time("base_rtt")).filter(|&known| known > Time::ZERO).unwrap_or(Time::MAX),
         rtt_sum: Time::ZERO,
         rtt_min: Time::MAX,
         samples: 0,
@@ -205,7 +177,7 @@ impl Sender for Vegas {
             LossKind::FastRetransmit if self.linux => self.window.halve(loss.in_flight),
             LossKind::FastRetransmit => self.window.cut_to(self.window.packets * 0.75, FLOOR),
             LossKind::Timeout => {
-                self.window.collapse(loss.in_flight);
+                self.window.collapse(loss);
                 self.window.packets = FLOOR;
             }
         }
