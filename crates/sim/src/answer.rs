@@ -3,7 +3,6 @@
 use shallows_cc::units::Time;
 
 use crate::port::PortReport;
-use crate::switch::Deadlock;
 
 /// What became of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub struct FlowReport {
     pub delivered: u64,
     /// The part of it that came after the warm-up.
     pub goodput: u64,
+    /// The part of that which came by the flow's stop.
+    pub goodput_by_stop: u64,
     /// Packets sent again.
     pub retransmits: u32,
     /// Timeouts.
@@ -50,6 +51,15 @@ pub struct ProbeTable {
     pub name: Vec<u16>,
     /// Its value.
     pub value: Vec<f64>,
+}
+
+/// A circle of ports that wait for each other for ever.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When it was seen.
+    pub at: Time,
+    /// The ports, each waiting for the next, the last for the first.
+    pub ports: Vec<u32>,
 }
 
 /// The outcome of a run.

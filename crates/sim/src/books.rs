@@ -1,7 +1,8 @@
 //! Closes the books: what was sent has been delivered, dropped or is still on its way; every queue obeys
-//! Little's law; no flow was faster than its path.
+//! Little's law; no flow was faster than its path and no link than its rate; both ends of a link agree on whether it
+//! is paused.
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::answer::FlowReport;
 use crate::network::Network;
@@ -19,6 +20,8 @@ pub struct Ledger<'a> {
     pub packets: &'a Slab,
     /// Packets that reached a host.
     pub consumed: u64,
+    /// When the run ended.
+    pub ended: Time,
     /// Time that the statistics cover.
     pub span: Time,
 }
@@ -30,8 +33,10 @@ impl Ledger<'_> {
         for (at, port) in self.ports.iter().enumerate() {
             problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
         }
+        let mut rates = vec![Rate::MAX; self.network.nodes as usize];
+        self.network.ports.iter().for_each(|port| rates[port.from as usize] = port.rate);
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes);
+            let problem = flow_problem(flow, spec.bytes).or_else(|| self.too_fast(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
         if problems.len() > NAMED {
@@ -40,6 +45,13 @@ impl Ledger<'_> {
             problems.push(format!("and {rest} more"));
         }
         problems
+    }
+
+    /// No flow delivers more than the link of its host can have sent since it began.
+    fn too_fast(&self, flow: &FlowReport, rate: Rate) -> Option<String> {
+        let sent = rate.sent_in(self.ended.saturating_sub(flow.start));
+        (flow.delivered > sent.0)
+            .then(|| format!("delivered {} bytes, its link sent at most {}", flow.delivered, sent.0))
     }
 }
 
@@ -58,6 +70,12 @@ fn conservation(ports: &[PortReport], packets: &Slab, consumed: u64) -> Vec<Stri
     problems
 }
 
+/// A port is paused while its neighbour pauses it, apart from pauses and resumes on their way.
+pub fn pause_problem((link, paused): (u32, bool)) -> String {
+    let (port, neighbour) = if paused { ("paused", "pauses nobody") } else { ("not paused", "pauses it") };
+    format!("port {link}: {port}, and its neighbour {neighbour}")
+}
+
 /// What switches count against their memories is what waits in their ports.
 pub fn memory_problem((counted, waiting): (Bytes, Bytes)) -> Option<String> {
     (counted != waiting).then(|| format!("{} bytes counted in switches, {} wait there", counted.0, waiting.0))
@@ -67,6 +85,9 @@ pub fn memory_problem((counted, waiting): (Bytes, Bytes)) -> Option<String> {
 /// allows; and the time spent at all backlogs is the time there was.
 fn port_problem(port: &PortReport, span: Time) -> Option<String> {
     let (low, high) = port.backlogs.area_bounds();
+    if port.busy > span {
+        return Some(format!("sent for {} in {span}", port.busy));
+    }
     if port.area < low || port.area > high {
         return Some(format!("Little's law: {} ps² of backlog by packets, {low} to {high} by time", port.area));
     }

@@ -2,21 +2,27 @@
 //!
 //! [`network`] describes what is simulated, [`simulation`] runs it, [`answer`] is what comes back. One event
 //! a packet-hop: a FIFO port of constant rate knows when a packet will leave as soon as it arrives, and a
-//! link delivers in order, so only the head of each link waits in the [`agenda`].
+//! link delivers in order, so only the head of each link waits in the [`event_queue`].
 
-pub mod agenda;
 pub mod answer;
 mod books;
 pub mod clock;
+mod domain;
+pub mod event_queue;
+mod fabric;
+mod flow;
 pub mod histogram;
-mod host;
+pub mod link;
 pub mod measure;
 pub mod network;
+mod node;
+pub mod observe;
 pub mod packet;
 pub mod port;
 mod record;
-mod route;
+pub mod route;
+mod schedule;
 pub mod simulation;
-pub mod switch;
 mod timers;
 mod transport;
+mod watchman;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use shallows_cc::catalog::{Algorithm, Transport};
+use shallows_cc::catalog::Algorithm;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute, expresspass};
+use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute};
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::agenda;
 use crate::clock::Clock;
+use crate::event_queue;
 use crate::measure::Timestamps;
 
 mod ports;
@@ -38,7 +38,7 @@ pub struct HostSpec {
     pub rto_min: Time,
     /// Longest.
     pub rto_max: Time,
-    /// Before the first round-trip sample.
+    /// Before the first round-trip sample; at least three times the empty path's round trip.
     pub rto_initial: Time,
     /// Data packets that an acknowledgement covers.
     pub acks_every: u32,
@@ -100,9 +100,8 @@ impl Control {
     /// What hands out the credits of a flow that begins now, where it waits for credits; `frame` is a full one.
     #[must_use]
     pub fn credits(&self, now: Time, line_rate: Rate, frame: Bytes) -> Option<Box<dyn Credits>> {
-        let shaper = || CreditShaper::new(&self.values, frame);
-        let waits = self.algorithm.transport == Transport::Credit;
-        waits.then(|| expresspass::build(&self.values, &CreditPath { now, line_rate, shaper: shaper() }))
+        let build = self.algorithm.credits?;
+        Some(build(&self.values, &CreditPath { now, line_rate, shaper: CreditShaper::new(&self.values, frame) }))
     }
 }
 
@@ -140,6 +139,29 @@ pub struct RecordSpec {
     pub flows: Vec<u32>,
 }
 
+/// How a switch chooses among equal paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balancing {
+    /// One way for all packets of a flow (ECMP).
+    #[default]
+    Flow,
+    /// Another one for each packet, at random (packet spraying).
+    Packet,
+    /// For each packet the port with the shortest queue, at random among equal ones.
+    Queue,
+}
+
+/// A link goes down, or comes up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkChange {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub link: u32,
+    /// Whether it works from then on.
+    pub up: bool,
+}
+
 /// A whole experiment in plain numbers.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -157,6 +179,10 @@ pub struct Network {
     pub shared: Option<SharedSpec>,
     /// Whether switches pause the links that bring them too much (PFC).
     pub pause: Option<PauseSpec>,
+    /// How switches choose among equal paths.
+    pub balancing: Balancing,
+    /// Links that go down and up, in the order of time.
+    pub faults: Vec<LinkChange>,
     /// Transfers.
     pub flows: Vec<FlowSpec>,
     /// Algorithms.
@@ -202,8 +228,11 @@ impl Network {
     pub fn check(&self) -> Result<(), String> {
         let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
         let entities = self.ports.len() + self.hosts as usize + scheduled;
-        if entities > agenda::MAX_ENTITIES {
-            return Err(format!("{entities} ports, hosts and schedulers: expected at most {}", agenda::MAX_ENTITIES));
+        if entities > event_queue::MAX_ENTITIES {
+            return Err(format!(
+                "{entities} ports, hosts and schedulers: expected at most {}",
+                event_queue::MAX_ENTITIES
+            ));
         }
         if self.header.0 == 0 || self.mtu <= self.header || self.mtu.0 > u64::from(u16::MAX) {
             return Err(format!("mtu of {} with headers of {}: expected room for payload", self.mtu.0, self.header.0));
@@ -216,6 +245,7 @@ impl Network {
         }
         self.check_disciplines()?;
         self.check_ports()?;
+        self.check_faults()?;
         self.check_flows()
     }
 
@@ -239,7 +269,7 @@ impl Network {
                     port.from, port.to, self.nodes
                 ));
             }
-            if port.rate.0 < 1_000_000 || port.delay.0 > agenda::HORIZON.0 / 2 {
+            if port.rate.0 < 1_000_000 || port.delay.0 > event_queue::HORIZON.0 / 2 {
                 return Err(format!("link {at}: expected at least 1 Mbps and at most 2 s of delay"));
             }
             let scheduled = port.discipline.is_some_and(|at| (at as usize) < self.disciplines.len());
@@ -262,6 +292,19 @@ impl Network {
         }
     }
 
+    fn check_faults(&self) -> Result<(), String> {
+        for (at, fault) in self.faults.iter().enumerate() {
+            let scheduled = self.ports.get(fault.link as usize).is_some_and(|port| port.discipline.is_some());
+            if !scheduled {
+                return Err(format!("fault {at} is of link {}: expected one whose port has classes", fault.link));
+            }
+            if at > 0 && fault.at < self.faults[at - 1].at {
+                return Err(format!("fault {at} comes before the one before it: expected them in the order of time"));
+            }
+        }
+        Ok(())
+    }
+
     fn check_flows(&self) -> Result<(), String> {
         for (at, flow) in self.flows.iter().enumerate() {
             if flow.src >= self.hosts || flow.dst >= self.hosts || flow.src == flow.dst {
@@ -272,6 +315,13 @@ impl Network {
             }
             if flow.control as usize >= self.controls.len() {
                 return Err(format!("flow {at} uses algorithm {}: there are {}", flow.control, self.controls.len()));
+            }
+            let credits =
+                self.controls[flow.control as usize].algorithm.transport == shallows_cc::catalog::Transport::Credit;
+            if credits && self.balancing != Balancing::Flow {
+                return Err(format!(
+                    "flow {at} waits for credits, which need one way there and back: expected no balancing by packet"
+                ));
             }
             if let Some(first) = flow.after {
                 let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);
@@ -322,6 +372,8 @@ impl Network {
             disciplines: Vec::new(),
             shared: None,
             pause: None,
+            balancing: Balancing::Flow,
+            faults: Vec::new(),
             flows: Vec::new(),
             controls: Vec::new(),
             host: HostSpec {

@@ -70,11 +70,11 @@ pub const PACKET_KINDS: [PacketKind; 11] = [
 
 /// What a packet is for, and what it carries besides numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// The bits that hold the kind.
-    const KIND: u8 = 15;
+    const KIND: u16 = 15;
     /// ECN-capable: may be marked.
     pub const ECT: Self = Self(16);
     /// Congestion experienced: was marked.
@@ -82,17 +82,17 @@ impl Flags {
     /// ECN-Echo, on an acknowledgement.
     pub const ECE: Self = Self(64);
     /// Asks the ports on its way for a rate, on what goes to a receiver.
-    pub const ASKS: Self = Self(64);
+    pub const ASKS: Self = Self(128);
     /// Congestion window reduced, on data of a TCP-like flow.
-    pub const CWR: Self = Self(128);
+    pub const CWR: Self = Self(256);
     /// Asks for an acknowledgement, on data of a RoCE-like flow.
-    pub const LAST: Self = Self(128);
+    pub const LAST: Self = Self(512);
 
     /// No flag, and this kind.
     #[inline]
     #[must_use]
     pub const fn of(kind: PacketKind) -> Self {
-        Self(kind as u8)
+        Self(kind as u16)
     }
 
     /// What the packet is for.
@@ -106,7 +106,7 @@ impl Flags {
     #[inline]
     #[must_use]
     pub const fn is(self, kind: PacketKind) -> bool {
-        self.0 & Self::KIND == kind as u8
+        self.0 & Self::KIND == kind as u16
     }
 
     /// Whether it is the sending half of its flow that it is for.
@@ -163,8 +163,6 @@ pub struct Packet {
     pub next: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Where both ends keep that flow's state while it lives.
-    pub slot: u32,
     /// The host it goes to.
     pub to: u32,
     /// Data, credit: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
@@ -287,6 +285,15 @@ mod tests {
         for (number, kind) in PACKET_KINDS.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
             assert_eq!(Flags::of(kind).with(Flags::CE, true).kind(), kind);
+        }
+    }
+
+    #[test]
+    fn no_flag_means_two_things() {
+        let flags = [Flags::ECT, Flags::CE, Flags::ECE, Flags::ASKS, Flags::CWR, Flags::LAST];
+        for (at, flag) in flags.into_iter().enumerate() {
+            let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
+            assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));
         }
     }
 

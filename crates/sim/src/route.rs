@@ -1,155 +1,296 @@
 //! Shortest paths, with a choice for each flow among equal ones (ECMP).
+//!
+//! The ports of a flow are laid down once, both ways, and its packets carry their place in that list. Paths are searched by rack:
+//! all hosts below the same switches are as far from any switch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::network::{Network, PortSpec};
-use crate::packet::NIL;
+use shallows_cc::catalog::Transport;
 
-/// For every switch and host: the ports on a shortest path.
+use crate::network::{Balancing, Network, PortSpec};
+use crate::packet::{NIL, Packet};
+
+/// Set in the place of a packet that is not bound to a way: the rest is the host that it goes to.
+const TOWARDS: u32 = 1 << 31;
+
+/// The ways of all flows.
 #[derive(Debug)]
 pub struct Routes {
-    hosts: u32,
-    /// By switch and destination: which entry of `choices`.
-    table: Vec<u32>,
-    /// Ports to choose from: where they begin in `ports`, and how many.
-    choices: Vec<(u32, u32)>,
-    ports: Vec<u32>,
+    /// Where switches choose for each packet, all their choices.
+    choices: Option<Choices>,
     /// The only port of each host.
     nics: Vec<u32>,
-    salt: u32,
-    /// Present once a flow has asked to be answered along its own way.
-    returns: Option<Returns>,
-}
-
-/// Ways back along the ways there.
-#[derive(Debug)]
-struct Returns {
-    /// By link: the one back.
-    twins: Vec<u32>,
-    flows: Vec<Back>,
-}
-
-/// The way back of one flow, where switches have a choice.
-#[derive(Clone, Debug)]
-struct Back {
-    /// Packets to this host take it; [`NIL`] where the flow has not asked.
-    to: u32,
-    /// Switch and its port.
-    ports: Vec<(u32, u32)>,
+    /// Ports behind the NIC, way after way.
+    ways: Vec<u32>,
+    /// By flow: where its way begins there, and back.
+    begins: Vec<[u32; 2]>,
 }
 
 impl Routes {
-    /// Shortest paths by number of hops; hosts do not forward.
-    pub fn new(network: &Network) -> Self {
+    /// Lays down the ways of all flows: shortest by number of hops; hosts do not forward.
+    ///
+    /// # Errors
+    /// A sentence that names the first flow that has no way, there or back.
+    pub fn new(network: &Network) -> Result<Self, String> {
+        let search = Search::new(network);
+        let paths = search.paths(network);
         let mut routes = Self {
-            hosts: network.hosts,
-            table: vec![0; ((network.nodes - network.hosts) * network.hosts) as usize],
-            choices: vec![(0, 0)],
-            ports: Vec::new(),
-            nics: vec![0; network.hosts as usize],
-            salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
-            returns: None,
+            choices: (network.balancing != Balancing::Flow).then(|| Choices::new(network, &search)),
+            nics: search.nics,
+            ways: Vec::new(),
+            begins: Vec::with_capacity(network.flows.len()),
         };
-        let mut known = BTreeMap::from([(Vec::new(), 0)]);
-        let (mut out, mut into) = (vec![Vec::new(); network.nodes as usize], vec![Vec::new(); network.nodes as usize]);
-        for (at, port) in network.ports.iter().enumerate() {
-            out[port.from as usize].push(at as u32);
-            into[port.to as usize].push(port.from);
+        let twins = twins(network);
+        for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
+            let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
+            let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
+            let credits = network.controls[flow.control as usize].algorithm.transport == Transport::Credit;
+            let back = match back {
+                _ if credits => same_links(network, &twins, number, &there)?,
+                back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
+            };
+            let begins = [&there, &back].map(|way| {
+                let begin = routes.ways.len() as u32;
+                routes.ways.extend_from_slice(&way[1..]);
+                begin
+            });
+            routes.begins.push(begins);
         }
-        for host in 0..network.hosts {
-            routes.nics[host as usize] = out[host as usize][0];
-            let distance = distances(host, network, &into);
-            for switch in network.hosts..network.nodes {
-                let towards = |&&port: &&u32| {
-                    let to = network.ports[port as usize].to;
-                    let to_is_way = to == host || to >= network.hosts;
-                    let here = distance[switch as usize];
-                    to_is_way && here != u32::MAX && distance[to as usize] == here - 1
-                };
-                let ports: Vec<u32> = out[switch as usize].iter().filter(towards).copied().collect();
-                let choice = *known.entry(ports).or_insert_with_key(|ports| routes.add(ports));
-                routes.table[((switch - network.hosts) * network.hosts + host) as usize] = choice;
-            }
-        }
-        routes
-    }
-
-    fn add(&mut self, ports: &[u32]) -> u32 {
-        self.choices.push((self.ports.len() as u32, ports.len() as u32));
-        self.ports.extend_from_slice(ports);
-        self.choices.len() as u32 - 1
+        Ok(routes)
     }
 
     /// The port of a host.
+    #[inline]
     pub fn nic(&self, host: u32) -> u32 {
         self.nics[host as usize]
     }
 
-    /// The port that takes a packet of `flow` from `switch` towards host `to`.
+    /// The place that a packet of this flow to `host` begins with: `back` is what its receiver sends.
     #[inline]
-    pub fn next(&self, switch: u32, to: u32, flow: u32) -> Option<u32> {
-        let choice = self.table[((switch - self.hosts) * self.hosts + to) as usize];
-        let (begin, count) = self.choices[choice as usize];
-        if count <= 1 {
-            return (count == 1).then(|| self.ports[begin as usize]);
-        }
-        if let Some(port) = self.back(switch, to, flow) {
-            return Some(port);
-        }
-        let hash = scramble(flow ^ self.salt ^ switch.wrapping_mul(0x85eb_ca6b));
-        let pick = (u64::from(hash) * u64::from(count)) >> 32;
-        Some(self.ports[begin as usize + pick as usize])
+    pub fn way(&self, flow: u32, host: u32, back: bool) -> u32 {
+        if self.choices.is_some() { TOWARDS | host } else { self.begins[flow as usize][usize::from(back)] }
     }
 
-    /// Where a flow goes back along its own way: the port that leads there.
+    /// The port that takes a packet on from the switch where it is; none if that has to choose.
     #[inline]
-    fn back(&self, switch: u32, to: u32, flow: u32) -> Option<u32> {
-        let back = &self.returns.as_ref()?.flows[flow as usize];
-        let port = || back.ports.iter().find(|(at, _)| *at == switch).map(|(_, port)| *port);
-        if back.to == to { port() } else { None }
+    pub fn next(&self, packet: &mut Packet) -> Option<u32> {
+        let port = *self.ways.get(packet.to as usize)?;
+        packet.to += 1;
+        Some(port)
     }
 
-    /// Sends what `flow` gets back along the way it goes, which must be `path`. Without this the two directions
-    /// choose among equal paths each for itself.
-    ///
-    /// # Errors
-    /// A sentence if a link of the path has none back.
-    pub fn return_along(&mut self, network: &Network, flow: u32, path: &[u32]) -> Result<(), String> {
-        let returns = self.returns.get_or_insert_with(|| Returns {
-            twins: twins(network),
-            flows: vec![Back { to: NIL, ports: Vec::new() }; network.flows.len()],
-        });
-        let mut ports = Vec::with_capacity(path.len());
-        for &port in &path[..path.len() - 1] {
-            let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
-            let twin = returns.twins[port as usize];
-            if twin == NIL {
-                return Err(format!("flow {flow} needs the same way back: expected a link from node {to} to {from}"));
+    /// The ports among which `switch` may choose for this packet.
+    pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
+        self.choices.as_ref().map_or(&[], |choices| choices.of(switch, packet.to ^ TOWARDS))
+    }
+
+    /// All ports of a flow, from its sender to its receiver and back.
+    pub fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
+        let spec = &network.flows[flow as usize];
+        let [there, back] = self.begins[flow as usize];
+        [(spec.src, spec.dst, there), (spec.dst, spec.src, back)].map(|(from, to, way)| {
+            let mut path = vec![self.nic(from)];
+            let mut ways = self.ways[way as usize..].iter();
+            while network.ports[path[path.len() - 1] as usize].to != to {
+                path.extend(ways.next());
             }
-            ports.push((to, twin));
+            path
+        })
+    }
+}
+
+/// The ports on the way of each flow there, and on the way back of what answers it, as a run would choose them.
+///
+/// # Errors
+/// A sentence that names a flow without a path.
+pub fn paths(network: &Network) -> Result<Vec<[Vec<u32>; 2]>, String> {
+    let routes = Routes::new(network)?;
+    Ok((0..network.flows.len() as u32).map(|flow| routes.path(network, flow)).collect())
+}
+
+/// For every switch and rack, the ports on a shortest path.
+#[derive(Debug)]
+struct Choices {
+    /// By host: its rack, and the ports that lead to it alone, with their switches.
+    rack: Vec<u32>,
+    down: Vec<Vec<(u32, u32)>>,
+    /// By rack and node: where its ports begin in `ports`, and where they end.
+    sets: Vec<[u32; 2]>,
+    nodes: u32,
+    ports: Vec<u32>,
+}
+
+impl Choices {
+    fn new(network: &Network, search: &Search) -> Self {
+        let mut choices = Self {
+            rack: search.rack.clone(),
+            down: vec![Vec::new(); network.hosts as usize],
+            sets: Vec::with_capacity(search.racks.len() * network.nodes as usize),
+            nodes: network.nodes,
+            ports: Vec::new(),
+        };
+        for (port, number) in network.ports.iter().zip(0..) {
+            if port.to < network.hosts {
+                choices.down[port.to as usize].push((port.from, number));
+            }
         }
-        returns.flows[flow as usize] = Back { to: network.flows[flow as usize].src, ports };
-        Ok(())
+        for rack in 0..search.racks.len() as u32 {
+            let distance = search.distances(rack);
+            for node in 0..network.nodes {
+                let begin = choices.ports.len() as u32;
+                let here = distance[node as usize];
+                let leads = |&&port: &&u32| {
+                    let next = network.ports[port as usize].to;
+                    next >= network.hosts && here > 1 && here != NIL && distance[next as usize] == here - 1
+                };
+                choices.ports.extend(search.out.of(node).iter().filter(leads));
+                choices.sets.push([begin, choices.ports.len() as u32]);
+            }
+        }
+        choices
     }
 
-    /// The ports of a flow from one host to another; none if there is no way.
-    pub fn path(&self, network: &Network, from: u32, to: u32, flow: u32) -> Option<Vec<u32>> {
-        let mut path = vec![self.nic(from)];
+    fn of(&self, switch: u32, host: u32) -> &[u32] {
+        if let Some((_, port)) = self.down[host as usize].iter().find(|(from, _)| *from == switch) {
+            return std::slice::from_ref(port);
+        }
+        let [begin, end] = self.sets[(self.rack[host as usize] * self.nodes + switch) as usize];
+        &self.ports[begin as usize..end as usize]
+    }
+}
+
+/// One of `ports` for this packet: the shortest by `length`, and at random among equal ones; which, depends on the packet
+/// and on the switch alone.
+pub fn pick<L: Ord>(switch: u32, packet: &Packet, ports: &[u32], length: impl Fn(u32) -> L) -> Option<u32> {
+    let shortest = ports.iter().map(|&port| length(port)).min()?;
+    let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
+    let number =
+        scramble(packet.seq ^ packet.cumulative.rotate_left(16) ^ scramble(packet.flow ^ packet.sent.0 as u32));
+    let hash = scramble(number ^ switch.wrapping_mul(0x85eb_ca6b));
+    equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)
+}
+
+/// The ports of a flow that lead there, and those that lead back, where there are any.
+type Paths = [Option<Vec<u32>>; 2];
+
+/// What paths are searched in.
+struct Search {
+    nics: Vec<u32>,
+    hosts: u32,
+    salt: u32,
+    /// By node: its ports, and the switches with a link to it, as many times as they have one.
+    out: Lists,
+    into: Lists,
+    /// By host: the number of its rack, which is the switches with a link to it.
+    rack: Vec<u32>,
+    racks: Vec<Vec<u32>>,
+}
+
+impl Search {
+    fn new(network: &Network) -> Self {
+        let out = Lists::new(network.nodes, network.ports.iter().zip(0..).map(|(port, at)| (port.from, at)));
+        let switches = network.ports.iter().filter(|port| port.from >= network.hosts);
+        let into = Lists::new(network.nodes, switches.map(|port| (port.to, port.from)));
+        let mut known = BTreeMap::new();
+        let mut racks = Vec::new();
+        let rack = (0..network.hosts).map(|host| {
+            let mut above = into.of(host).to_vec();
+            above.sort_unstable();
+            above.dedup();
+            *known.entry(above).or_insert_with_key(|above: &Vec<u32>| {
+                racks.push(above.clone());
+                racks.len() as u32 - 1
+            })
+        });
+        Self {
+            rack: rack.collect(),
+            racks,
+            nics: (0..network.hosts).map(|host| out.of(host)[0]).collect(),
+            hosts: network.hosts,
+            salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
+            out,
+            into,
+        }
+    }
+
+    /// The paths of all flows, rack by rack.
+    fn paths(&self, network: &Network) -> Vec<Paths> {
+        let mut paths = vec![[None, None]; network.flows.len()];
+        let both = network.flows.iter().zip(0_u32..).flat_map(|(flow, number)| {
+            [(self.rack[flow.dst as usize], number, 0), (self.rack[flow.src as usize], number, 1)]
+        });
+        let mut wanted: Vec<_> = both.collect();
+        wanted.sort_unstable();
+        for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let distance = self.distances(same_rack[0].0);
+            for &(_, number, direction) in same_rack {
+                let flow = &network.flows[number as usize];
+                let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
+                paths[number as usize][direction] = self.walk(network, ends, number, &distance);
+            }
+        }
+        paths
+    }
+
+    /// Hops from every switch to the hosts of a rack; [`NIL`] where there is no way.
+    fn distances(&self, rack: u32) -> Vec<u32> {
+        let mut distance = vec![NIL; self.out.len()];
+        let mut frontier: VecDeque<_> = self.racks[rack as usize].iter().copied().collect();
+        frontier.iter().for_each(|&switch| distance[switch as usize] = 1);
+        while let Some(node) = frontier.pop_front() {
+            for &before in self.into.of(node) {
+                if distance[before as usize] == NIL {
+                    distance[before as usize] = distance[node as usize] + 1;
+                    frontier.push_back(before);
+                }
+            }
+        }
+        distance
+    }
+
+    /// The ports from one host to the other; none if there is no way.
+    fn walk(&self, network: &Network, (from, to): (u32, u32), flow: u32, distance: &[u32]) -> Option<Vec<u32>> {
+        let mut path = vec![self.nics[from as usize]];
         loop {
-            let node = network.ports[*path.last()? as usize].to;
+            let node = network.ports[path[path.len() - 1] as usize].to;
             if node == to {
                 return Some(path);
             }
             if node < self.hosts {
                 return None;
             }
-            path.push(self.next(node, to, flow)?);
+            let here = distance[node as usize];
+            let leads = |&&port: &&u32| {
+                let next = network.ports[port as usize].to;
+                next == to || (here != 1 && here != NIL && next >= self.hosts && distance[next as usize] == here - 1)
+            };
+            path.push(self.choose(node, flow, self.out.of(node).iter().filter(leads).copied())?);
         }
     }
+
+    /// One of the ports of a switch that lead there, by flow; none if there is none.
+    fn choose(&self, switch: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+        let count = ports.clone().count();
+        let hash = scramble(flow ^ self.salt ^ switch.wrapping_mul(0x85eb_ca6b));
+        ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
+    }
+}
+
+/// The links of a path backwards: what credits call takes the way on which they came.
+fn same_links(network: &Network, twins: &[u32], flow: usize, path: &[u32]) -> Result<Vec<u32>, String> {
+    let back = |&port: &u32| {
+        let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
+        let missing = || format!("flow {flow} needs the same way back: expected a link from node {to} to {from}");
+        Some(twins[port as usize]).filter(|&twin| twin != NIL).ok_or_else(missing)
+    };
+    path.iter().rev().map(back).collect()
 }
 
 /// By link: the one back, [`NIL`] where there is none; of several between two nodes, the one in the same place.
 fn twins(network: &Network) -> Vec<u32> {
+    if !network.controls.iter().any(|control| control.algorithm.transport == Transport::Credit) {
+        return Vec::new();
+    }
     let mut between: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
     for (at, port) in network.ports.iter().enumerate() {
         between.entry((port.from, port.to)).or_default().push(at as u32);
@@ -161,28 +302,6 @@ fn twins(network: &Network) -> Vec<u32> {
     network.ports.iter().enumerate().map(|port| twin(port).unwrap_or(NIL)).collect()
 }
 
-/// Hops from every node to `host`.
-fn distances(host: u32, network: &Network, into: &[Vec<u32>]) -> Vec<u32> {
-    let mut distance = vec![u32::MAX; network.nodes as usize];
-    distance[host as usize] = 0;
-    let mut frontier = vec![host];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for node in frontier {
-            for &before in &into[node as usize] {
-                if distance[before as usize] == u32::MAX {
-                    distance[before as usize] = distance[node as usize] + 1;
-                    if before >= network.hosts {
-                        next.push(before);
-                    }
-                }
-            }
-        }
-        frontier = next;
-    }
-    distance
-}
-
 /// Spreads the bits of a number.
 fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -190,66 +309,36 @@ fn scramble(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::network::FlowSpec;
-    use shallows_cc::units::{Bytes, Rate, Time};
+/// A list of numbers for each node, one behind the other.
+#[derive(Debug)]
+struct Lists {
+    /// Where each begins, and where the last one ends.
+    begins: Vec<u32>,
+    items: Vec<u32>,
+}
 
-    fn cable(from: u32, to: u32) -> [PortSpec; 2] {
-        let spec = PortSpec {
-            from,
-            to,
-            rate: Rate::from_gbps(10),
-            delay: Time::from_micros(1),
-            buffer: Bytes::MAX,
-            marking: None,
-            discipline: None,
-        };
-        [spec, PortSpec { from: to, to: from, ..spec }]
+impl Lists {
+    /// Of pairs of a node and what belongs into its list, in this order.
+    fn new(nodes: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut begins = vec![0; nodes as usize + 1];
+        pairs.clone().for_each(|(node, _)| begins[node as usize + 1] += 1);
+        for node in 1..begins.len() {
+            begins[node] += begins[node - 1];
+        }
+        let mut next = begins.clone();
+        let mut items = vec![0; begins[nodes as usize] as usize];
+        for (node, item) in pairs {
+            items[next[node as usize] as usize] = item;
+            next[node as usize] += 1;
+        }
+        Self { begins, items }
     }
 
-    /// Hosts 0 and 1 below the leaves 2 and 3, which four spines connect, each by two cables.
-    fn leaf_spine(flows: u32) -> Network {
-        let mut ports = [cable(0, 2), cable(1, 3)].concat();
-        for spine in 4..8 {
-            for leaf in [2, 3] {
-                ports.extend([cable(leaf, spine), cable(leaf, spine)].concat());
-            }
-        }
-        let flow = FlowSpec {
-            src: 0,
-            dst: 1,
-            bytes: Bytes::MAX,
-            start: Time::ZERO,
-            stop: Time::MAX,
-            control: 0,
-            after: None,
-            urgent: false,
-        };
-        Network { hosts: 2, nodes: 8, ports, flows: vec![flow; flows as usize], ..Network::bare() }
+    fn of(&self, node: u32) -> &[u32] {
+        &self.items[self.begins[node as usize] as usize..self.begins[node as usize + 1] as usize]
     }
 
-    #[test]
-    fn a_flow_that_asks_is_answered_over_its_own_links() {
-        let network = leaf_spine(64);
-        let mut routes = Routes::new(&network);
-        let mut differ = 0;
-        for flow in 0..64 {
-            let there = routes.path(&network, 0, 1, flow).unwrap();
-            let ways = |routes: &Routes| {
-                let mut back = routes.path(&network, 1, 0, flow).unwrap();
-                back.reverse();
-                back
-            };
-            // A cable is two links, one after the other: a link and its twin differ in the last bit.
-            let same_cables: Vec<u32> = there.iter().map(|port| port ^ 1).collect();
-            differ += u32::from(ways(&routes) != same_cables);
-            routes.return_along(&network, flow, &there).unwrap();
-            assert_eq!(ways(&routes), same_cables);
-            assert_eq!(routes.path(&network, 0, 1, flow).unwrap(), there);
-        }
-        // By themselves the two directions agree on one of eight ways, on average.
-        assert!(differ > 40, "{differ}");
+    fn len(&self) -> usize {
+        self.begins.len() - 1
     }
 }

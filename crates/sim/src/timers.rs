@@ -1,7 +1,6 @@
-//! What happens at a set time and is not a packet: few, so a plain heap holds them.
+//! What happens to a flow at a set time and is not a packet: few, so a plain heap holds them.
 //!
-//! At the same picosecond timers go before packets, and among themselves in the order of [`Kind`] and then
-//! of their number.
+//! At the same picosecond timers go before packets, and among themselves in the order of [`Kind`] and then of their flow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,16 +10,6 @@ use shallows_cc::units::Time;
 /// What a timer is for, in the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The run is over.
-    End,
-    /// Statistics begin.
-    Warmup,
-    /// Queues are read.
-    Queues,
-    /// Senders are read.
-    Probes,
-    /// Paused links are searched for a deadlock.
-    Deadlock,
     /// A flow stops.
     Stop,
     /// A retransmission timeout.
@@ -35,33 +24,52 @@ pub enum Kind {
     Start,
 }
 
-/// A timer: `number` is a flow, where it is one's.
+/// A timer of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
     pub at: Time,
     pub kind: Kind,
-    pub number: u32,
-    /// Where the flow's state is.
-    pub slot: u32,
+    pub flow: u32,
 }
 
 /// Timers that are set.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<Timer>>,
+    /// When the next one runs out; [`Time::MAX`] if there is none.
+    next: Time,
+    /// How many of them begin a flow.
+    starts: usize,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), next: Time::MAX, starts: 0 }
+    }
 }
 
 impl Timers {
     pub fn set(&mut self, timer: Timer) {
+        self.starts += usize::from(timer.kind == Kind::Start);
+        self.next = self.next.min(timer.at);
         self.heap.push(Reverse(timer));
     }
 
-    /// When the next one runs out.
+    /// When the next one runs out; [`Time::MAX`] if there is none.
+    #[inline]
     pub fn next(&self) -> Time {
-        self.heap.peek().map_or(Time::MAX, |Reverse(timer)| timer.at)
+        self.next
     }
 
     pub fn pop(&mut self) -> Option<Timer> {
-        self.heap.pop().map(|Reverse(timer)| timer)
+        let Reverse(timer) = self.heap.pop()?;
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(timer)| timer.at);
+        self.starts -= usize::from(timer.kind == Kind::Start);
+        Some(timer)
+    }
+
+    /// Whether a flow is still to begin at a time that is known.
+    pub fn has_starts(&self) -> bool {
+        self.starts > 0
     }
 }

@@ -8,7 +8,8 @@ use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    self, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec, RecordSpec, Shaper,
+    self, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec, RecordSpec,
+    Shaper,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -72,6 +73,8 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         disciplines: credits.into_iter().collect(),
         shared: None,
         pause: None,
+        balancing: Balancing::Flow,
+        faults: Vec::new(),
         flows: (0..flows).map(flow).collect(),
         controls: vec![Control {
             algorithm: row,

@@ -7,8 +7,8 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, PortSpec, RecordSpec,
-    SharedSpec,
+    Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, PortSpec,
+    RecordSpec, SharedSpec,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -55,6 +55,8 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         disciplines: Vec::new(),
         shared: None,
         pause: None,
+        balancing: Balancing::Flow,
+        faults: Vec::new(),
         controls: vec![fixed],
         host: HostSpec {
             nic: Nic::Fair,
@@ -198,6 +200,27 @@ fn one_busy_port_holds_its_share_of_the_memory() {
 
 fn pick<T: Copy>(draws: &mut Draws, from: &[T]) -> T {
     from[draws.bits() as usize % from.len()]
+}
+
+/// Everyone sends to everyone at once through one small memory: many pauses are decided while others are being sent.
+#[test]
+fn a_resume_does_not_overtake_its_pause() {
+    let hosts = 12;
+    let cables: Vec<_> = (0..hosts).map(|host| (host, hosts)).collect();
+    let mut network = with(network(hosts, hosts + 1, &cables, Bytes::MAX, 1000.0), lossless());
+    (network.mtu, network.header) = (Bytes(1000), Bytes(48));
+    network.ports.iter_mut().for_each(|port| port.delay = Time::from_micros(2));
+    network.shared = Some(SharedSpec { size: Bytes(100_000), alpha: 16.0 });
+    network.pause = Some(PauseSpec { threshold: Bytes(100_000), hysteresis: Bytes(2000), headroom: None });
+    network.controls = vec![control("timely")];
+    let pairs = (0..hosts).flat_map(|src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| (src, dst)));
+    let bytes = Bytes(95_200);
+    network.flows = pairs.map(|(src, dst)| FlowSpec { bytes, start: Time::ZERO, ..flow(src, dst) }).collect();
+    network.warmup = Time::ZERO;
+    network.duration = Time::from_millis(20);
+    let answer = run(network);
+    assert!(answer.flows.iter().all(|flow| flow.finish < Time::MAX));
+    assert!(answer.ports.iter().all(|port| port.classes.iter().all(|class| class.paused < Time::from_millis(2))));
 }
 
 /// A tree of switches, on which no pauses can wait for each other in a circle, with hosts at its leaves and

@@ -1,6 +1,7 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::link::Link;
 use shallows_sim::network::PortSpec;
 use shallows_sim::packet::{Packet, Slab};
 use shallows_sim::port::Port;
@@ -30,7 +31,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
         discipline: None,
     };
     let mut port = Port::new(&spec, FRAME);
-    let mut packets = Slab::default();
+    let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
     let mut draws = Draws(1);
     let packet_time = RATE.time_to_send(FRAME);
     let mut now = Time::ZERO;
@@ -40,13 +41,13 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
         for _ in 0..packets_a_batch {
             now += packet_time.scale(-draws.next().ln() / load);
             while next_delivery <= now {
-                let (at, next) = port.deliver(next_delivery, &mut packets);
+                let (at, next) = link.deliver(next_delivery, &packets);
                 packets.remove(at);
                 next_delivery = next.unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
             let at = packets.insert(Packet { length: FRAME.0 as u16, ..Packet::default() });
-            if let Some(arrives) = port.enqueue(now, at, &mut packets).expect("an unlimited buffer has room") {
+            if let Some(arrives) = port.offer(now, at, &mut link, &mut packets).arrives {
                 next_delivery = arrives;
             }
         }

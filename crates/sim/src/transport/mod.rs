@@ -12,8 +12,8 @@ use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::measure::Measure;
-use crate::network::HostSpec;
-use crate::packet::{Packet, PacketKind};
+use crate::network::{HostSpec, MIN_FRAME};
+use crate::packet::{Flags, Packet, PacketKind};
 
 mod alarm;
 mod credit;
@@ -36,8 +36,6 @@ pub enum Turn {
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     pub flow: u32,
-    /// Where both ends keep its state while it lives.
-    pub slot: u32,
     pub src: u32,
     pub dst: u32,
 }
@@ -49,6 +47,8 @@ pub struct Opening<'a> {
     pub mss: Bytes,
     pub ecn: bool,
     pub host: &'a HostSpec,
+    /// How long it waits for an answer before it has a sample of its own.
+    pub first_timeout: Time,
     pub control: Box<dyn Sender>,
 }
 
@@ -276,6 +276,12 @@ impl Receiving {
         on!(ReceivingHalf, &self.half, half => half.complete())
     }
 
+    /// Whether every byte is there and it owes the sender nothing: what still comes is answered without it.
+    #[inline]
+    pub fn may_close(&self) -> bool {
+        self.complete() && !on!(ReceivingHalf, &self.half, half => half.owes())
+    }
+
     /// Credits handed out.
     pub fn granted(&self) -> u64 {
         if let ReceivingHalf::Credit(half) = &self.half { half.granted } else { 0 }
@@ -291,6 +297,20 @@ impl Receiving {
     /// In-order payload.
     pub fn delivered(&self) -> u64 {
         on!(ReceivingHalf, &self.half, half => half.delivered)
+    }
+}
+
+/// What a receiver that has closed answers to a packet of its flow: all `bytes` are there.
+pub fn late_answer(transport: Transport, now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> Option<Packet> {
+    let (cumulative, _) = packets_in(bytes, mss);
+    let flags = Flags::of(PacketKind::Ack);
+    let (length, sent, flow) = (MIN_FRAME.0 as u16, packet.sent, packet.flow);
+    let answer = Packet { sent, delay: now - sent, flow, cumulative, samples: 1, length, flags, ..Packet::default() };
+    match transport {
+        Transport::Tcp => Some(answer),
+        Transport::Rated => Some(rated::late_answer(packet, answer)),
+        Transport::Roce => packet.flags.has(Flags::LAST).then_some(answer),
+        Transport::Credit => credit::late_answer(now, packet, answer),
     }
 }
 

@@ -1,13 +1,17 @@
 //! What a flow over the TCP-like transport has beside it where ports tell rates: its data asks for one and says how long
 //! the flow's round trip is, and acknowledgements bring back what the newest data was offered. A new rate moves the
 //! packet that waits for its turn. While packets are more than a round trip apart, requests without payload go on
-//! asking once a round trip.
+//! asking once a round trip, or as often as half of the flow's rate allows: on a slow link with a short round trip the
+//! requests of many flows alone would fill it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::{Ends, Replies, tcp};
 use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet, PacketKind};
+
+/// The flow's rate is at least so many times that of its requests.
+const TIMES_ITS_REQUESTS: f64 = 2.0;
 
 /// Beside the sending half.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +36,10 @@ impl Default for Asking {
 impl Asking {
     /// When the next request is due, if data does not leave before.
     pub fn due(&self, data: Time) -> Option<Time> {
-        let due = Time(self.asked.0.saturating_add(self.least_wait.0));
+        let of_data = data.saturating_sub(self.left).0 as f64;
+        let spaced =
+            if self.length > Bytes::ZERO { of_data * (TIMES_ITS_REQUESTS * (MIN_FRAME / self.length)) } else { 0.0 };
+        let due = Time(self.asked.0.saturating_add(self.least_wait.0.max(spaced as u64)));
         (due < data).then_some(due)
     }
 
@@ -92,16 +99,25 @@ impl Answering {
     }
 }
 
+/// What comes after all has been acknowledged brings back what it was offered.
+pub fn late_answer(packet: &Packet, mut answer: Packet) -> Packet {
+    if packet.flags.is(PacketKind::RateRequest) {
+        answer.flags = Flags::of(PacketKind::RateAnswer);
+    }
+    answer.set_offered(packet.offered());
+    answer
+}
+
 fn word(sent: Time, kind: PacketKind, ends: &Ends, to: u32) -> Packet {
-    let (flow, slot) = (ends.flow, ends.slot);
-    Packet { sent, flow, slot, to, length: MIN_FRAME.0 as u16, flags: Flags::of(kind), ..Packet::default() }
+    let flow = ends.flow;
+    Packet { sent, flow, to, length: MIN_FRAME.0 as u16, flags: Flags::of(kind), ..Packet::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     #[test]
     fn a_request_goes_once_a_round_trip_where_data_waits_longer() {
@@ -113,6 +129,17 @@ mod tests {
         let request = asking.request(us(110), &ENDS);
         assert_eq!((request.flags.kind(), request.to, request.offered()), (PacketKind::RateRequest, 1, Rate::MAX));
         assert_eq!(asking.due(us(500)), Some(us(210)));
+    }
+
+    /// Data of 1500 B every 12 ms is 1 Mbps: a request of 64 B takes 512 us of that, and leaves every 1.024 ms.
+    #[test]
+    fn requests_take_half_of_the_flows_rate_at_most() {
+        let us = Time::from_micros;
+        let mut asking = Asking { least_wait: us(100), ..Asking::default() };
+        asking.on_data(us(0), &mut Packet { length: 1500, ..Packet::default() });
+        assert_eq!(asking.due(us(12_000)), Some(us(1024)));
+        asking.request(us(1024), &ENDS);
+        assert_eq!(asking.due(us(12_000)), Some(us(2048)));
     }
 
     #[test]

@@ -1,13 +1,19 @@
-//! A RoCE-like transport: a rate from the first packet on, and no window.
+//! A RoCE-like transport: a rate from the first packet on, and a window where the algorithm has one.
 //!
 //! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last
 //! frame of a segment asks for an acknowledgement. The receiver takes frames in order only; at the first one
 //! out of order it says which it expects (NACK), and the sender goes back to that one (go-back-N). It says so
-//! once: where the repair is lost as well, only a timeout helps. When a frame that asks has not been answered
-//! for the initial retransmission timeout, doubled each time, the sender goes back by itself.
+//! once, until the gap closes or a frame comes that it has had: then the sender has gone back by itself, and what is
+//! missing is missing again. The first frame that it has had, after later ones, it acknowledges whether it asks or not, so
+//! that a sender that went back too far learns how far (InfiniBand acknowledges duplicates likewise); later ones of that
+//! burst may be lost again. When a frame that asks has not been answered for the initial retransmission timeout, doubled each time, the sender goes
+//! back; where a repair is lost as well, only that helps.
 //!
 //! Nothing slows a sender down whose frames are lost, unless its algorithm does: where buffers drop, a queue
 //! that stays full keeps the link busy with frames that nobody takes.
+//!
+//! A window counts frames from the first that is not known to have arrived; since only the last frame of a segment is
+//! answered, an algorithm with a window below two segments waits for timeouts (HPCC's has an answer a frame).
 //!
 //! Not modelled: queue pairs (each flow is one message of its own), end-to-end credits, read requests.
 
@@ -26,6 +32,7 @@ use crate::transport::{Ends, Expecting, Opening, Replies, Turn, packets_in};
 pub struct Sending {
     control: Box<dyn Sender>,
     /// The algorithm's last word.
+    window: Bytes,
     pace: Option<Rate>,
     wake: Option<Time>,
     mss: Bytes,
@@ -52,19 +59,27 @@ pub struct Sending {
 struct Patience {
     initial: Time,
     max: Time,
-    current: Time,
+    /// Timeouts since it last heard of an arrival.
+    in_a_row: u32,
     deadline: Time,
     alarm: Alarm,
+}
+
+impl Patience {
+    fn current(&self) -> Time {
+        Time(self.initial.0.saturating_mul(1 << self.in_a_row.min(30))).min(self.max)
+    }
 }
 
 impl Sending {
     pub fn new(opening: Opening<'_>) -> Self {
         let (end, last_payload) = packets_in(opening.bytes, opening.mss);
         let segments = opening.control.segments();
-        let Decision { pace, wake, .. } = opening.control.decision();
-        let (initial, max) = (opening.host.rto_initial, opening.host.rto_max);
+        let Decision { window, pace, wake } = opening.control.decision();
+        let (initial, max) = (opening.first_timeout, opening.host.rto_max);
         Self {
             control: opening.control,
+            window,
             pace,
             wake,
             mss: opening.mss,
@@ -77,7 +92,7 @@ impl Sending {
             reached: 0,
             end,
             next_paced: Time::ZERO,
-            timer: Patience { initial, max, current: initial, deadline: Time::MAX, alarm: Alarm::SILENT },
+            timer: Patience { initial, max, in_a_row: 0, deadline: Time::MAX, alarm: Alarm::SILENT },
             retransmits: 0,
             timeouts: 0,
             last_rtt: Time::ZERO,
@@ -87,11 +102,18 @@ impl Sending {
 
     /// Whether it may send now.
     pub fn turn(&mut self, now: Time) -> Turn {
-        if self.next >= self.end {
+        if self.next >= self.end || !self.fits_the_window() {
             return Turn::No;
         }
         let inside = self.at_once && !self.next.is_multiple_of(self.segment);
         if self.next_paced > now && !inside { Turn::At(self.next_paced) } else { Turn::Now }
+    }
+
+    /// Whether one more frame may be in flight. One may always, and a segment that leaves at once does so whole.
+    fn fits_the_window(&self) -> bool {
+        let in_flight = u64::from(self.next - self.unacked);
+        let inside = self.at_once && !self.next.is_multiple_of(self.segment);
+        in_flight == 0 || inside || self.mss.0.saturating_mul(in_flight + 1) <= self.window.0
     }
 
     /// Takes the packet that is to leave now.
@@ -115,12 +137,11 @@ impl Sending {
         self.decide();
         let asks = last || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
-            self.timer.deadline = now + self.timer.current;
+            self.timer.deadline = now + self.timer.current();
         }
         Packet {
             sent: now,
             flow: ends.flow,
-            slot: ends.slot,
             to: ends.dst,
             seq,
             length: length.0 as u16,
@@ -136,7 +157,7 @@ impl Sending {
             PacketKind::Nack => {
                 self.note_arrivals(now, packet.cumulative);
                 if packet.cumulative < self.next {
-                    self.go_back(now, LossKind::FastRetransmit);
+                    self.go_back(now, LossKind::FastRetransmit, false);
                 }
             }
             _ => self.on_ack(now, packet),
@@ -170,8 +191,8 @@ impl Sending {
         self.unacked = cumulative;
         // What was sent twice may be acknowledged before it has been sent again.
         self.next = self.next.max(cumulative);
-        self.timer.current = self.timer.initial;
-        self.timer.deadline = if self.awaits_answer() { now + self.timer.current } else { Time::MAX };
+        self.timer.in_a_row = 0;
+        self.timer.deadline = if self.awaits_answer() { now + self.timer.current() } else { Time::MAX };
         let full = self.mss * u64::from(packets);
         let payload = if self.unacked == self.end { full - self.mss + self.last_payload } else { full };
         self.acked_bytes += payload.0;
@@ -183,11 +204,11 @@ impl Sending {
         self.unacked < self.next && (self.next == self.end || self.next / self.segment > self.unacked / self.segment)
     }
 
-    fn go_back(&mut self, now: Time, kind: LossKind) {
+    fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
         let in_flight = self.mss * u64::from(self.next - self.unacked);
         self.next = self.unacked;
         self.timer.deadline = Time::MAX;
-        self.control.on_loss(now, &Loss { kind, in_flight });
+        self.control.on_loss(now, &Loss { kind, in_flight, repeated });
     }
 
     /// The time to look again at the timer, if no timer comes in time.
@@ -202,8 +223,9 @@ impl Sending {
             return;
         }
         self.timeouts += 1;
-        self.timer.current = (self.timer.current * 2).min(self.timer.max);
-        self.go_back(now, LossKind::Timeout);
+        let repeated = self.timer.in_a_row > 0;
+        self.timer.in_a_row += 1;
+        self.go_back(now, LossKind::Timeout, repeated);
         self.decide();
     }
 
@@ -220,7 +242,8 @@ impl Sending {
     }
 
     fn decide(&mut self) {
-        let Decision { pace, wake, .. } = self.control.decision();
+        let Decision { window, pace, wake } = self.control.decision();
+        self.window = window;
         self.pace = pace;
         self.wake = wake;
     }
@@ -263,6 +286,8 @@ pub struct Receiving {
     last_payload: Bytes,
     expected: u32,
     end: u32,
+    /// The frame that came last.
+    newest: u32,
     /// Whether the gap before what arrives has been reported.
     reported: bool,
     /// When a congestion notification is due, and whether the world knows.
@@ -281,6 +306,7 @@ impl Receiving {
             last_payload,
             expected: 0,
             end,
+            newest: 0,
             reported: false,
             notify_at: None,
             timer_armed: false,
@@ -291,6 +317,7 @@ impl Receiving {
     /// A data packet arrived.
     pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
         let in_order = packet.seq == self.expected;
+        let went_back = packet.seq <= std::mem::replace(&mut self.newest, packet.seq);
         let data = Data { marked: packet.flags.has(Flags::CE), in_order, sent_at: packet.sent, ..Data::default() };
         let due = self.notification.notification(now, &data);
         let at_once = due == Some(now) && self.notify_at.is_none();
@@ -300,12 +327,13 @@ impl Receiving {
         }
         if in_order {
             self.expected += 1;
-            self.reported = false;
             let last = self.expected == self.end;
             self.delivered += if last { self.last_payload.0 } else { self.mss.0 };
         }
         let kind = if packet.seq < self.expected {
-            packet.flags.has(Flags::LAST).then_some(PacketKind::Ack)
+            self.reported = false;
+            let had = !in_order && went_back;
+            (packet.flags.has(Flags::LAST) || had).then_some(PacketKind::Ack)
         } else {
             (!std::mem::replace(&mut self.reported, true)).then_some(PacketKind::Nack)
         };
@@ -317,7 +345,6 @@ impl Receiving {
             sent,
             delay: now - sent,
             flow: ends.flow,
-            slot: ends.slot,
             to: ends.src,
             cumulative: self.expected,
             length: MIN_FRAME.0 as u16,
@@ -341,6 +368,11 @@ impl Receiving {
         Replies { earlier: due.map(|_| self.reply(now, now, ends, PacketKind::Notification)), now: None }
     }
 
+    /// Whether a notification is due.
+    pub fn owes(&self) -> bool {
+        self.notify_at.is_some()
+    }
+
     /// Whether every byte is there.
     pub fn complete(&self) -> bool {
         self.expected == self.end
@@ -356,19 +388,20 @@ mod tests {
 
     const MSS: Bytes = Bytes(1000);
     const HEADER: Bytes = Bytes(48);
-    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     /// 1 Gbps, segments of four packets.
     #[derive(Debug)]
     struct Constant {
         at_once: bool,
+        window: Bytes,
     }
 
     impl Sender for Constant {
         fn on_ack(&mut self, _: Time, _: &Ack) {}
         fn on_loss(&mut self, _: Time, _: &Loss) {}
         fn decision(&self) -> Decision {
-            Decision { window: Bytes::MAX, pace: Some(Rate::from_gbps(1)), wake: None }
+            Decision { window: self.window, pace: Some(Rate::from_gbps(1)), wake: None }
         }
         fn segments(&self) -> Segments {
             Segments { size: MSS * 4, at_once: self.at_once }
@@ -376,10 +409,21 @@ mod tests {
     }
 
     fn sending(packets: u64, at_once: bool) -> Sending {
+        windowed(packets, at_once, Bytes::MAX)
+    }
+
+    fn windowed(packets: u64, at_once: bool, window: Bytes) -> Sending {
         // Timeouts of 10 ms at first, of 1 ms at least.
         let host = Network::bare().host;
-        let control = Box::new(Constant { at_once });
-        Sending::new(Opening { bytes: MSS * packets, mss: MSS, ecn: true, host: &host, control })
+        let control = Box::new(Constant { at_once, window });
+        Sending::new(Opening {
+            bytes: MSS * packets,
+            mss: MSS,
+            ecn: true,
+            host: &host,
+            first_timeout: host.rto_initial,
+            control,
+        })
     }
 
     fn receiving(packets: u64) -> Receiving {
@@ -435,6 +479,43 @@ mod tests {
         let again: Vec<_> = departures(&mut sending).iter().map(|p| p.1).collect();
         assert_eq!(again, [1, 2, 3, 4, 5]);
         assert_eq!((sending.retransmits, sending.timeouts), (4, 0));
+    }
+
+    /// 0, 1 and 2 arrived and nothing told the sender; 3 is lost, twice. The second time the receiver has had 0 to 2: it
+    /// says so at once and reports 3 again. The third time 2 is lost as well.
+    #[test]
+    fn a_sender_that_went_back_too_far_learns_how_far() {
+        let mut receiving = receiving(6);
+        let mut arrive = |numbers: &[u32]| {
+            let answer = |&seq: &u32| receiving.on_packet(Time::ZERO, &Packet { seq, ..Packet::default() }, &ENDS).now;
+            let answers: Vec<_> = numbers.iter().map(answer).collect();
+            answers.into_iter().map(|it| it.map(|reply| (reply.flags.kind(), reply.cumulative))).collect::<Vec<_>>()
+        };
+        assert_eq!(arrive(&[0, 1, 2, 4, 5]), [None, None, None, Some((PacketKind::Nack, 3)), None]);
+        let again = [Some((PacketKind::Ack, 3)), None, None, Some((PacketKind::Nack, 3)), None];
+        assert_eq!(arrive(&[0, 1, 2, 4, 5]), again);
+        assert_eq!(arrive(&[0, 1]), [Some((PacketKind::Ack, 3)), None]);
+        let mut sending = sending(6, false);
+        departures(&mut sending);
+        let at = sending.arm_timer().unwrap();
+        sending.on_timer(at);
+        let ack = Packet { cumulative: 3, flags: Flags::of(PacketKind::Ack), ..Packet::default() };
+        sending.on_packet(at, &ack);
+        assert_eq!(departures(&mut sending).first().map(|frame| frame.1), Some(3));
+    }
+
+    /// Window and pace together (HPCC sends both): ten frames of window leave at the pace, and an answer to four lets
+    /// four more go. A segment that leaves at once is not cut in two.
+    #[test]
+    fn a_window_holds_frames_back_at_whatever_pace() {
+        let mut sending = windowed(100, false, MSS * 10);
+        let sent = departures(&mut sending);
+        assert_eq!((sent.len(), sent[9].0), (10, 9 * 8384));
+        let ack = Packet { cumulative: 4, flags: Flags::of(PacketKind::Ack), ..Packet::default() };
+        sending.on_packet(Time::from_micros(100), &ack);
+        assert_eq!(departures(&mut sending).last().map(|frame| frame.1), Some(13));
+        assert_eq!(departures(&mut windowed(100, true, MSS * 10)).len(), 12);
+        assert_eq!(departures(&mut windowed(100, false, Bytes::ZERO)).len(), 1);
     }
 
     #[test]

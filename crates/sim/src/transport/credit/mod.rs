@@ -8,9 +8,12 @@
 //!
 //! Credits and frames must cross the same links, so the world answers these flows along their own way.
 
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::packet::{Packet, PacketKind};
 
 mod receive;
+mod request;
 mod send;
 
 pub use receive::Receiving;
@@ -18,3 +21,9 @@ pub use send::Sending;
 
 /// A frame that carries word and no payload: the smallest of Ethernet, preamble and gap included.
 const CONTROL_FRAME: Bytes = Bytes(84);
+
+/// To a stop that is said again: all is there.
+pub fn late_answer(now: Time, packet: &Packet, answer: Packet) -> Option<Packet> {
+    let length = CONTROL_FRAME.0 as u16;
+    packet.flags.is(PacketKind::CreditStop).then_some(Packet { sent: now, delay: Time::ZERO, length, ..answer })
+}

@@ -89,7 +89,6 @@ impl Receiving {
         Packet {
             sent: now,
             flow: ends.flow,
-            slot: ends.slot,
             to: ends.src,
             cumulative: self.expected,
             length: CONTROL_FRAME.0 as u16,
@@ -116,6 +115,11 @@ impl Receiving {
         self.granted += 1;
         let credit = self.word(now, PacketKind::Credit, ends);
         Replies { earlier: None, now: Some(Packet { seq: grant.number, length: grant.size.0 as u16, ..credit }) }
+    }
+
+    /// Whether its sender may still be granted credits.
+    pub fn owes(&self) -> bool {
+        self.open
     }
 
     pub fn complete(&self) -> bool {

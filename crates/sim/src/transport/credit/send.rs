@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use shallows_cc::catalog::expresspass::{Demand, Move};
 use shallows_cc::receiver::Answered;
 use shallows_cc::units::{Bytes, Time};
 
 use super::CONTROL_FRAME;
+use super::request::{Action, CreditRequest};
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::transport::alarm::Alarm;
 use crate::transport::{Ends, Opening, Turn, packets_in};
@@ -14,9 +14,9 @@ use crate::transport::{Ends, Opening, Turn, packets_in};
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
-    demand: Demand,
+    asking: CreditRequest,
     /// A request or a stop that is to leave before anything else.
-    say: Move,
+    say: Action,
     /// Credits whose frames wait for the NIC.
     called: VecDeque<Answered>,
     mss: Bytes,
@@ -38,10 +38,10 @@ pub struct Sending {
 impl Sending {
     pub fn new(opening: &Opening<'_>, now: Time) -> Self {
         let (end, last_payload) = packets_in(opening.bytes, opening.mss);
-        let mut demand = Demand::new(opening.host.rto_initial);
-        let say = demand.open(now);
+        let mut asking = CreditRequest::new(opening.first_timeout);
+        let say = asking.open(now);
         Self {
-            demand,
+            asking,
             say,
             called: VecDeque::new(),
             mss: opening.mss,
@@ -60,16 +60,16 @@ impl Sending {
 
     /// Whether it may send now.
     pub fn turn(&mut self, _now: Time) -> Turn {
-        if self.say != Move::Nothing || !self.called.is_empty() { Turn::Now } else { Turn::No }
+        if self.say != Action::Nothing || !self.called.is_empty() { Turn::Now } else { Turn::No }
     }
 
     /// Takes the packet that is to leave now.
     pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
-        let blank = Packet { sent: now, flow: ends.flow, slot: ends.slot, to: ends.dst, ..Packet::default() };
-        match std::mem::replace(&mut self.say, Move::Nothing) {
-            Move::Request => self.word(blank, PacketKind::CreditRequest),
-            Move::Stop => self.word(blank, PacketKind::CreditStop),
-            Move::Nothing | Move::Data => self.frame(now, blank, header),
+        let blank = Packet { sent: now, flow: ends.flow, to: ends.dst, ..Packet::default() };
+        match std::mem::replace(&mut self.say, Action::Nothing) {
+            Action::Request => self.word(blank, PacketKind::CreditRequest),
+            Action::Stop => self.word(blank, PacketKind::CreditStop),
+            Action::Nothing | Action::Data => self.frame(now, blank, header),
         }
     }
 
@@ -94,7 +94,7 @@ impl Sending {
     /// Says so once nothing is left; what was still granted is in vain.
     fn finish_if_drained(&mut self, now: Time) {
         if self.next == self.end {
-            self.say = self.demand.drained(now);
+            self.say = self.asking.drained(now);
             self.wasted += self.called.len() as u64;
             self.called.clear();
         }
@@ -107,8 +107,8 @@ impl Sending {
             PacketKind::Nack => self.go_back(now, packet.cumulative),
             _ if self.next < self.end => {}
             _ if packet.cumulative == self.end => {
-                self.demand.close();
-                self.say = Move::Nothing;
+                self.asking.close();
+                self.say = Action::Nothing;
                 self.done = true;
             }
             _ => self.go_back(now, packet.cumulative),
@@ -117,8 +117,8 @@ impl Sending {
 
     fn on_credit(&mut self, packet: &Packet) {
         let left = self.end - self.next;
-        match self.demand.on_credit(left as usize > self.called.len()) {
-            Move::Data => self.called.push_back(Answered { number: packet.seq, granted_at: packet.sent }),
+        match self.asking.on_credit(left as usize > self.called.len()) {
+            Action::Data => self.called.push_back(Answered { number: packet.seq, granted_at: packet.sent }),
             _ => self.wasted += 1,
         }
     }
@@ -128,21 +128,21 @@ impl Sending {
         if expected < self.next {
             self.next = expected;
             // While credits keep coming there is nothing to ask for, nor a stop to be said.
-            self.say = self.demand.open(now);
+            self.say = self.asking.open(now);
         }
     }
 
     /// The time to look again at what went unanswered, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        self.alarm.set(self.demand.deadline())
+        self.alarm.set(self.asking.deadline())
     }
 
     /// The world's timer ran out: says it again, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
         self.alarm.ran_out(now);
-        if self.demand.deadline() <= now {
+        if self.asking.deadline() <= now {
             self.timeouts += 1;
-            self.say = self.demand.on_timer(now);
+            self.say = self.asking.on_timer(now);
         }
     }
 

@@ -103,6 +103,11 @@ impl Receiving {
         }
     }
 
+    /// Whether data waits for its acknowledgement.
+    pub fn owes(&self) -> bool {
+        self.samples > 0
+    }
+
     /// Whether every byte is there.
     #[inline]
     pub fn complete(&self) -> bool {
@@ -137,7 +142,6 @@ impl Receiving {
                 Some(measure) => measure.held(self.newest.sent, now),
             },
             flow: ends.flow,
-            slot: ends.slot,
             to: ends.src,
             seq,
             block: (block_end - seq).min(u32::from(u16::MAX)) as u16,
@@ -159,7 +163,7 @@ mod tests {
     use super::*;
     use shallows_cc::receiver::ecn_echo::Accurate;
 
-    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));

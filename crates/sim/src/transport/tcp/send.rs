@@ -1,12 +1,15 @@
 //! The sending half of a TCP-like transport: what may leave, what is lost, when to give up waiting.
 //!
-//! Numbers count packets. Loss detection and repair follow RFC 6675 (selective acknowledgements, three
-//! packets behind a hole make it lost, one window reduction until everything sent before it is repaired), the
-//! timer follows RFC 6298 with the scenario's floor and ceiling.
+//! Numbers count packets. Loss detection and repair follow RFC 6675: three packets that arrived behind a hole make it
+//! lost; what is in flight (its "pipe") leaves out what was selectively acknowledged and what is lost and not sent again;
+//! one window reduction until everything sent before it is repaired. A retransmission that is lost again is noticed by
+//! the timer alone, which follows RFC 6298 with the scenario's floor and ceiling and starts anew only when the
+//! cumulative acknowledgement moves (§5.3). After a timeout everything that has not arrived is sent again: what was
+//! selectively acknowledged is not, unless the receiver turns out to have dropped it (RFC 6675 §5.1; RFC 2018 §8
+//! forgets it).
 //!
 //! Not modelled: handshake and teardown (connections are open), more than one SACK block in
-//! an acknowledgement (the block with the newest packet), retransmissions that are lost again being noticed
-//! before the timer.
+//! an acknowledgement (the block with the newest packet).
 
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Sender};
@@ -52,10 +55,13 @@ pub struct Sending {
     /// Losses below belong to a reduction already made.
     recover: u32,
     recovering: bool,
+    /// What was unacknowledged at the last timeout, and whether there was one.
+    timed_out_at: Option<u32>,
     /// The first repair leaves whatever the window says (RFC 6675 §5 step 4.3).
     repair_at_once: bool,
-    /// Whether the window has stopped the flow since the last acknowledgement.
-    window_limited: bool,
+    /// The window has stopped the flow when everything below had been sent: until that is acknowledged, the flow fills
+    /// its window, also while its NIC still owes it packets (Linux's `is_cwnd_limited`).
+    limited_below: u32,
     ecn: bool,
     report_reduction: bool,
     next_paced: Time,
@@ -81,11 +87,11 @@ struct Retransmission {
 }
 
 impl Retransmission {
-    fn new(host: &HostSpec) -> Self {
+    fn new(host: &HostSpec, first: Time) -> Self {
         Self {
             srtt: None,
             variation: Time::ZERO,
-            timeout: host.rto_initial,
+            timeout: first,
             backoff: 0,
             min: host.rto_min,
             max: host.rto_max,
@@ -142,12 +148,13 @@ impl Sending {
             repaired_below: 0,
             recover: 0,
             recovering: false,
+            timed_out_at: None,
             repair_at_once: false,
-            window_limited: false,
+            limited_below: 0,
             ecn: opening.ecn,
             report_reduction: false,
             next_paced: Time::ZERO,
-            timer: Retransmission::new(opening.host),
+            timer: Retransmission::new(opening.host, opening.first_timeout),
             retransmits: 0,
             timeouts: 0,
             last_rtt: Time::ZERO,
@@ -155,7 +162,7 @@ impl Sending {
         }
     }
 
-    /// Packets in flight: sent, neither acknowledged nor known to be lost.
+    /// Packets in flight (RFC 6675's pipe): sent, neither acknowledged nor known to be lost.
     #[inline]
     fn in_flight(&self) -> u32 {
         let outstanding = self.next - self.unacked;
@@ -188,7 +195,9 @@ impl Sending {
         let in_flight = u64::from(self.in_flight());
         let least = if self.segment > 1 { self.least_segment() } else { 1 };
         if in_flight > 0 && self.mss * (in_flight + least) > self.window && !self.repair_at_once {
-            self.window_limited = !self.peer_limited;
+            if !self.peer_limited {
+                self.limited_below = self.next;
+            }
             return Turn::No;
         }
         if self.pace.is_some() && self.next_paced > now {
@@ -247,7 +256,6 @@ impl Sending {
         Packet {
             sent: now,
             flow: ends.flow,
-            slot: ends.slot,
             to: ends.dst,
             delay: self.heard,
             seq,
@@ -259,14 +267,19 @@ impl Sending {
 
     /// An acknowledgement arrived.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        let unacked = self.unacked;
         let newly_acked = self.note_arrivals(packet);
         let rtt = packet.round_trip(now);
-        self.heard = Time(packet.sent.0.wrapping_add(packet.delay.0).wrapping_add(packet.held.0));
+        // The mean delay may be more than that of the newest packet; the acknowledgement left before now all the same.
+        self.heard = Time(packet.sent.0.wrapping_add(packet.delay.0).wrapping_add(packet.held.0)).min(now);
         if packet.window > 0 {
             self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
         }
         self.last_rtt = rtt;
         self.timer.sample(now - packet.sent);
+        if self.unacked > unacked {
+            self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current() };
+        }
         let marked = packet.flags.has(Flags::ECE);
         self.find_losses(now);
         let acked = self.payload_of(newly_acked);
@@ -279,7 +292,7 @@ impl Sending {
             acked,
             marked: if marked { acked } else { Bytes::ZERO },
             in_flight: self.mss * u64::from(self.in_flight()),
-            window_limited: std::mem::take(&mut self.window_limited),
+            window_limited: unacked < self.limited_below,
             recovering: self.recovering,
         };
         self.control.on_ack(now, &ack);
@@ -330,7 +343,6 @@ impl Sending {
         if self.unacked >= self.recover {
             self.recovering = false;
         }
-        self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current() };
         if self.sacked.is_empty() {
             return;
         }
@@ -342,9 +354,16 @@ impl Sending {
             self.repair_at_once = true;
             self.recover = self.next;
             self.repaired_below = self.unacked;
-            let in_flight = self.mss * u64::from(self.next - self.unacked);
-            self.control.on_loss(now, &Loss { kind: LossKind::FastRetransmit, in_flight });
+            self.report_loss(now, LossKind::FastRetransmit, false);
         }
+    }
+
+    /// FlightSize is all that is not acknowledged cumulatively (RFC 5681 §2). While earlier losses are repaired it runs
+    /// past the window, and half of it would be no reduction.
+    fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
+        let flight_size = self.mss * u64::from(self.next - self.unacked);
+        let in_flight = flight_size.min(self.window.max(self.mss));
+        self.control.on_loss(now, &Loss { kind, in_flight, repeated });
     }
 
     /// The time to look again at the retransmission timer, if none is set that comes in time.
@@ -361,14 +380,17 @@ impl Sending {
         }
         self.timeouts += 1;
         self.timer.backoff += 1;
-        let loss = Loss { kind: LossKind::Timeout, in_flight: self.mss * u64::from(self.next - self.unacked) };
-        self.sacked.clear();
+        let repeated = self.timed_out_at.replace(self.unacked) == Some(self.unacked);
+        if self.sacked.next_hole(self.unacked) > self.unacked {
+            // What was selectively acknowledged should have been acknowledged cumulatively: it was dropped.
+            self.sacked.clear();
+        }
         self.lost_below = self.next;
         self.repaired_below = self.unacked;
         self.recover = self.next;
         self.recovering = false;
         self.timer.deadline = Time::MAX;
-        self.control.on_loss(now, &loss);
+        self.report_loss(now, LossKind::Timeout, repeated);
         self.decide();
     }
 
@@ -432,7 +454,7 @@ mod tests {
     use shallows_cc::sender::Path;
 
     const MSS: Bytes = Bytes(1460);
-    const ENDS: Ends = Ends { flow: 0, slot: 0, src: 0, dst: 1 };
+    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     fn reno(packets: u64) -> Sending {
         // Timeouts of 10 ms at first, of 1 ms at least.
@@ -440,7 +462,14 @@ mod tests {
         let row = catalog::find("reno").unwrap();
         let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
-        let opening = Opening { bytes: MSS * packets, mss: MSS, ecn: false, host: &host, control };
+        let opening = Opening {
+            bytes: MSS * packets,
+            mss: MSS,
+            ecn: false,
+            host: &host,
+            first_timeout: host.rto_initial,
+            control,
+        };
         Sending::new(opening)
     }
 
@@ -475,6 +504,22 @@ mod tests {
         assert_eq!(send_all(&mut reno(50), Time::ZERO), (0..10).collect::<Vec<_>>());
     }
 
+    /// Its NIC has sent the first window and owes it the next: every acknowledgement of that window counts, those of the
+    /// next do not.
+    #[test]
+    fn a_window_that_was_filled_grows_while_the_nic_is_slow() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        let now = Time::from_micros(100);
+        for packet in 1..=10 {
+            sending.on_packet(now, &ack(packet, (0, 0)));
+            sending.take(now, &ENDS, Bytes(40));
+        }
+        assert_eq!(sending.window, MSS * 20);
+        sending.on_packet(now, &ack(11, (0, 0)));
+        assert_eq!(sending.window, MSS * 20);
+    }
+
     #[test]
     fn three_packets_behind_a_hole_repair_it_once() {
         let mut sending = reno(50);
@@ -506,6 +551,96 @@ mod tests {
         sending.on_packet(Time::from_millis(11), &ack(1, (0, 0)));
         assert_eq!(send_all(&mut sending, Time::from_millis(11)), [1, 2]);
         assert_eq!((sending.timeouts, sending.retransmits), (1, 3));
+    }
+
+    /// RFC 6298 §5.3: only what is acknowledged cumulatively starts the timer anew. SRTT and RTTVAR after samples of 2
+    /// and 3 ms: 2.125 and 1 ms; but the deadline of 2 + 6 ms stands.
+    #[test]
+    fn selective_acknowledgements_do_not_put_the_timeout_off() {
+        let (mut sending, ms) = (reno(50), Time::from_millis);
+        send_all(&mut sending, Time::ZERO);
+        sending.on_packet(ms(2), &ack(1, (0, 0)));
+        sending.on_packet(ms(3), &ack(1, (2, 3)));
+        assert_eq!(sending.timer.deadline, ms(8));
+        sending.on_packet(ms(4), &ack(3, (0, 0)));
+        assert!(sending.timer.deadline > ms(8));
+    }
+
+    /// RFC 6675 §4: ten sent; 3, 4, 5, 7 arrived. 0, 1, 2 have three behind them and are lost, 6 has one; so 6, 8 and 9
+    /// are in flight, and what is sent again from then on.
+    #[test]
+    fn what_arrived_and_what_is_lost_is_not_in_flight() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        let now = Time::from_micros(100);
+        sending.on_packet(now, &ack(0, (3, 4)));
+        assert_eq!(sending.in_flight(), 9);
+        sending.on_packet(now, &ack(0, (3, 5)));
+        assert_eq!(sending.in_flight(), 8);
+        sending.on_packet(now, &ack(0, (3, 6)));
+        assert_eq!(sending.in_flight(), 4);
+        sending.on_packet(now, &ack(0, (7, 8)));
+        assert_eq!(sending.in_flight(), 3);
+        // The window is five: two of the three repairs.
+        assert_eq!(send_all(&mut sending, now), [0, 1]);
+        assert_eq!(sending.in_flight(), 5);
+    }
+
+    /// Ten in flight, the first is lost, and so is its repair. Two arrive before the loss shows, in slow start: the window
+    /// is 12, and becomes 6. Every packet that arrives then lets a new one go: by the time the timer runs out FlightSize
+    /// of RFC 5681 is 13 that arrived and 6 in flight; half of 6 is left.
+    #[test]
+    fn a_cut_never_raises_the_window() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        let now = Time::from_micros(100);
+        for end in 2..15 {
+            sending.on_packet(now, &ack(0, (1, end)));
+            send_all(&mut sending, now);
+        }
+        assert_eq!((sending.next - sending.unacked, sending.in_flight(), sending.window), (19, 6, MSS * 6));
+        let deadline = sending.timer.deadline;
+        sending.on_timer(deadline);
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.window), (3.0, MSS));
+        // And again: the threshold is held, and the wait doubled.
+        assert_eq!(send_all(&mut sending, deadline), [0]);
+        let again = sending.timer.deadline;
+        sending.on_timer(again);
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.window), (3.0, MSS));
+        send_all(&mut sending, again);
+        assert_eq!(sending.timer.deadline - again, (again - deadline) * 2);
+    }
+
+    /// 1 to 4 arrived, and the timer runs out twice over 0: they are not sent again. Then 0 is acknowledged and 1 is not:
+    /// the receiver has dropped them.
+    #[test]
+    fn a_timeout_repeats_only_what_has_not_arrived_unless_the_receiver_dropped_it() {
+        let mut sending = reno(6);
+        send_all(&mut sending, Time::ZERO);
+        for end in 2..6 {
+            sending.on_packet(Time::from_micros(100), &ack(0, (1, end)));
+        }
+        send_all(&mut sending, Time::from_micros(100));
+        let mut now = sending.timer.deadline;
+        sending.on_timer(now);
+        assert_eq!(send_all(&mut sending, now), [0]);
+        sending.on_packet(now, &ack(1, (0, 0)));
+        assert_eq!(send_all(&mut sending, now), [5]);
+        now = sending.timer.deadline;
+        sending.on_timer(now);
+        assert_eq!(send_all(&mut sending, now), [1]);
+        sending.on_packet(now, &ack(5, (0, 0)));
+        assert_eq!(send_all(&mut sending, now), [5]);
+    }
+
+    fn probed(sending: &mut Sending, name: &str) -> f64 {
+        let mut found = f64::NAN;
+        sending.probe(Time::ZERO, &mut |probe, value| {
+            if probe == name {
+                found = value;
+            }
+        });
+        found
     }
 
     #[test]

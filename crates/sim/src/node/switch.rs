@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::Bytes;
 
+use crate::link::Link;
 use crate::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
 use crate::packet::{NIL, PacketKind, Slab};
 use crate::port::Port;
@@ -90,6 +91,18 @@ impl Switches {
         }
     }
 
+    /// Whether a packet that `link` brought to `node` may pass through at once, for a port that holds nothing: it would
+    /// be admitted, and released again before anything else happens.
+    pub fn lets_pass(&self, node: u32, link: u32, length: Bytes) -> bool {
+        let threshold = self.threshold(node);
+        if self.pause.is_some() {
+            let ingress = &self.ingress[link as usize];
+            return !ingress.pausing && ingress.held - ingress.in_headroom + length <= threshold;
+        }
+        let free = self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]));
+        length <= free && length <= threshold
+    }
+
     /// Whether a packet that `link` brought to `node`, for a port that holds `held`, finds room.
     pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: Bytes) -> Verdict {
         let threshold = self.threshold(node);
@@ -150,18 +163,42 @@ impl Switches {
         (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
     }
 
+    /// Links whose two ends disagree about whether they are paused, now that every pause and resume on its way has been
+    /// heard: the last one there is, or else the state of the port, is what the switch wants.
+    pub fn disagreements<'a>(
+        &'a self,
+        ports: &'a [Port],
+        wires: &'a [Link],
+        packets: &'a Slab,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let links = if self.pause.is_some() { ports.len() as u32 } else { 0 };
+        (0..links).filter(move |&link| {
+            let paused = ports[link as usize].is_paused();
+            let pausing = self.ingress[link as usize].pausing;
+            // Frames are looked for only where it matters: mostly both ends agree that nothing is paused.
+            (paused || pausing) && self.last_word(link, ports, wires, packets).unwrap_or(paused) != pausing
+        })
+    }
+
+    /// What the last pause or resume on its way to the port of `link` says.
+    fn last_word(&self, link: u32, ports: &[Port], wires: &[Link], packets: &Slab) -> Option<bool> {
+        let back = self.reverse(link) as usize;
+        let frames = ports[back].on_its_way(&wires[back], packets).filter(|flags| flags.for_neighbour());
+        frames.last().map(|flags| flags.is(PacketKind::Pause))
+    }
+
     /// The ports of a circle in which each waits for the next and none can ever go on; empty if there is
     /// none.
     ///
     /// A paused port stays so while more than its threshold lies in ports that stay so.
-    pub fn deadlock(&self, ports: &[Port], specs: &[PortSpec], packets: &Slab) -> Vec<u32> {
+    pub fn deadlock(&self, ports: &[Port], links: &[Link], packets: &Slab) -> Vec<u32> {
         let Some(pause) = self.pause else { return Vec::new() };
         let paused = |port: &u32| ports[*port as usize].is_paused() && self.ingress[*port as usize].pausing;
         let mut stuck: Vec<u32> = (0..ports.len() as u32).filter(paused).collect();
         loop {
             let behind = self.behind(&stuck, ports, packets);
             let stays = |port: &u32| {
-                let resumes_at = self.threshold(specs[*port as usize].to).saturating_sub(pause.hysteresis);
+                let resumes_at = self.threshold(links[*port as usize].to).saturating_sub(pause.hysteresis);
                 let held = behind.iter().filter(|(from, ..)| from == port).map(|(.., length)| *length).sum::<Bytes>();
                 held > resumes_at
             };
@@ -212,13 +249,4 @@ fn ways_back(ports: &[PortSpec]) -> Result<Vec<u32>, String> {
         other.ok_or_else(|| format!("link {at} has no way back for pauses"))
     };
     ports.iter().enumerate().map(back).collect()
-}
-
-/// A circle of ports that wait for each other for ever.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deadlock {
-    /// When it was seen.
-    pub at: Time,
-    /// The ports, each waiting for the next, the last for the first.
-    pub ports: Vec<u32>,
 }

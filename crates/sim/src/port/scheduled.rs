@@ -1,21 +1,31 @@
 //! A port that schedules: classes with strict priority, each of which can be paused or shaped.
 //!
 //! What such a port will send next is not known before the link is free, so its packets wait here, in front
-//! of the FIFO that is its transmitter and its wire, and it needs a wake of its own on the agenda. Only the
-//! ports that have classes pay for them.
+//! of the FIFO that is its transmitter and its wire, and it needs a wake of its own on the event queue.
 //!
-//! While something waits and nothing may be sent (paused, or short of tokens) the backlog stays as it is;
-//! otherwise it falls by one second a second, as in any port.
+//! | state | the link | waits | a packet comes | the wake comes | a pause or its end comes |
+//! |---|---|---|---|---|---|
+//! | idle | free | nothing | sent at once: sending; or, where its class may not send: held | | idle |
+//! | sending | busy | nothing | joins, a wake at the end of the frame: sending | | sending |
+//! | sending | busy | something | joins: sending | the next one is sent, a wake at its end if more waits: sending, held or idle | sending |
+//! | held | free | something | joins; sent at once if its class may: sending | tokens have come: sending | it may be sent: sending |
+//!
+//! While a port is held (paused, short of tokens, or its link is down) the backlog stays as it is; otherwise it falls by one second a
+//! second, as in any port. Whoever calls [`Port::dispatch`] asks [`Port::next_wake`] after it.
 
 use std::collections::VecDeque;
 
 use shallows_cc::port::MarkAt;
+use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Time};
 
-use super::{Full, Port};
+use super::admission::{Offered, Reason};
+use super::congestion::Congestion;
+use super::{Port, Special};
 use crate::clock::Clock;
+use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
-use crate::packet::{Flags, NIL, PACKET_KINDS, PacketKind, Slab};
+use crate::packet::{Flags, NIL, PACKET_KINDS, Packet, PacketKind, Slab};
 
 /// What a class counts after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,11 +69,21 @@ impl Class {
     }
 
     /// The earliest time at which a packet of this length has its tokens.
+    #[inline]
     fn ready_at(&self, length: Bytes) -> Time {
         self.spec.shaper.map_or(Time::ZERO, |shaper| {
             let spare = shaper.rate.time_to_send(shaper.burst.saturating_sub(length));
             self.full_at.saturating_sub(spare)
         })
+    }
+
+    /// Whether there is room for one more packet, with which it would hold `held`; `being_sent` of its packets are.
+    #[inline]
+    fn has_room(&self, held: Bytes, being_sent: usize) -> bool {
+        match self.spec.limit {
+            Limit::Bytes(limit) => held <= limit,
+            Limit::Packets(limit) => self.queue.len() + being_sent < limit as usize,
+        }
     }
 
     fn take_tokens(&mut self, now: Time, length: Bytes) {
@@ -86,9 +106,11 @@ pub(super) struct Classes {
     flat_since: Option<Time>,
     /// How long it did.
     flat: Time,
+    /// Whether its link is down: nothing is sent.
+    down: bool,
     /// The class of the packet being sent.
     sending: usize,
-    /// The earliest wake on the agenda.
+    /// The earliest wake on the event queue.
     wake: Time,
     measured_from: Time,
 }
@@ -103,6 +125,7 @@ impl Classes {
             bytes: Bytes::ZERO,
             flat_since: None,
             flat: Time::ZERO,
+            down: false,
             sending: 0,
             wake: Time::MAX,
             measured_from: Time::ZERO,
@@ -110,6 +133,7 @@ impl Classes {
     }
 
     /// The class of a packet.
+    #[inline]
     fn class_for(&self, kind: PacketKind, urgent: bool) -> usize {
         let own = self.class_of[kind as usize];
         usize::from(self.urgent.filter(|_| urgent).unwrap_or(own))
@@ -124,10 +148,16 @@ impl Classes {
     /// The first class that may send now, or else when one may.
     fn choose(&self, now: Time, packets: &Slab) -> Result<usize, Time> {
         let mut later = Time::MAX;
+        if self.down {
+            return Err(later);
+        }
         for (at, class) in self.classes.iter().enumerate() {
             let Some(first) = class.queue.front() else { continue };
             if class.paused_since.is_some() {
                 continue;
+            }
+            if class.spec.shaper.is_none() {
+                return Ok(at);
             }
             match class.ready_at(packets[first.packet].bytes()) {
                 ready if ready <= now => return Ok(at),
@@ -176,73 +206,120 @@ impl Port {
     /// The same port with classes.
     #[must_use]
     pub fn scheduled(mut self, discipline: &Discipline) -> Self {
-        self.classes = Some(Box::new(Classes::new(discipline)));
+        self.special().classes = Some(Classes::new(discipline));
         self
     }
 
-    /// Whether it has classes: then packets [`Self::enter`] rather than [`Self::enqueue`].
+    /// Whether it has classes: then packets [`Self::enter`], and are not [`Self::offer`]ed.
     #[inline]
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
-        self.classes.is_some()
+        self.classes().is_some()
     }
 
     fn room(&mut self) -> &mut Classes {
-        self.classes.as_mut().expect("only a port with classes is asked to schedule")
+        let classes = self.special.as_mut().and_then(|special| special.classes.as_mut());
+        classes.expect("only a port with classes is asked to schedule")
     }
 
     /// Whether a packet of this kind would begin to be sent at once.
     #[must_use]
     pub fn is_open(&self, now: Time, kind: PacketKind) -> bool {
-        let Some(room) = &self.classes else { return self.busy_until <= now };
+        let Some(room) = self.classes() else { return self.busy_until <= now };
         let class = &room.classes[usize::from(room.class_of[kind as usize])];
-        self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none()
+        self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none() && !room.down
     }
 
     /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
     #[must_use]
     pub fn held(&self, now: Time, kind: PacketKind, urgent: bool) -> Bytes {
-        let Some(room) = &self.classes else { return self.queue(now) };
+        let Some(room) = self.classes() else { return self.queue(now) };
         let class = room.class_for(kind, urgent);
         let sending = if room.sending == class { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         room.classes[class].bytes + self.clock.bytes(sending)
     }
 
-    /// A packet joins its class.
-    ///
-    /// # Errors
-    /// [`Full`] if there is no room; the packet is the caller's to free.
-    pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Result<(), Full> {
+    /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
+    pub fn pass(&mut self, now: Time, joining: Joining, link: &mut Link, packets: &mut Slab) -> Option<Offered> {
+        let Special { congestion, classes } = self.special.as_deref_mut()?;
+        let room = classes.as_mut()?;
+        if self.busy_until > now || room.work > Time::ZERO || room.down {
+            return None;
+        }
+        let packet = &mut packets[joining.packet];
+        let length = packet.bytes();
+        let chosen = room.class_for(packet.flags.kind(), joining.urgent);
+        let class = &mut room.classes[chosen];
+        // A congestion point with times of its own may have to look first.
+        let behind = congestion.as_ref().is_some_and(Congestion::is_behind);
+        if class.paused_since.is_some() || class.ready_at(length) > now || !class.has_room(length, 0) || behind {
+            return None;
+        }
+        class.report.largest = class.report.largest.max(length);
+        class.report.sent += 1;
+        class.take_tokens(now, length);
+        room.sending = chosen;
+        let sending = self.clock.time(length);
+        let marked = match congestion {
+            Some(congestion) => {
+                congestion.meet(packet);
+                let enqueue = congestion.at == MarkAt::Enqueue;
+                congestion.marks(now, if enqueue { self.clock.bytes(sending) } else { Bytes::ZERO }, packet)
+            }
+            None => mark_by_step(self.marking, self.clock.bytes(sending), packet),
+        };
+        self.counters.marked += u64::from(marked);
+        self.busy_until = now + sending;
+        let arrives = self.busy_until + self.delay;
+        (packet.arrives, packet.next) = (arrives, NIL);
+        self.count(length, sending, Time::ZERO, sending);
+        Some(Offered::queued(marked, link.append(joining.packet, arrives, packets)))
+    }
+
+    /// A packet joins its class, unless that is full.
+    pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
         let Joining { packet: at, from, urgent } = joining;
         self.meet(now, at, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
         let held = self.held(now, kind, urgent) + length;
-        self.touch(now);
         let sending = self.clock.time(length);
-        let busy = self.busy_until > now;
-        let room = self.room();
-        let class = room.class_for(kind, urgent);
-        let being_sent = usize::from(busy && room.sending == class);
-        let class = &mut room.classes[class];
-        let fits = match class.spec.limit {
-            Limit::Bytes(limit) => held <= limit,
-            Limit::Packets(limit) => class.queue.len() + being_sent < limit as usize,
+        let busy = self.busy_until.saturating_sub(now);
+        let Some(Special { congestion, classes: Some(room) }) = self.special.as_deref_mut() else {
+            return Offered::dropped(Reason::Full);
         };
-        if fits {
-            class.report.largest = class.report.largest.max(held);
-            class.queue.push_back(Waiting { packet: at, from, since: now });
-            class.bytes += length;
-            room.work += sending;
-            room.bytes += length;
-            let queue = self.queue(now);
-            self.mark_joining(now, queue, at, packets);
-        } else {
+        let number = room.class_for(kind, urgent);
+        let class = &mut room.classes[number];
+        if !class.has_room(held, usize::from(busy > Time::ZERO && room.sending == number)) {
             class.report.dropped += 1;
             self.counters.dropped += 1;
+            return Offered::dropped(Reason::Full);
         }
-        self.largest = self.largest.max(self.backlog(now));
-        self.settle(now);
-        if fits { Ok(()) } else { Err(Full) }
+        class.report.largest = class.report.largest.max(held);
+        class.queue.push_back(Waiting { packet: at, from, since: now });
+        class.bytes += length;
+        let before = room.work + busy;
+        room.work += sending;
+        room.bytes += length;
+        let after = before + sending;
+        match room.flat_since.replace(now) {
+            Some(since) => {
+                room.flat += now - since;
+                self.histogram.hold(before, now - since);
+            }
+            None => self.histogram.end(before),
+        }
+        if busy > Time::ZERO {
+            room.flat_since = None;
+            self.histogram.begin(after);
+        }
+        self.largest = self.largest.max(after);
+        let (queue, packet) = (self.clock.bytes(after), &mut packets[at]);
+        let marked = match congestion {
+            Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, packet),
+            None => mark_by_step(self.marking, queue, packet),
+        };
+        self.counters.marked += u64::from(marked);
+        Offered::queued(marked, None)
     }
 
     /// A packet found no room in the switch.
@@ -251,61 +328,62 @@ impl Port {
         self.counters.dropped += 1;
     }
 
-    fn mark_joining(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
-        let packet = &mut packets[at];
-        let unmarked = packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-        let marked = match &mut self.congestion {
-            Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, packet),
-            None => self.marking.marks(queue) && unmarked,
-        };
-        packet.flags = packet.flags.with(Flags::CE, marked);
-        self.counters.marked += u64::from(marked);
+    /// Shows a packet that leaves to the congestion point.
+    fn mark_leaving(&mut self, now: Time, left_behind: Bytes, at: u32, packets: &mut Slab) {
+        if let Some(congestion) = self.congestion()
+            && congestion.at == MarkAt::Dequeue
+        {
+            let marked = congestion.marks(now, left_behind, &mut packets[at]);
+            self.counters.marked += u64::from(marked);
+        }
     }
 
     /// Whether something waits and the link is free.
     #[inline]
     #[must_use]
     pub fn is_due(&self, now: Time) -> bool {
-        self.busy_until <= now && self.classes.as_ref().is_some_and(|room| room.work > Time::ZERO)
+        self.busy_until <= now && self.classes().is_some_and(|room| room.work > Time::ZERO)
     }
 
-    /// Whether the link is not free, and the agenda knows when it will be.
+    /// Whether the link is not free, and the event queue knows when it will be.
     #[inline]
     #[must_use]
     pub fn will_wake(&self, now: Time) -> bool {
-        self.busy_until > now && self.classes.as_ref().is_some_and(|room| room.wake <= self.busy_until)
+        self.busy_until > now && self.classes().is_some_and(|room| room.wake <= self.busy_until)
     }
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
-    pub fn dispatch(&mut self, now: Time, packets: &mut Slab) -> Option<Sent> {
-        if self.busy_until > now {
+    pub fn dispatch(&mut self, now: Time, link: &mut Link, packets: &mut Slab) -> Option<Sent> {
+        if !self.is_due(now) {
             return None;
         }
         let room = self.room();
-        if room.work == Time::ZERO {
-            return None;
-        }
         let Ok(chosen) = room.choose(now, packets) else {
             if room.flat_since.is_none() {
-                self.touch(now);
-                self.settle(now);
+                self.close_segment(now);
+                self.open_segment(now);
             }
             return None;
         };
+        let held = room.flat_since.is_some();
         self.catch_up(now, packets);
-        self.touch(now);
-        let sent = self.send(now, chosen, packets);
-        self.settle(now);
+        // What waited is now being sent: the backlog is the same, and a segment that was falling goes on.
+        if held {
+            self.close_segment(now);
+        }
+        let sent = self.send(now, chosen, link, packets);
+        if held {
+            self.open_segment(now);
+        }
         Some(sent)
     }
 
-    fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Sent {
+    fn send(&mut self, now: Time, chosen: usize, link: &mut Link, packets: &mut Slab) -> Sent {
         let clock = self.clock;
         let room = self.room();
         let class = &mut room.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is chosen for its first packet");
-        let packet = &mut packets[waiting.packet];
-        let (length, kind) = (packet.bytes(), packet.flags.kind());
+        let (length, kind) = (packets[waiting.packet].bytes(), packets[waiting.packet].flags.kind());
         let sending = clock.time(length);
         class.bytes -= length;
         class.report.sent += 1;
@@ -314,26 +392,25 @@ impl Port {
         room.bytes -= length;
         room.sending = chosen;
         let (left_behind, waited) = (room.bytes, now - waiting.since.max(room.measured_from));
-        if let Some(congestion) = &mut self.congestion
-            && congestion.at == MarkAt::Dequeue
-            && congestion.marks(now, left_behind, packet)
-        {
-            self.counters.marked += 1;
-        }
+        self.mark_leaving(now, left_behind, waiting.packet, packets);
         self.busy_until = now + sending;
-        packet.arrives = self.busy_until + self.delay;
-        packet.next = NIL;
-        let arrives = packet.arrives;
         self.counters.sent += 1;
         self.counters.sent_bytes += length.0;
         self.counters.sojourn += u128::from((now - waiting.since + sending).0);
         self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
         self.counters.work += sending;
-        let arrives = self.append(waiting.packet, packets).then_some(arrives);
-        Sent { from: waiting.from, length, kind, arrives }
+        Sent { from: waiting.from, length, kind, arrives: self.transmit(waiting.packet, link, packets) }
     }
 
-    /// When the port wants to be dispatched next, if the agenda does not know it yet.
+    /// Puts a packet that will have been sent when the link is free onto the wire; its arrival, if it is alone there.
+    fn transmit(&mut self, at: u32, link: &mut Link, packets: &mut Slab) -> Option<Time> {
+        let arrives = self.busy_until + self.delay;
+        let packet = &mut packets[at];
+        (packet.arrives, packet.next) = (arrives, NIL);
+        link.append(at, arrives, packets)
+    }
+
+    /// When the port wants to be dispatched next, if the event queue does not know it yet.
     pub fn next_wake(&mut self, now: Time, packets: &Slab) -> Option<Time> {
         let busy_until = self.busy_until;
         let room = self.room();
@@ -347,7 +424,7 @@ impl Port {
         })
     }
 
-    /// A wake came up on the agenda; false if an earlier one has taken its place.
+    /// A wake came up; false if an earlier one has taken its place.
     pub fn on_wake(&mut self, now: Time) -> bool {
         let room = self.room();
         let due = room.wake == now;
@@ -355,6 +432,20 @@ impl Port {
             room.wake = Time::MAX;
         }
         due
+    }
+
+    /// Its link goes down or comes up. What has been sent arrives; the rest waits.
+    pub fn set_down(&mut self, now: Time, down: bool) {
+        // A backlog that stands still or falls from here on begins a segment.
+        self.close_segment(now);
+        self.room().down = down;
+        self.open_segment(now);
+    }
+
+    /// Whether its link is down.
+    #[must_use]
+    pub fn is_down(&self) -> bool {
+        self.classes().is_some_and(|room| room.down)
     }
 
     /// Stops the class of data, or lets it go on.
@@ -373,40 +464,46 @@ impl Port {
     /// Whether data is stopped.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.classes.as_ref().is_some_and(|room| {
+        self.classes().is_some_and(|room| {
             room.classes[usize::from(room.class_of[PacketKind::Data as usize])].paused_since.is_some()
         })
     }
 
+    fn queued(&self) -> impl Iterator<Item = &Waiting> {
+        self.classes().into_iter().flat_map(|room| &room.classes).flat_map(|class| &class.queue)
+    }
+
     /// Every packet that waits.
     pub fn waiting<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = Sent> + 'a {
-        let queues = self.classes.iter().flat_map(|room| room.classes.iter().map(|class| &class.queue));
-        queues.flatten().map(|waiting| {
+        self.queued().map(|waiting| {
             let packet = &packets[waiting.packet];
             Sent { from: waiting.from, length: packet.bytes(), kind: packet.flags.kind(), arrives: None }
         })
     }
 
+    /// The flags of every packet on its way over this port's link, those that wait behind those sent.
+    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = Flags> + 'a {
+        link.flags(packets).chain(self.queued().map(|waiting| packets[waiting.packet].flags))
+    }
+
     /// Closes the segment of the backlog that ends now.
-    fn touch(&mut self, now: Time) {
+    fn close_segment(&mut self, now: Time) {
         let backlog = self.backlog(now);
-        let room = self.classes.as_mut().expect("only a port with classes has flat segments");
+        let room = self.room();
         match room.flat_since.take() {
             Some(since) => {
-                self.histogram.hold(backlog, now - since);
                 room.flat += now - since;
+                self.histogram.hold(backlog, now - since);
             }
             None => self.histogram.end(backlog),
         }
     }
 
     /// Opens the segment that begins now.
-    fn settle(&mut self, now: Time) {
+    fn open_segment(&mut self, now: Time) {
         let backlog = self.backlog(now);
-        let busy = self.busy_until > now;
-        let room = self.classes.as_mut().expect("only a port with classes has flat segments");
-        if !busy && backlog > Time::ZERO {
-            room.flat_since = Some(now);
+        if self.busy_until <= now && backlog > Time::ZERO {
+            self.room().flat_since = Some(now);
         } else {
             self.histogram.begin(backlog);
         }
@@ -414,7 +511,7 @@ impl Port {
 
     /// Statistics of the classes start now.
     pub(super) fn end_classes_warmup(&mut self, now: Time) {
-        self.touch(now);
+        self.close_segment(now);
         let room = self.room();
         room.measured_from = now;
         room.flat = Time::ZERO;
@@ -425,13 +522,13 @@ impl Port {
 
     /// Opens a segment in a histogram that was cleared.
     pub(super) fn reopen(&mut self, now: Time) {
-        self.settle(now);
+        self.open_segment(now);
     }
 
     /// Closes the statistics of the classes: how long the backlog stood still, what waits weighs, how many
     /// packets that is, and each class.
     pub(super) fn close_classes(&mut self, now: Time, packets: &Slab) -> Closing {
-        self.touch(now);
+        self.close_segment(now);
         let clock = self.clock;
         let room = self.room();
         let mut reports = Vec::new();
@@ -446,6 +543,13 @@ impl Port {
             reports,
         }
     }
+}
+
+/// Marks a packet that a step asks to; whether it bears a new mark.
+fn mark_by_step(step: Step, queue: Bytes, packet: &mut Packet) -> bool {
+    let marked = step.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+    packet.flags = packet.flags.with(Flags::CE, marked);
+    marked
 }
 
 /// What the classes of a port add to its report.
@@ -463,6 +567,7 @@ mod tests {
     use super::*;
     use crate::network::{PortSpec, Shaper};
     use crate::packet::Packet;
+    use crate::port::admission::Outcome;
     use shallows_cc::units::Rate;
 
     const RATE: Rate = Rate::from_gbps(10);
@@ -477,16 +582,16 @@ mod tests {
         Port::new(&spec, Bytes(1538)).scheduled(&Discipline { classes: vec![shaped, open], class_of, urgent: None })
     }
 
-    fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> Result<(), Full> {
+    fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
         let at = packets.insert(Packet { length, flags: Flags::of(kind), ..Packet::default() });
-        port.enter(Time::ZERO, Joining { packet: at, from: NIL, urgent: false }, packets)
+        port.enter(Time::ZERO, Joining { packet: at, from: NIL, urgent: false }, packets).outcome == Outcome::Queued
     }
 
     /// Sends everything; when each packet began, and its kind.
     fn drain(port: &mut Port, packets: &mut Slab) -> Vec<(Time, PacketKind)> {
-        let (mut sent, mut now) = (Vec::new(), Time::ZERO);
+        let (mut sent, mut now, mut link) = (Vec::new(), Time::ZERO, Link::new(0, 1, false));
         loop {
-            if let Some(packet) = port.dispatch(now, packets) {
+            if let Some(packet) = port.dispatch(now, &mut link, packets) {
                 sent.push((now, packet.kind));
             }
             match port.next_wake(now, packets) {
@@ -503,7 +608,7 @@ mod tests {
         let mut packets = Slab::default();
         let rate = Rate(RATE.0 * 84 / 1622);
         let mut port = port(Shaper { rate, burst: Bytes(168) });
-        let fits = (0..10).filter(|_| enter(&mut port, &mut packets, Ack, 84).is_ok()).count();
+        let fits = (0..10).filter(|_| enter(&mut port, &mut packets, Ack, 84)).count();
         assert_eq!(fits, 8);
         let begun: Vec<_> = drain(&mut port, &mut packets).iter().map(|(at, _)| at.0).collect();
         let (wire, spacing) = (67_200, 1_297_600);
@@ -520,8 +625,8 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84) });
         for _ in 0..3 {
-            enter(&mut port, &mut packets, Data, 1538).unwrap();
-            enter(&mut port, &mut packets, Ack, 84).unwrap();
+            assert!(enter(&mut port, &mut packets, Data, 1538));
+            assert!(enter(&mut port, &mut packets, Ack, 84));
         }
         let kinds: Vec<_> = drain(&mut port, &mut packets).iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [Ack, Data, Ack, Data, Ack, Data]);
@@ -529,17 +634,17 @@ mod tests {
 
     #[test]
     fn a_paused_class_waits_and_its_backlog_stands_still() {
-        let mut packets = Slab::default();
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
         let mut port = port(Shaper { rate: RATE, burst: Bytes(168) });
         port.pause(Time::ZERO, true);
-        enter(&mut port, &mut packets, Data, 1538).unwrap();
-        assert_eq!(port.dispatch(Time::ZERO, &mut packets), None);
+        assert!(enter(&mut port, &mut packets, Data, 1538));
+        assert_eq!(port.dispatch(Time::ZERO, &mut link, &mut packets), None);
         let later = Time::from_micros(10);
         assert_eq!(port.queue(later), Bytes(1538));
         port.pause(later, false);
-        assert!(port.dispatch(later, &mut packets).is_some());
+        assert!(port.dispatch(later, &mut link, &mut packets).is_some());
         let end = Time::from_micros(20);
-        let report = port.report(end, end, &packets);
+        let report = port.report(end, end, &link, &packets);
         let (paused, sending) = (later.0, RATE.time_to_send(Bytes(1538)).0);
         assert_eq!(report.classes[1].paused, later);
         assert_eq!(report.area, u128::from(sending) * u128::from(2 * paused + sending) / 2);

@@ -1,0 +1,123 @@
+//! What one thread owns: hosts and the fabric between them, with their packets, timers and event queue.
+//!
+//! Two kinds of things happen: a packet arrives at the end of a link or a port becomes free ([`crate::event_queue`]), and a
+//! timer runs out ([`crate::timers`]), which goes first at the same picosecond. The order is total: it depends on the
+//! scenario alone.
+
+use std::sync::Arc;
+
+use shallows_cc::units::Time;
+
+use crate::fabric::{Arrival, Fabric};
+use crate::network::{LinkChange, Network};
+use crate::node::host::Hosts;
+use crate::observe::Observer;
+use crate::route::Routes;
+
+/// A part of the network in motion; so far, all of it.
+#[derive(Debug)]
+pub struct Domain<O> {
+    pub fabric: Fabric<O>,
+    pub hosts: Hosts,
+    network: Arc<Network>,
+    /// What has happened so far.
+    pub events: u64,
+}
+
+impl<O: Observer> Domain<O> {
+    /// Everything at rest, at time zero.
+    pub fn new(network: &Arc<Network>, routes: Routes, observer: O) -> Result<Self, String> {
+        Ok(Self {
+            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host)),
+            fabric: Fabric::new(Arc::clone(network), routes, observer)?,
+            network: Arc::clone(network),
+            events: 0,
+        })
+    }
+
+    /// A link goes down or up: what waited for it goes on.
+    pub fn change(&mut self, change: LinkChange) {
+        self.fabric.change(change);
+        self.serve_behind(change.link);
+    }
+
+    /// When something happens next; [`Time::MAX`] if nothing does.
+    pub fn next(&self) -> Time {
+        self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.timers.next())
+    }
+
+    /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
+    /// look: a link has been paused, or the last flow of those to wait for has finished.
+    ///
+    /// # Panics
+    /// If an invariant is broken, such as time running backwards.
+    #[inline]
+    pub fn run(&mut self, limit: Time, events: u64) {
+        let mut left = events;
+        while left > 0 && !self.fabric.look {
+            let timer = self.hosts.timers.next();
+            match self.fabric.events.peek() {
+                Some((at, entity)) if at < timer.min(limit) => {
+                    self.go_on(at);
+                    self.on_event(entity);
+                }
+                _ if timer < limit => {
+                    self.go_on(timer);
+                    if let Some(timer) = self.hosts.timers.pop() {
+                        self.hosts.on_timer(&mut self.fabric, timer);
+                    }
+                }
+                _ => break,
+            }
+            left -= 1;
+        }
+        self.events += events - left;
+    }
+
+    #[inline]
+    fn go_on(&mut self, at: Time) {
+        assert!(at >= self.fabric.now, "time runs backwards");
+        self.fabric.now = at;
+    }
+
+    /// Whether the run is to end with its flows, and they have ended.
+    pub fn is_done(&self) -> bool {
+        self.hosts.unfinished == 0 && self.network.until_done
+    }
+
+    #[inline]
+    fn on_event(&mut self, entity: u32) {
+        let links = self.fabric.links.len() as u32;
+        match entity.checked_sub(links) {
+            None => self.on_arrival(entity),
+            Some(host) if host < self.network.hosts => {
+                self.fabric.events.pop();
+                self.hosts.on_free_port(&mut self.fabric, host);
+            }
+            Some(other) => {
+                self.fabric.events.pop();
+                let port = other - self.network.hosts;
+                if self.fabric.wake_port(port) {
+                    self.serve_behind(port);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, link: u32) {
+        match self.fabric.arrive(link) {
+            Arrival::Passed => {}
+            Arrival::AtHost(at) => self.hosts.take_in(&mut self.fabric, at),
+            Arrival::Released(port) => self.serve_behind(port),
+        }
+    }
+
+    /// The flows of the host behind a port, if it is one's NIC.
+    fn serve_behind(&mut self, port: u32) {
+        let node = self.fabric.links[port as usize].from;
+        if node < self.network.hosts {
+            self.hosts.serve(&mut self.fabric, node);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What carries packets: ports, links, switches with their routes and memories. Nothing here makes a packet of a flow or
+//! takes one in; that is the hosts' part ([`crate::node::host`]).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use shallows_cc::draws::Draws;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::event_queue::EventQueue;
+use crate::link::Link;
+use crate::network::{Balancing, LinkChange, Network, PortSpec};
+use crate::node::switch::Switches;
+use crate::observe::Observer;
+use crate::packet::{NIL, PacketKind, Slab};
+use crate::port::Port;
+use crate::port::admission::{Offered, Outcome};
+use crate::route::{Routes, pick};
+
+mod scheduled;
+
+/// Where a packet is that has come to the end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// On its way: a switch has passed it on, or dropped it.
+    Passed,
+    /// At the host that it was sent to.
+    AtHost(u32),
+    /// It let this port go on: the flows behind it may send again.
+    Released(u32),
+}
+
+/// Everything between hosts, and their NICs.
+#[derive(Debug)]
+pub struct Fabric<O> {
+    network: Arc<Network>,
+    /// The time of what happens now.
+    pub now: Time,
+    pub events: EventQueue,
+    pub packets: Slab,
+    pub ports: Vec<Port>,
+    pub links: Vec<Link>,
+    pub routes: Routes,
+    /// Their memories, where they have one.
+    switches: Option<Switches>,
+    /// Links to be told to pause or to go on, in the order in which that was decided.
+    pauses_due: VecDeque<(u32, PacketKind)>,
+    /// Whether the driver has to look: a link has been paused, or the last flow to wait for has finished.
+    pub look: bool,
+    /// Whether any flow is urgent.
+    priorities: bool,
+    /// Packets received over one link.
+    pub hops: u64,
+    /// Packets that reached the node they were for.
+    pub consumed: u64,
+    pub observer: O,
+}
+
+impl<O: Observer> Fabric<O> {
+    /// Idle, at time zero.
+    pub fn new(network: Arc<Network>, routes: Routes, observer: O) -> Result<Self, String> {
+        let ports: Vec<_> = (0_u64..).zip(&network.ports).map(|(number, spec)| port(&network, number, spec)).collect();
+        let link = |(port, spec): (&Port, &PortSpec)| Link::new(spec.from, spec.to, port.marks_late());
+        Ok(Self {
+            now: Time::ZERO,
+            events: EventQueue::default(),
+            packets: Slab::default(),
+            links: ports.iter().zip(&network.ports).map(link).collect(),
+            ports,
+            routes,
+            switches: Switches::new(&network)?,
+            pauses_due: VecDeque::new(),
+            look: false,
+            priorities: network.flows.iter().any(|flow| flow.urgent),
+            hops: 0,
+            consumed: 0,
+            observer,
+            network,
+        })
+    }
+
+    /// The head packet of a link is at its other end.
+    #[inline]
+    pub fn arrive(&mut self, number: u32) -> Arrival {
+        let link = &mut self.links[number as usize];
+        if link.marks_late {
+            self.ports[number as usize].before_delivery(self.now, &mut self.packets);
+        }
+        let (at, next) = link.deliver(self.now, &self.packets);
+        let node = link.to;
+        match next {
+            Some(next) => self.events.replace_top(next, number),
+            None => self.events.pop(),
+        }
+        self.hops += 1;
+        if O::LISTENS {
+            self.observer.delivered(self.now, number, &self.packets[at]);
+        }
+        let packet = &mut self.packets[at];
+        if packet.flags.for_neighbour() {
+            self.on_pause_frame(number, at)
+        } else if node < self.network.hosts {
+            Arrival::AtHost(at)
+        } else {
+            let out = self.routes.next(packet).or_else(|| self.choose(node, at));
+            self.offer(out.expect("a flow is only set up where there is a path"), at, number);
+            Arrival::Passed
+        }
+    }
+
+    /// The port for a packet that is not bound to one: of those whose link works, if there are such.
+    #[inline(never)]
+    fn choose(&self, switch: u32, at: u32) -> Option<u32> {
+        let packet = &self.packets[at];
+        let by_queue = self.network.balancing == Balancing::Queue;
+        let length = |port: u32| {
+            let port = &self.ports[port as usize];
+            (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
+        };
+        pick(switch, packet, self.routes.choices(switch, packet), length)
+    }
+
+    /// A link goes down, or comes up again.
+    pub fn change(&mut self, change: LinkChange) {
+        self.ports[change.link as usize].set_down(self.now, !change.up);
+        self.dispatch(change.link);
+    }
+
+    /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
+    #[inline]
+    pub fn offer(&mut self, number: u32, at: u32, from: u32) {
+        let port = &mut self.ports[number as usize];
+        if !port.is_plain() {
+            return self.offer_to_special(number, at, from);
+        }
+        let (offered, _) = port.join(self.now, at, &mut self.links[number as usize], &mut self.packets);
+        self.after_offer(number, at, offered);
+    }
+
+    #[inline(never)]
+    fn offer_to_special(&mut self, number: u32, at: u32, from: u32) {
+        let port = &mut self.ports[number as usize];
+        if port.is_scheduled() {
+            return self.offer_scheduled(number, at, from);
+        }
+        let offered = port.offer(self.now, at, &mut self.links[number as usize], &mut self.packets);
+        self.after_offer(number, at, offered);
+    }
+
+    #[inline(always)]
+    fn after_offer(&mut self, number: u32, at: u32, offered: Offered) {
+        if O::LISTENS {
+            self.observer.offered(self.now, number, &self.packets[at], offered.outcome);
+        }
+        if let Some(arrives) = offered.arrives {
+            self.events.push(arrives, number);
+        } else if let Outcome::Dropped(_) = offered.outcome {
+            self.packets.remove(at);
+        }
+    }
+
+    /// The number under which a host waits for its NIC on the event queue.
+    #[inline]
+    pub fn host_entity(&self, host: u32) -> u32 {
+        self.ports.len() as u32 + host
+    }
+
+    /// And a port with classes.
+    #[inline]
+    fn port_entity(&self, number: u32) -> u32 {
+        self.host_entity(self.network.hosts) + number
+    }
+
+    /// What switches count in their memories and what waits there; nothing where they have none.
+    pub fn balance(&self) -> Option<(Bytes, Bytes)> {
+        self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets))
+    }
+
+    /// Links whose two ends disagree about whether they are paused, and what the port thinks.
+    pub fn disagreements(&self) -> impl Iterator<Item = (u32, bool)> {
+        let switches = self.switches.iter();
+        let links = switches.flat_map(|switches| switches.disagreements(&self.ports, &self.links, &self.packets));
+        links.map(|link| (link, self.ports[link as usize].is_paused()))
+    }
+
+    /// Ports that wait for each other for ever, in order.
+    pub fn deadlock(&self) -> Vec<u32> {
+        let switches = self.switches.as_ref();
+        switches.map_or_else(Vec::new, |switches| switches.deadlock(&self.ports, &self.links, &self.packets))
+    }
+}
+
+/// An idle port, with its own stream of draws.
+fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
+    let port = match spec.discipline {
+        None => Port::new(spec, network.mtu),
+        // Its classes have limits of their own.
+        Some(at) => {
+            let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };
+            Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize])
+        }
+    };
+    match spec.marking {
+        None => port,
+        Some(at) => port.marking(spec.rate, &network.markings[at as usize], Draws::new(network.seed, number)),
+    }
+}
+
+/// The flow of a packet that belongs to none.
+pub const NO_FLOW: u32 = NIL;

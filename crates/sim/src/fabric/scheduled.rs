@@ -1,0 +1,178 @@
+//! Ports with classes, switches with a memory, links that are paused.
+
+use shallows_cc::units::Bytes;
+
+use super::{Arrival, Fabric, NO_FLOW};
+use crate::network::MIN_FRAME;
+use crate::node::switch::Verdict;
+use crate::observe::Observer;
+use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::port::admission::{Offered, Outcome, Reason};
+use crate::port::scheduled::Joining;
+
+impl<O: Observer> Fabric<O> {
+    /// A packet that the link `from` brought is offered to a port with classes.
+    #[inline(never)]
+    pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
+        self.join(number, at, from);
+        if !self.pauses_due.is_empty() {
+            self.send_pauses();
+        }
+    }
+
+    /// The packet joins; pauses that are due because of it stay due.
+    fn join(&mut self, number: u32, at: u32, from: u32) {
+        // What departs at this picosecond has departed.
+        if self.ports[number as usize].is_due(self.now) {
+            self.begin(number);
+        }
+        let joining = Joining { packet: at, from, urgent: self.is_urgent(at) };
+        if let Some(offered) = self.pass(number, joining) {
+            return self.after_offer(number, at, offered);
+        }
+        let offered = self.wait(number, joining);
+        self.after_offer(number, at, offered);
+        let joined = !matches!(offered.outcome, Outcome::Dropped(_));
+        if joined && !self.ports[number as usize].will_wake(self.now) {
+            self.begin(number);
+        }
+    }
+
+    /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
+    fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
+        if self.is_counted(joining) {
+            let (node, length) = (self.links[number as usize].from, self.packets[joining.packet].bytes());
+            let passes = self.switches.as_ref().is_none_or(|switches| switches.lets_pass(node, joining.from, length));
+            if !passes {
+                return None;
+            }
+        }
+        self.ports[number as usize].pass(self.now, joining, &mut self.links[number as usize], &mut self.packets)
+    }
+
+    /// The packet waits in its class, if the switch and the class have room for it.
+    fn wait(&mut self, number: u32, joining: Joining) -> Offered {
+        let at = joining.packet;
+        if !self.admit(number, joining) {
+            self.ports[number as usize].refuse(self.now, at, &mut self.packets);
+            return Offered::dropped(Reason::Memory);
+        }
+        let (length, counted) = (self.packets[at].bytes(), self.is_counted(joining));
+        let offered = self.ports[number as usize].enter(self.now, joining, &mut self.packets);
+        if counted && let Outcome::Dropped(_) = offered.outcome {
+            self.release(number, joining.from, length);
+        }
+        offered
+    }
+
+    /// Whether the packet is one of an urgent flow.
+    fn is_urgent(&self, at: u32) -> bool {
+        self.priorities && self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.urgent)
+    }
+
+    /// Whether a switch counts this packet against its memory.
+    fn is_counted(&self, joining: Joining) -> bool {
+        joining.from != NIL && self.switches.is_some() && self.counts(self.packets[joining.packet].flags.kind())
+    }
+
+    /// Whether switches count packets of this kind: all, or only data where that can be paused.
+    fn counts(&self, kind: PacketKind) -> bool {
+        kind == PacketKind::Data || self.network.pause.is_none()
+    }
+
+    fn admit(&mut self, number: u32, joining: Joining) -> bool {
+        if !self.is_counted(joining) {
+            return true;
+        }
+        let (length, kind) = (self.packets[joining.packet].bytes(), self.packets[joining.packet].flags.kind());
+        let held = self.ports[number as usize].held(self.now, kind, joining.urgent);
+        let node = self.links[number as usize].from;
+        let Some(switches) = &mut self.switches else { return true };
+        let verdict = switches.admit(node, joining.from, length, held);
+        if verdict == Verdict::AdmitAndPause {
+            self.pauses_due.push_back((joining.from, PacketKind::Pause));
+        }
+        verdict != Verdict::Drop
+    }
+
+    /// Sends the pauses and resumes that are due, in the order in which they were decided: what one of them makes
+    /// depart may decide the next, which must not overtake it.
+    #[inline(never)]
+    fn send_pauses(&mut self) {
+        while let Some((from, kind)) = self.pauses_due.pop_front() {
+            self.tell_neighbour(from, kind);
+        }
+    }
+
+    /// Asks the other end of the link `from` to stop, or to go on.
+    fn tell_neighbour(&mut self, from: u32, kind: PacketKind) {
+        let Some(switches) = &self.switches else { return };
+        let back = switches.reverse(from);
+        let (flow, flags) = (NO_FLOW, Flags::of(kind));
+        let frame = Packet { sent: self.now, flow, length: MIN_FRAME.0 as u16, flags, ..Packet::default() };
+        let at = self.packets.insert(frame);
+        self.join(back, at, NIL);
+    }
+
+    /// Begins to send what may be sent, and lets the switch, the event queue and the neighbours know.
+    pub fn dispatch(&mut self, number: u32) {
+        self.begin(number);
+        if !self.pauses_due.is_empty() {
+            self.send_pauses();
+        }
+    }
+
+    /// The same without the neighbours: what is due to them stays due.
+    fn begin(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        let sent = port.dispatch(self.now, &mut self.links[number as usize], &mut self.packets);
+        if let Some(at) = port.next_wake(self.now, &self.packets) {
+            let entity = self.port_entity(number);
+            self.events.push(at, entity);
+        }
+        let Some(sent) = sent else { return };
+        if let Some(arrives) = sent.arrives {
+            self.events.push(arrives, number);
+        }
+        if sent.from != NIL && self.switches.is_some() && self.counts(sent.kind) {
+            self.release(number, sent.from, sent.length);
+        }
+    }
+
+    fn release(&mut self, number: u32, from: u32, length: Bytes) {
+        let node = self.links[number as usize].from;
+        let Some(switches) = &mut self.switches else { return };
+        switches.release(node, from, length);
+        if switches.resumes(node, from) {
+            self.pauses_due.push_back((from, PacketKind::Resume));
+        }
+    }
+
+    /// The link of a port with classes is free, or its tokens have come; false if it has been told before.
+    pub fn wake_port(&mut self, number: u32) -> bool {
+        let due = self.ports[number as usize].on_wake(self.now);
+        if due {
+            self.dispatch(number);
+        }
+        due
+    }
+
+    /// A pause, or its end, has come over the link: it is for the port that sends the other way.
+    #[cold]
+    pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Arrival {
+        let pause = self.packets[at].flags.is(PacketKind::Pause);
+        self.packets.remove(at);
+        self.consumed += 1;
+        let Some(switches) = &self.switches else { return Arrival::Passed };
+        let port = switches.reverse(number);
+        // What departs at this picosecond has departed.
+        self.dispatch(port);
+        self.ports[port as usize].pause(self.now, pause);
+        self.look |= pause;
+        if pause {
+            return Arrival::Passed;
+        }
+        self.dispatch(port);
+        Arrival::Released(port)
+    }
+}

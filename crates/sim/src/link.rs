@@ -1,0 +1,99 @@
+//! The wire behind a port: what waits to be sent and what is on its way, in one list, delivered in order.
+//!
+//! The backlog belongs to the port, at the upstream end; the list to the downstream end, which takes packets out of it.
+
+use shallows_cc::units::Time;
+
+use crate::packet::{Flags, NIL, Packet, Slab};
+
+/// A directed link: all that a delivery touches, in one cache line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Link {
+    head: u32,
+    tail: u32,
+    /// The node that sends.
+    pub from: u32,
+    /// The node at the other end.
+    pub to: u32,
+    /// Whether the port has to catch up before a packet is delivered: it may be marked as it leaves.
+    pub marks_late: bool,
+    delivered: u64,
+    fingerprint: u64,
+}
+
+impl Link {
+    /// An empty one between two nodes.
+    #[must_use]
+    pub fn new(from: u32, to: u32, marks_late: bool) -> Self {
+        Self { head: NIL, tail: NIL, from, to, marks_late, delivered: 0, fingerprint: 0 }
+    }
+
+    /// Puts a packet, whose `next` is none, at the end of the list; its arrival, if it is the only one: then nobody waits
+    /// for it yet.
+    #[inline]
+    pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut Slab) -> Option<Time> {
+        let first = self.head == NIL;
+        if first {
+            self.head = at;
+        } else {
+            packets[self.tail].next = at;
+        }
+        self.tail = at;
+        first.then_some(arrives)
+    }
+
+    /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
+    #[inline]
+    pub fn deliver(&mut self, now: Time, packets: &Slab) -> (u32, Option<Time>) {
+        let at = self.head;
+        let packet = &packets[at];
+        debug_assert_eq!(packet.arrives, now);
+        self.delivered += 1;
+        self.fingerprint = mix(self.fingerprint ^ now.0, identity(packet));
+        self.head = packet.next;
+        let next = (self.head != NIL).then(|| packets[self.head].arrives);
+        (at, next)
+    }
+
+    /// Packets delivered so far.
+    #[must_use]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Hash of every delivery: time and packet, in order.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// The flags of what is on the list, in order.
+    pub(crate) fn flags<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = Flags> + 'a {
+        let first = (self.head != NIL).then_some(self.head);
+        let list = std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL));
+        list.map(|at| packets[at].flags)
+    }
+}
+
+/// What tells a packet from others of its time and link.
+fn identity(packet: &Packet) -> u64 {
+    (u64::from(packet.flow) << 32) ^ (u64::from(packet.seq) << 1) ^ u64::from(packet.cumulative)
+}
+
+/// Mixes a value into a hash.
+#[inline]
+#[must_use]
+pub fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_touches_one_line() {
+        assert_eq!(size_of::<Link>(), 64);
+    }
+}

@@ -1,0 +1,73 @@
+//! The halves of flows that live at hosts: found by the flow, densely kept, their places used again.
+
+use crate::packet::NIL;
+
+/// One half, sending or receiving, of every flow that has it now.
+#[derive(Debug)]
+pub struct Halves<T> {
+    /// By flow: its place, while it lives.
+    places: Vec<u32>,
+    halves: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Halves<T> {
+    /// None yet, of so many flows.
+    pub fn new(flows: usize) -> Self {
+        Self { places: vec![NIL; flows], halves: Vec::new(), free: Vec::new() }
+    }
+
+    /// That of a flow, if it lives.
+    #[inline]
+    pub fn get(&self, flow: u32) -> Option<&T> {
+        self.halves.get(self.places[flow as usize] as usize)?.as_ref()
+    }
+
+    /// That of a flow, if it lives.
+    #[inline]
+    pub fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
+        self.halves.get_mut(self.places[flow as usize] as usize)?.as_mut()
+    }
+
+    /// The half of a flow that has none.
+    pub fn insert(&mut self, flow: u32, half: T) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.halves.push(None);
+            self.halves.len() as u32 - 1
+        });
+        self.halves[place as usize] = Some(half);
+        self.places[flow as usize] = place;
+    }
+
+    /// Takes it out.
+    pub fn remove(&mut self, flow: u32) -> Option<T> {
+        let place = std::mem::replace(&mut self.places[flow as usize], NIL);
+        let half = self.halves.get_mut(place as usize)?.take();
+        self.free.push(place);
+        half
+    }
+
+    /// All that live, by flow.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..self.places.len() as u32).filter_map(|flow| Some((flow, self.get(flow)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_is_found_by_its_flow_and_leaves_its_place_to_another() {
+        let mut halves = Halves::new(9);
+        halves.insert(4, "four");
+        halves.insert(7, "seven");
+        assert_eq!(halves.remove(4), Some("four"));
+        assert_eq!(halves.get(4), None);
+        assert_eq!(halves.remove(4), None);
+        assert_eq!(halves.get_mut(7), Some(&mut "seven"));
+        halves.insert(2, "two");
+        assert_eq!(halves.halves.len(), 2);
+        assert_eq!(halves.iter().collect::<Vec<_>>(), [(2, &"two"), (7, &"seven")]);
+    }
+}

@@ -1,0 +1,472 @@
+//! Hosts: a NIC with the flows that wait for it, and the sending and receiving halves of flows.
+//!
+//! A sending half is made when its flow begins, a receiving half by the first packet that comes. Each frees itself: the
+//! sender once it knows that all has arrived, the receiver once all has and it owes no answer. What comes later is answered from
+//! the packet alone. A flow that waits for another begins at the host that saw the other end: as its receiver, or as its
+//! sender, once that knows. One that begins elsewhere does so as the other's last byte arrives.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use shallows_cc::units::{Bytes, Time};
+
+use super::halves::Halves;
+use super::opening;
+use crate::fabric::Fabric;
+use crate::flow::{Followers, Received, Sent};
+use crate::network::{Network, Nic};
+use crate::observe::Observer;
+use crate::packet::{NIL, Packet, PacketKind};
+use crate::timers::{Kind, Timer, Timers};
+use crate::transport::{self, Receiving, Replies, Sending, Turn};
+use crate::watchman::Standing;
+
+/// A NIC: which flow sends next.
+#[derive(Debug, Default)]
+struct Host {
+    /// The egress port.
+    port: u32,
+    /// The flows that could send, in turn.
+    ready: VecDeque<u32>,
+    /// Those that go before all others.
+    urgent: VecDeque<u32>,
+    /// Flows that it sends, ready or not.
+    active: u32,
+    /// Whether the event queue will tell when the port is free.
+    awaiting_port: bool,
+}
+
+impl Host {
+    /// A flow joins the turn, or that of the urgent ones.
+    fn push(&mut self, flow: u32, urgent: bool) {
+        if urgent {
+            self.urgent.push_back(flow);
+        } else {
+            self.ready.push_back(flow);
+        }
+    }
+
+    /// The flow whose turn it is.
+    fn pop(&mut self) -> Option<u32> {
+        self.urgent.pop_front().or_else(|| self.ready.pop_front())
+    }
+
+    /// A flow leaves the turn before it came.
+    fn leave(&mut self, flow: u32) {
+        self.ready.retain(|&ready| ready != flow);
+        self.urgent.retain(|&ready| ready != flow);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.urgent.is_empty()
+    }
+}
+
+/// All hosts of a domain.
+#[derive(Debug)]
+pub struct Hosts {
+    network: Arc<Network>,
+    hosts: Vec<Host>,
+    sending: Halves<Sending>,
+    receiving: Halves<Receiving>,
+    pub timers: Timers,
+    followers: Followers,
+    /// By flow: what its two ends have to tell.
+    pub sent: Vec<Sent>,
+    pub received: Vec<Received>,
+    /// Flows with an end that have not reached it.
+    pub unfinished: usize,
+}
+
+impl Hosts {
+    /// Idle; flows that wait for no other are due.
+    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32) -> Self {
+        let flows = network.flows.len();
+        let mut timers = Timers::default();
+        for (flow, number) in network.flows.iter().zip(0..) {
+            if flow.after.is_none() {
+                timers.set(Timer { at: flow.start, kind: Kind::Start, flow: number });
+            }
+            if flow.stop < Time::MAX {
+                timers.set(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
+            }
+        }
+        Self {
+            hosts: (0..network.hosts).map(|host| Host { port: nic(host), ..Host::default() }).collect(),
+            sending: Halves::new(flows),
+            receiving: Halves::new(flows),
+            timers,
+            followers: Followers::new(&network),
+            sent: vec![Sent::NOTHING; flows],
+            received: vec![Received::NOTHING; flows],
+            unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count(),
+            network,
+        }
+    }
+
+    /// A packet has come to the host that it was for.
+    #[inline]
+    pub fn take_in<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
+        let mut packet = fabric.packets[at];
+        fabric.packets.remove(at);
+        fabric.consumed += 1;
+        if packet.flags.for_sender() {
+            self.tell_sender(fabric, &mut packet);
+        } else {
+            self.tell_receiver(fabric, &packet);
+        }
+    }
+
+    #[inline]
+    fn tell_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
+        let flow = packet.flow;
+        let Some(receiving) = self.receiving.get_mut(flow) else {
+            return self.meet_without_receiver(fabric, packet);
+        };
+        let replies = receiving.on_packet(fabric.now, packet);
+        if let Some(at) = receiving.arm_timer(fabric.now) {
+            self.timers.set(Timer { at, kind: Kind::Reply, flow });
+        }
+        let complete = receiving.complete();
+        self.send_replies(fabric, flow, &replies);
+        if complete {
+            self.on_complete(fabric, flow);
+        }
+    }
+
+    /// The first packet of a flow makes its receiving half; after the last one it is answered without.
+    #[cold]
+    fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
+        let spec = self.network.flows[packet.flow as usize];
+        if self.received[packet.flow as usize].finish == Time::MAX {
+            let rate = |host| self.network.ports[fabric.routes.nic(host) as usize].rate;
+            let receiving = opening::receiving(&self.network, packet.flow, fabric.now, rate(spec.src), rate(spec.dst));
+            self.receiving.insert(packet.flow, receiving);
+            self.tell_receiver(fabric, packet);
+        } else {
+            let transport = self.network.controls[spec.control as usize].algorithm.transport;
+            let answer = transport::late_answer(transport, fabric.now, packet, (spec.bytes, self.network.mss()));
+            self.send_replies(fabric, packet.flow, &Replies { earlier: None, now: answer });
+        }
+    }
+
+    /// All of a flow has arrived: it is finished if it has an end, and its receiving half is if it owes nothing.
+    fn on_complete<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        if self.network.flows[flow as usize].bytes == Bytes::MAX {
+            return;
+        }
+        if self.received[flow as usize].finish == Time::MAX {
+            self.received[flow as usize].finish = fabric.now;
+            self.unfinished -= 1;
+            fabric.look |= self.unfinished == 0;
+            fabric.observer.finished(fabric.now, flow);
+            let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
+            self.begin_followers(fabric.now, flow, |host| host == dst || host != src);
+        }
+        if self.receiving.get(flow).is_some_and(Receiving::may_close) {
+            self.settle_receiver(flow);
+            self.receiving.remove(flow);
+        }
+    }
+
+    /// Flows that wait for this one and whose sender is one of these hosts begin, each after its time.
+    fn begin_followers(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
+        for &next in self.followers.of(flow) {
+            let spec = &self.network.flows[next as usize];
+            if here(spec.src) {
+                self.timers.set(Timer { at: now + spec.start, kind: Kind::Start, flow: next });
+            }
+        }
+    }
+
+    #[inline]
+    fn send_replies<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, replies: &Replies) {
+        for reply in [&replies.earlier, &replies.now].into_iter().flatten() {
+            let spec = &self.network.flows[flow as usize];
+            let (nic, to) = (fabric.routes.nic(spec.dst), fabric.routes.way(flow, spec.src, true));
+            let at = fabric.packets.insert(Packet { to, ..*reply });
+            fabric.offer(nic, at, NIL);
+        }
+    }
+
+    #[inline]
+    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &mut Packet) {
+        let flow = packet.flow;
+        let Some(sending) = self.sending.get_mut(flow) else {
+            // What is still granted comes after its flow is done.
+            self.sent[flow as usize].credits_wasted += u64::from(packet.flags.is(PacketKind::Credit));
+            return;
+        };
+        let wake = sending.wake();
+        sending.on_packet(fabric.now, packet);
+        if sending.done() {
+            self.close_sender(fabric.now, flow);
+        } else {
+            self.after_decision(fabric, flow, wake);
+        }
+    }
+
+    /// Sets the timers that a decision asks for, and lets the flow send.
+    #[inline]
+    fn after_decision<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, wake_before: Option<Time>) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        set_wake(&mut self.timers, sending, wake_before);
+        set_timeout(&mut self.timers, sending);
+        if sending.queued {
+            return;
+        }
+        let host = sending.ends.src;
+        match sending.turn(fabric.now) {
+            Turn::No => {}
+            Turn::At(at) => self.await_pace(fabric, flow, at),
+            Turn::Now => {
+                sending.queued = true;
+                self.hosts[host as usize].push(flow, sending.urgent);
+                self.serve(fabric, host);
+            }
+        }
+    }
+
+    /// Sets the timer of a flow whose next data leaves `at`, or of the request that it sends before, which goes straight to the
+    /// device as acknowledgements do.
+    #[inline(never)]
+    fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, at: Time) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        let mut request = None;
+        if sending.request_due(at).is_some_and(|due| due <= fabric.now) {
+            request = sending.request(fabric.now);
+        }
+        let at = sending.request_due(at).unwrap_or(at);
+        if at < sending.pace_timer {
+            sending.pace_timer = at;
+            self.timers.set(Timer { at, kind: Kind::Pace, flow });
+        }
+        if let Some(request) = request {
+            let nic = self.hosts[sending.ends.src as usize].port;
+            let to = fabric.routes.way(flow, sending.ends.dst, false);
+            let at = fabric.packets.insert(Packet { to, ..request });
+            fabric.offer(nic, at, NIL);
+        }
+    }
+
+    /// The NIC that a host waited for is free.
+    pub fn on_free_port<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
+        self.hosts[host as usize].awaiting_port = false;
+        self.serve(fabric, host);
+    }
+
+    /// Lets the flows of a host send: all they may into a FIFO, one at a time when it is idle otherwise.
+    #[inline]
+    pub fn serve<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
+        while !self.hosts[host as usize].is_empty() {
+            let port = self.hosts[host as usize].port;
+            if !self.nic_takes(fabric, host, port) {
+                return;
+            }
+            let Some(flow) = self.hosts[host as usize].pop() else { return };
+            self.send_one(fabric, flow, port);
+        }
+    }
+
+    /// Whether a NIC takes a packet from its flows now; if it is only busy, it will ask again.
+    #[inline]
+    fn nic_takes<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, port: u32) -> bool {
+        if self.network.host.nic == Nic::Fifo {
+            return true;
+        }
+        if fabric.ports[port as usize].is_due(fabric.now) {
+            fabric.dispatch(port);
+        }
+        let busy_until = fabric.ports[port as usize].busy_until();
+        if busy_until <= fabric.now {
+            return fabric.ports[port as usize].is_open(fabric.now, PacketKind::Data);
+        }
+        let waiting = &mut self.hosts[host as usize];
+        if !waiting.awaiting_port {
+            waiting.awaiting_port = true;
+            let entity = fabric.host_entity(host);
+            fabric.events.push(busy_until, entity);
+        }
+        false
+    }
+
+    /// Sends the packet of a flow whose turn it is, which then joins the turn again, if it may send more.
+    #[inline]
+    fn send_one<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, port: u32) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        sending.queued = false;
+        let mut turn = sending.turn(fabric.now);
+        // What it heard since it joined the turn may have closed its window.
+        if turn == Turn::Now {
+            let wake = sending.wake();
+            let mut packet = sending.take(fabric.now, self.network.header);
+            packet.to = fabric.routes.way(flow, sending.ends.dst, false);
+            set_wake(&mut self.timers, sending, wake);
+            set_timeout(&mut self.timers, sending);
+            turn = sending.turn(fabric.now);
+            if turn == Turn::Now {
+                sending.queued = true;
+                self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
+            }
+            let at = fabric.packets.insert(packet);
+            fabric.offer(port, at, NIL);
+        }
+        if let Turn::At(at) = turn {
+            self.await_pace(fabric, flow, at);
+        }
+    }
+
+    /// A timer of a flow has run out.
+    pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        match timer.kind {
+            Kind::Start => self.open(fabric, timer.flow),
+            Kind::Stop => self.stop(fabric, timer.flow),
+            Kind::Reply => self.reply_is_due(fabric, timer),
+            Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
+        }
+    }
+
+    fn wake_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        let Some(sending) = self.sending.get_mut(timer.flow) else { return };
+        let wake = sending.wake();
+        match timer.kind {
+            Kind::Timeout => sending.on_timer(fabric.now),
+            // A later one than it still waits for.
+            Kind::Pace if sending.pace_timer != fabric.now => return,
+            Kind::Pace => sending.pace_timer = Time::MAX,
+            _ if wake != Some(fabric.now) => return,
+            _ => sending.on_wake(fabric.now),
+        }
+        let wake = if timer.kind == Kind::Wake { None } else { wake };
+        self.after_decision(fabric, timer.flow, wake);
+    }
+
+    fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        let Some(receiving) = self.receiving.get_mut(timer.flow) else { return };
+        let replies = receiving.on_timer(fabric.now);
+        if let Some(at) = receiving.arm_timer(fabric.now) {
+            self.timers.set(Timer { at, ..timer });
+        }
+        let complete = receiving.complete();
+        self.send_replies(fabric, timer.flow, &replies);
+        if complete {
+            self.on_complete(fabric, timer.flow);
+        }
+    }
+
+    /// A flow begins.
+    fn open<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let host = &mut self.hosts[self.network.flows[flow as usize].src as usize];
+        let path = fabric.routes.path(&self.network, flow);
+        let sending = opening::sending(&self.network, flow, fabric.now, &path, host.active);
+        host.active += 1;
+        self.sent[flow as usize].start = fabric.now;
+        self.sending.insert(flow, sending);
+        fabric.observer.began(fabric.now, flow);
+        self.after_decision(fabric, flow, None);
+    }
+
+    /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
+    fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        self.settle_receiver(flow);
+        let received = &mut self.received[flow as usize];
+        received.by_stop = received.delivered;
+        if let Some(sending) = self.sending.get_mut(flow) {
+            let wake = sending.wake();
+            sending.stop(fabric.now);
+            if sending.done() {
+                return self.close_sender(fabric.now, flow);
+            }
+            self.after_decision(fabric, flow, wake);
+        }
+    }
+
+    /// The sender of a flow knows that all of it has arrived.
+    fn close_sender(&mut self, now: Time, flow: u32) {
+        self.settle_sender(flow);
+        let Some(sending) = self.sending.remove(flow) else { return };
+        let host = &mut self.hosts[sending.ends.src as usize];
+        host.active -= 1;
+        if sending.queued {
+            // It waited to repair what has arrived after all.
+            host.leave(flow);
+        }
+        self.begin_followers(now, flow, |host| host == sending.ends.src);
+    }
+
+    fn settle_sender(&mut self, flow: u32) {
+        if let Some(sending) = self.sending.get(flow) {
+            let sent = &mut self.sent[flow as usize];
+            (sent.retransmits, sent.timeouts) = sending.repairs();
+            sent.credits_wasted = sending.wasted();
+        }
+    }
+
+    fn settle_receiver(&mut self, flow: u32) {
+        if let Some(receiving) = self.receiving.get(flow) {
+            let received = &mut self.received[flow as usize];
+            (received.delivered, received.credits) = (receiving.delivered(), receiving.granted());
+        }
+    }
+
+    /// Carries the counts of live flows over into what their ends have to tell.
+    pub fn settle(&mut self) {
+        for flow in 0..self.sent.len() as u32 {
+            self.settle_sender(flow);
+            self.settle_receiver(flow);
+        }
+    }
+
+    /// Statistics start now.
+    pub fn end_warmup(&mut self) {
+        self.settle();
+        for received in &mut self.received {
+            received.in_warmup = received.delivered;
+        }
+    }
+
+    /// How every flow stands that has begun and not ended.
+    pub fn standings(&mut self) -> impl Iterator<Item = Standing> {
+        self.settle();
+        let (sent, received) = (&self.sent, &self.received);
+        self.sending.iter().map(|(flow, sending)| Standing {
+            flow,
+            progress: received[flow as usize].delivered,
+            timeouts: sent[flow as usize].timeouts,
+            paced: sending.pace_timer < Time::MAX,
+        })
+    }
+
+    /// A flow that has begun and not ended, if there is one.
+    pub fn first_live(&self) -> Option<u32> {
+        self.sending.iter().next().map(|(flow, _)| flow)
+    }
+
+    /// Reads the internals of a flow while it lives; `since` is the span since they were last read.
+    pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        sending.probe(since, record);
+        if let Some(receiving) = self.receiving.get(flow) {
+            receiving.probe(record);
+        }
+    }
+}
+
+/// Sets the timer that an algorithm has newly asked for.
+#[inline]
+fn set_wake(timers: &mut Timers, sending: &Sending, before: Option<Time>) {
+    let wake = sending.wake();
+    if wake != before
+        && let Some(at) = wake
+    {
+        timers.set(Timer { at, kind: Kind::Wake, flow: sending.ends.flow });
+    }
+}
+
+/// Sets the timer of a flow that has something in flight and none yet.
+#[inline]
+fn set_timeout(timers: &mut Timers, sending: &mut Sending) {
+    if let Some(at) = sending.arm_timer() {
+        timers.set(Timer { at, kind: Kind::Timeout, flow: sending.ends.flow });
+    }
+}

@@ -1,0 +1,6 @@
+//! What owns state: hosts with the halves of their flows, switches with their memories.
+
+pub mod halves;
+pub mod host;
+mod opening;
+pub mod switch;

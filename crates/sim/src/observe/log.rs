@@ -1,0 +1,64 @@
+//! Writes down what happens to each packet, a line each, as far as its writer takes it.
+
+use std::io::Write;
+
+use shallows_cc::units::Time;
+
+use super::Observer;
+use crate::packet::Packet;
+use crate::port::admission::Outcome;
+
+/// Lines of time in picoseconds, what happened, where, and to which packet: `1200000 queued 3 flow 0 data 7 1500 B`.
+#[derive(Debug)]
+pub struct PacketLog<W> {
+    to: W,
+    /// The first thing that its writer did not take; nothing is written after it.
+    pub error: Option<std::io::Error>,
+}
+
+impl<W: Write> PacketLog<W> {
+    /// Writes to `to`, and keeps the first error.
+    pub fn new(to: W) -> Self {
+        Self { to, error: None }
+    }
+
+    /// What it wrote to.
+    pub fn into_inner(self) -> W {
+        self.to
+    }
+
+    fn line(&mut self, now: Time, what: &str, link: u32, packet: &Packet) {
+        let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
+        let number = if packet.flags.for_sender() { packet.cumulative } else { packet.seq };
+        self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
+    }
+
+    fn write(&mut self, line: std::fmt::Arguments<'_>) {
+        if self.error.is_none() {
+            self.error = writeln!(self.to, "{line}").err();
+        }
+    }
+}
+
+impl<W: Write> Observer for PacketLog<W> {
+    fn offered(&mut self, now: Time, link: u32, packet: &Packet, outcome: Outcome) {
+        let what = match outcome {
+            Outcome::Queued => "queued",
+            Outcome::Marked => "marked",
+            Outcome::Dropped(_) => "dropped",
+        };
+        self.line(now, what, link, packet);
+    }
+
+    fn delivered(&mut self, now: Time, link: u32, packet: &Packet) {
+        self.line(now, "delivered", link, packet);
+    }
+
+    fn began(&mut self, now: Time, flow: u32) {
+        self.write(format_args!("{} began flow {flow}", now.0));
+    }
+
+    fn finished(&mut self, now: Time, flow: u32) {
+        self.write(format_args!("{} finished flow {flow}", now.0));
+    }
+}

@@ -1,0 +1,48 @@
+//! The one door into a port: what becomes of a packet that is offered to it.
+
+use shallows_cc::units::Time;
+
+/// Why a packet was not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The port, or its class there, holds as much as it may.
+    Full,
+    /// The memory of its switch has no room for it.
+    Memory,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It waits, or is sent at once.
+    Queued,
+    /// The same, and it bears a new mark.
+    Marked,
+    /// There was no room for it: it is gone.
+    Dropped(Reason),
+}
+
+/// What became of a packet, and what to wait for because of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Its arrival at the other end, if nothing is on its way before it: the link has to be put on the event queue.
+    pub arrives: Option<Time>,
+}
+
+impl Offered {
+    /// It was let in.
+    #[inline]
+    #[must_use]
+    pub const fn queued(marked: bool, arrives: Option<Time>) -> Self {
+        Self { outcome: if marked { Outcome::Marked } else { Outcome::Queued }, arrives }
+    }
+
+    /// It was not.
+    #[inline]
+    #[must_use]
+    pub const fn dropped(reason: Reason) -> Self {
+        Self { outcome: Outcome::Dropped(reason), arrives: None }
+    }
+}

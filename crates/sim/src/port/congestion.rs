@@ -1,0 +1,122 @@
+//! A congestion point at work: what it is shown, and when.
+
+use shallows_cc::draws::Draws;
+use shallows_cc::port::{CongestionPoint, MarkAt};
+use shallows_cc::units::{Bytes, Time};
+
+use crate::clock::Clock;
+use crate::packet::{Flags, NIL, Packet, Slab};
+
+/// A congestion point that is more than a step compared on joining.
+#[derive(Debug)]
+pub(super) struct Congestion {
+    pub point: Box<dyn CongestionPoint>,
+    pub at: MarkAt,
+    draws: Draws,
+    /// Whether it offers rates.
+    offers: bool,
+    /// Whether it looks at times of its own.
+    wakes: bool,
+    /// Which packet leaves next.
+    next: u32,
+    /// Bytes that have begun to leave, and all that joined.
+    departed: Bytes,
+    joined: Bytes,
+}
+
+impl Congestion {
+    pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
+        let wakes = point.next_wake().is_some();
+        let offers = point.offer().is_some();
+        Self { point, at, draws, offers, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
+    }
+
+    /// A packet comes, whether or not there is room for it.
+    pub fn meet(&mut self, packet: &Packet) {
+        if self.offers {
+            let rtt = (asks_rate(packet) && packet.held > Time::ZERO).then_some(packet.held);
+            self.point.on_arrival(packet.bytes(), rtt);
+        }
+    }
+
+    /// The next packet leaves; whether it is marked.
+    fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
+        let packet = &mut packets[self.next];
+        self.next = packet.next;
+        self.departed += packet.bytes();
+        let left_behind = self.joined - self.departed;
+        self.at == MarkAt::Dequeue && self.marks(now, left_behind, packet)
+    }
+
+    /// Shows the point a packet; whether the packet bears a new mark.
+    pub fn marks(&mut self, now: Time, queue: Bytes, packet: &mut Packet) -> bool {
+        let marked = self.point.on_packet(now, queue, packet.bytes(), &mut || self.draws.uniform());
+        let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+        packet.flags = packet.flags.with(Flags::CE, marked);
+        if self.offers
+            && asks_rate(packet)
+            && let Some(rate) = self.point.offer()
+        {
+            packet.set_offered(packet.offered().min(rate));
+        }
+        marked
+    }
+
+    /// A packet joins a queue that leaves in the order in which it came; whether it bears a new mark.
+    pub fn join(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
+        let packet = &mut packets[at];
+        self.joined += packet.bytes();
+        if self.next == NIL {
+            self.next = at;
+        }
+        self.at == MarkAt::Enqueue && self.marks(now, queue, packet)
+    }
+
+    /// Whether anything may have happened that it has not been told.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        self.next != NIL || self.wakes
+    }
+
+    /// Tells the point, in order, of all that has happened up to `now`: packets that began to leave, times at which it
+    /// wanted to look. Nothing has joined since the last call, so the queue at any time follows from the end of the
+    /// backlog. The number of packets that bear a new mark.
+    #[inline(never)]
+    pub fn catch_up(&mut self, now: Time, queue: &Draining, packets: &mut Slab) -> u64 {
+        let mut marked = 0;
+        loop {
+            let begins = match self.next {
+                NIL => Time::MAX,
+                next => packets[next].arrives - queue.delay - queue.clock.time(packets[next].bytes()),
+            };
+            let wake = self.point.next_wake().unwrap_or(Time::MAX);
+            if wake.min(begins) > now {
+                return marked;
+            }
+            if wake > begins {
+                marked += u64::from(self.leave(begins, packets));
+                continue;
+            }
+            let backlog = queue.waiting + queue.busy_until.saturating_sub(wake);
+            if backlog == Time::ZERO {
+                self.point.rest(now.min(begins));
+            }
+            let wake = self.point.next_wake().unwrap_or(wake);
+            self.point.on_wake(wake, queue.clock.bytes(backlog));
+        }
+    }
+}
+
+/// A queue into which nothing comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draining {
+    pub busy_until: Time,
+    /// What waits besides and does not drain.
+    pub waiting: Time,
+    pub delay: Time,
+    pub clock: Clock,
+}
+
+fn asks_rate(packet: &Packet) -> bool {
+    packet.flags.has(Flags::ASKS)
+}

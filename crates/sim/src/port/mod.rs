@@ -1,0 +1,446 @@
+//! An egress port: finite queue, constant rate, marking. The link behind it is [`crate::link`].
+//!
+//! A packet's departure is known when it comes, so a port keeps no queue of its own (`fifo.rs`): the packets that wait and
+//! those on the wire are one list, and the backlog is a time. Ports that cannot know (priorities, pauses, shaping) keep
+//! classes in front of that ([`scheduled`]), and only they pay for it.
+//!
+//! The queue counts bytes on the wire; the packet being sent counts by what is left of it. A packet that
+//! departs in the same picosecond as another arrives has departed.
+
+use shallows_cc::draws::Draws;
+use shallows_cc::port::MarkAt;
+use shallows_cc::port::step::Step;
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use crate::clock::Clock;
+use crate::histogram::{Distribution, Histogram};
+use crate::link::Link;
+use crate::network::{Marking, PortSpec};
+use crate::packet::Slab;
+
+pub mod admission;
+mod congestion;
+mod fifo;
+pub mod scheduled;
+
+use congestion::{Congestion, Draining};
+use scheduled::{ClassReport, Classes, Closing};
+
+/// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Counters {
+    /// Sum of the times from arrival to departure, in picoseconds.
+    pub sojourn: u128,
+    /// Twice the integral of the backlog over time, in square picoseconds, once every segment has ended.
+    area: u128,
+    /// Packets accepted.
+    pub sent: u64,
+    /// Their length.
+    pub sent_bytes: u64,
+    /// Time to send them.
+    work: Time,
+    /// Packets marked here.
+    pub marked: u64,
+    /// Packets that found no room.
+    pub dropped: u64,
+}
+
+/// An egress port. In this order, what every packet needs lies in three cache lines.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Port {
+    busy_until: Time,
+    clock: Clock,
+    delay: Time,
+    buffer: Bytes,
+    marking: Step,
+    /// What few ports have.
+    special: Option<Box<Special>>,
+    largest: Time,
+    counters: Counters,
+    histogram: Histogram,
+    /// Packets accepted and refused before the statistics began.
+    in_warmup: (u64, u64),
+    /// Backlog when the warm-up ended.
+    from_warmup: Time,
+}
+
+/// What only some ports have, and pay for.
+#[derive(Debug, Default)]
+struct Special {
+    congestion: Option<Congestion>,
+    /// Where packets wait if they do not leave in the order in which they came.
+    classes: Option<Classes>,
+}
+
+impl Port {
+    /// An idle port that does not mark; `mtu` sets how finely its queue is recorded.
+    #[must_use]
+    pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
+        let clock = Clock::new(spec.rate);
+        Self {
+            busy_until: Time::ZERO,
+            clock,
+            delay: spec.delay,
+            buffer: spec.buffer,
+            marking: Step::NEVER,
+            special: None,
+            largest: Time::ZERO,
+            counters: Counters::default(),
+            histogram: Histogram::new(clock.time(mtu)),
+            in_warmup: (0, 0),
+            from_warmup: Time::ZERO,
+        }
+    }
+
+    /// The same port with a congestion point; `draws` are for this port alone.
+    #[must_use]
+    pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
+        let point = (marking.mechanism.build)(&marking.values, rate);
+        match point.as_step() {
+            Some(step) if marking.at == MarkAt::Enqueue => self.marking = step,
+            _ => self.special().congestion = Some(Congestion::new(point, marking.at, draws)),
+        }
+        self
+    }
+
+    fn special(&mut self) -> &mut Special {
+        self.special.get_or_insert_default()
+    }
+
+    fn congestion(&mut self) -> Option<&mut Congestion> {
+        self.special.as_mut()?.congestion.as_mut()
+    }
+
+    fn classes(&self) -> Option<&Classes> {
+        self.special.as_ref()?.classes.as_ref()
+    }
+
+    /// Whether it has to `catch_up` before a packet is delivered over its link.
+    #[must_use]
+    pub fn marks_late(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.congestion.is_some())
+    }
+
+    /// When the last packet that it holds has been sent.
+    #[inline]
+    #[must_use]
+    pub fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    /// What waits to be sent now.
+    #[inline]
+    #[must_use]
+    pub fn queue(&self, now: Time) -> Bytes {
+        self.clock.bytes(self.backlog(now))
+    }
+
+    /// The time to send it.
+    #[inline]
+    fn backlog(&self, now: Time) -> Time {
+        let waiting = self.classes().map_or(Time::ZERO, Classes::waiting);
+        waiting + self.busy_until.saturating_sub(now)
+    }
+
+    /// Tells the congestion point of a packet that comes.
+    fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        self.catch_up(now, packets);
+        if let Some(congestion) = self.congestion() {
+            congestion.meet(&packets[at]);
+        }
+    }
+
+    /// Something is about to be delivered over its link, where that [`Link::marks_late`]: it left a link's delay ago.
+    pub fn before_delivery(&mut self, now: Time, packets: &mut Slab) {
+        self.catch_up(now - self.delay, packets);
+    }
+
+    /// Tells the congestion point of all that has happened up to `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time, packets: &mut Slab) {
+        let Some(special) = &mut self.special else { return };
+        let waiting = special.classes.as_ref().map_or(Time::ZERO, Classes::waiting);
+        if let Some(congestion) = special.congestion.as_mut().filter(|congestion| congestion.is_behind()) {
+            let queue = Draining { busy_until: self.busy_until, waiting, delay: self.delay, clock: self.clock };
+            self.counters.marked += congestion.catch_up(now, &queue, packets);
+        }
+    }
+
+    /// Statistics start now.
+    pub fn end_warmup(&mut self, now: Time) {
+        let scheduled = self.is_scheduled();
+        if scheduled {
+            self.end_classes_warmup(now);
+        }
+        let sending = self.busy_until.saturating_sub(now);
+        let before = std::mem::take(&mut self.counters);
+        self.in_warmup = (before.sent, before.dropped);
+        self.from_warmup = sending;
+        self.counters.area = square(sending);
+        self.largest = self.backlog(now);
+        self.histogram.clear();
+        if scheduled {
+            self.reopen(now);
+        } else {
+            self.histogram.begin(sending);
+        }
+    }
+
+    /// Closes the statistics of the `span` that ends now.
+    #[must_use]
+    pub fn report(&mut self, now: Time, span: Time, link: &Link, packets: &Slab) -> PortReport {
+        let sending = self.busy_until.saturating_sub(now);
+        let waiting = if self.is_scheduled() {
+            self.close_classes(now, packets)
+        } else {
+            self.histogram.end(sending);
+            Closing::default()
+        };
+        let busy = self.from_warmup + self.counters.work - sending;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.largest);
+        PortReport {
+            counters: self.counters,
+            dropped_in_warmup: self.in_warmup.1,
+            busy,
+            area: (self.counters.area + waiting.area - square(sending)) / 2,
+            largest: self.largest,
+            backlogs,
+            clock: self.clock,
+            in_flight: self.in_warmup.0 + self.counters.sent - link.delivered() + waiting.packets,
+            dropped: self.in_warmup.1 + self.counters.dropped,
+            delivered: link.delivered(),
+            fingerprint: link.fingerprint(),
+            classes: waiting.reports,
+        }
+    }
+}
+
+/// What a port has to tell at the end of a run.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// After the warm-up.
+    pub counters: Counters,
+    /// Packets that found no room before its end.
+    pub dropped_in_warmup: u64,
+    /// Time spent sending after the warm-up.
+    pub busy: Time,
+    /// Integral of the backlog over time after the warm-up, in square picoseconds.
+    pub area: u128,
+    /// The largest backlog after the warm-up.
+    pub largest: Time,
+    /// How long it spent at each backlog after the warm-up.
+    pub backlogs: Distribution,
+    /// Turns backlogs into bytes.
+    pub clock: Clock,
+    /// Packets queued or on the wire when the run ended.
+    pub in_flight: u64,
+    /// Packets dropped in the whole run.
+    pub dropped: u64,
+    /// Packets delivered in the whole run.
+    pub delivered: u64,
+    /// Hash of every delivery: time and packet, in order.
+    pub fingerprint: u64,
+    /// Its classes, if it has any.
+    pub classes: Vec<ClassReport>,
+}
+
+fn square(time: Time) -> u128 {
+    u128::from(time.0) * u128::from(time.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Link;
+    use crate::packet::{Flags, Packet};
+    use crate::port::admission::Outcome;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use shallows_cc::parameter::Values;
+    use shallows_cc::port::{self, CongestionPoint};
+
+    const MTU: Bytes = Bytes(1500);
+    const FRAME: Time = Time::from_nanos(1200);
+
+    fn marking(threshold: u64, at: MarkAt) -> Marking {
+        let mechanism = port::find("step").unwrap();
+        let mut values = Values::defaults(mechanism.parameters);
+        values.set("threshold", (MTU * threshold).0 as f64).unwrap();
+        Marking { mechanism, values, at }
+    }
+
+    fn port(buffer: u64, marking: Option<&Marking>) -> Port {
+        let spec = PortSpec {
+            from: 0,
+            to: 1,
+            rate: Rate::from_gbps(10),
+            delay: Time::from_micros(1),
+            buffer: MTU * buffer,
+            marking: None,
+            discipline: None,
+        };
+        let port = Port::new(&spec, MTU);
+        match marking {
+            Some(marking) => port.marking(spec.rate, marking, Draws::new(1, 0)),
+            None => port,
+        }
+    }
+
+    fn frame() -> Packet {
+        Packet { length: 1500, flags: Flags::default().with(Flags::ECT, true), ..Packet::default() }
+    }
+
+    /// Five frames at once into a port: each leaves 1.2 us after the one before.
+    fn five_at_once(port: &mut Port, link: &mut Link, packets: &mut Slab) -> Vec<Packet> {
+        for _ in 0..5 {
+            let at = packets.insert(frame());
+            if let Outcome::Dropped(_) = port.offer(Time::ZERO, at, link, packets).outcome {
+                packets.remove(at);
+            }
+        }
+        let mut out = Vec::new();
+        let mut next = Some(FRAME + Time::from_micros(1));
+        while let Some(now) = next {
+            port.before_delivery(now, packets);
+            let (at, then) = link.deliver(now, packets);
+            out.push(packets[at]);
+            packets.remove(at);
+            next = then;
+        }
+        out
+    }
+
+    #[test]
+    fn packets_leave_one_frame_time_apart() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let out = five_at_once(&mut port(10, None), &mut link, &mut packets);
+        let arrivals: Vec<_> = out.iter().map(|p| p.arrives).collect();
+        assert_eq!(arrivals, (1..=5).map(|n| FRAME * n + Time::from_micros(1)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_buffer_of_three_packets_holds_three() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut port = port(3, None);
+        assert_eq!(five_at_once(&mut port, &mut link, &mut packets).len(), 3);
+        assert_eq!(port.report(FRAME * 10, FRAME * 10, &link, &packets).dropped, 2);
+    }
+
+    #[test]
+    fn at_enqueue_the_packets_behind_the_threshold_are_marked() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let step = marking(3, MarkAt::Enqueue);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut link, &mut packets);
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn at_dequeue_the_packets_before_the_threshold_are_marked() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let step = marking(2, MarkAt::Dequeue);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut link, &mut packets);
+        // They leave 4, 3, 2, 1 and 0 packets behind. The first left as it came, before the others joined.
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, true, false, false, false]);
+    }
+
+    /// Wakes every 1.5 us and marks what leaves while the queue it then saw was above two frames.
+    #[derive(Debug)]
+    struct Periodic {
+        next: Time,
+        seen: Bytes,
+    }
+
+    impl CongestionPoint for Periodic {
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
+            self.seen > MTU * 2
+        }
+
+        fn next_wake(&self) -> Option<Time> {
+            Some(self.next)
+        }
+
+        fn on_wake(&mut self, now: Time, queue: Bytes) {
+            assert_eq!(now, self.next);
+            self.next += Time::from_nanos(1500);
+            self.seen = queue;
+        }
+    }
+
+    #[test]
+    fn a_point_that_wakes_sees_the_queue_of_that_time() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut port = port(10, None);
+        let periodic = Box::new(Periodic { next: Time::from_nanos(1500), seen: Bytes::ZERO });
+        port.special().congestion = Some(Congestion::new(periodic, MarkAt::Dequeue, Draws::new(1, 0)));
+        let out = five_at_once(&mut port, &mut link, &mut packets);
+        // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
+        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        assert_eq!(marks, [false, false, true, true, false]);
+    }
+
+    /// Offers 2 Gbps and counts what comes.
+    #[derive(Debug)]
+    struct Offering(Arc<AtomicU64>);
+
+    impl CongestionPoint for Offering {
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
+            false
+        }
+
+        fn on_arrival(&mut self, packet: Bytes, rtt: Option<Time>) {
+            assert_eq!(rtt, Some(Time::from_micros(90)).filter(|_| packet == Bytes(700)));
+            self.0.fetch_add(packet.0, Ordering::Relaxed);
+        }
+
+        fn offer(&self) -> Option<Rate> {
+            Some(Rate::from_gbps(2))
+        }
+    }
+
+    #[test]
+    fn a_point_that_offers_rates_lowers_what_asks_and_counts_what_is_refused() {
+        let (mut packets, mut link, mut port) = (Slab::default(), Link::new(0, 1, false), port(2, None));
+        let seen = Arc::new(AtomicU64::new(0));
+        let point = Box::new(Offering(Arc::clone(&seen)));
+        port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Draws::new(1, 0)));
+        let flags = Flags::default().with(Flags::ASKS, true);
+        let mut asking = Packet { length: 700, held: Time::from_micros(90), flags, ..Packet::default() };
+        asking.set_offered(Rate::MAX);
+        let mut offered_less = asking;
+        offered_less.set_offered(Rate::from_gbps(1));
+        let at = [asking, offered_less, frame(), frame()].map(|packet| packets.insert(packet));
+        let fits = at.map(|at| port.offer(Time::ZERO, at, &mut link, &mut packets).outcome == Outcome::Queued);
+        assert_eq!(fits, [true, true, true, false]);
+        assert_eq!(seen.load(Ordering::Relaxed), 2 * 700 + 2 * 1500);
+        port.catch_up(FRAME * 5, &mut packets);
+        let offered = [0, 1].map(|n: usize| packets[at[n]].offered());
+        assert_eq!(offered, [Rate::from_gbps(2), Rate::from_gbps(1)]);
+        assert_eq!(packets[at[2]].delay, Time::ZERO);
+    }
+
+    #[test]
+    fn the_mean_queue_of_five_at_once_is_a_triangle() {
+        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut port = port(10, None);
+        five_at_once(&mut port, &mut link, &mut packets);
+        let report = port.report(FRAME * 10, FRAME * 10, &link, &packets);
+        // Five frame times of backlog draining in five frame times: 12.5 square frame times.
+        assert_eq!(report.area, u128::from(FRAME.0) * u128::from(FRAME.0) * 25 / 2);
+        assert_eq!(report.busy, FRAME * 5);
+        assert_eq!(report.counters.sojourn, u128::from(FRAME.0) * 15);
+        let (low, high) = report.backlogs.area_bounds();
+        assert!(low <= report.area && report.area <= high);
+    }
+
+    /// What every packet needs of a port lies in three cache lines.
+    #[test]
+    fn a_packet_needs_three_lines() {
+        assert!(std::mem::offset_of!(Port, largest) < 64);
+        assert!(std::mem::offset_of!(Port, histogram) + size_of::<Histogram>() <= 192);
+    }
+}

@@ -1,0 +1,172 @@
+//! Fingerprints on file of what one dumbbell does not have: a choice of ways, pauses, shared memory, priorities, stamps,
+//! flows that wait for others, credits over a tree, lone losses. Small and quick, so that a rebuilt part is held at once.
+
+mod networks;
+
+use networks::{
+    MTU, control, credits_first, fat_tree, flow, lossless, marking, run, scheduled, star, until_done, urgent_first,
+};
+use shallows_cc::port::MarkAt;
+use shallows_cc::receiver::SUBSTITUTES;
+use shallows_cc::units::{Bytes, Time};
+use shallows_sim::measure::Timestamps;
+use shallows_sim::network::{FlowSpec, Network, Nic, PauseSpec, SharedSpec};
+
+/// Every host to the one `apart` further on, each later than the one before.
+fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
+    let hosts = network.hosts;
+    let start = |src: u32| Time::from_nanos(u64::from(src) * 1700);
+    let flows = (0..hosts).map(|src| FlowSpec { start: start(src), ..flow(src, (src + apart) % hosts, Bytes(bytes)) });
+    network.flows.extend(flows);
+    network
+}
+
+/// Sixteen hosts, three ways of sending at once, marks at the switches.
+fn ecmp() -> Network {
+    let mut network = marking(fat_tree(4), "step", MarkAt::Enqueue);
+    network.controls = vec![control("dctcp")];
+    [5, 6, 9].into_iter().fold(until_done(network), |network, apart| shifted(network, apart, 300_000))
+}
+
+/// A tree that pauses, by thresholds of its own or by a share of the memory.
+fn pauses(name: &str, shared: Option<SharedSpec>) -> Network {
+    let mut network = scheduled(marking(fat_tree(4), "red", MarkAt::Dequeue), lossless(), true);
+    network.pause = Some(PauseSpec { threshold: Bytes(30_000), hysteresis: Bytes(3000), headroom: None });
+    network.shared = shared;
+    network.controls = vec![control(name)];
+    until_done(shifted(shifted(network, 5, 100_000), 6, 70_000))
+}
+
+/// Twelve into one through a memory that they share with it, and drops where it is full.
+fn shared_memory() -> Network {
+    let mut network = scheduled(star(13), networks::one_class(), false);
+    network.shared = Some(SharedSpec { size: Bytes(200_000), alpha: 1.0 });
+    network.controls = vec![control("cubic")];
+    network.flows = (0..12).map(|src| flow(src, 12, Bytes(200_000))).collect();
+    until_done(network)
+}
+
+/// Short flows that go first, over long ones.
+fn priorities() -> Network {
+    let mut network = shifted(scheduled(fat_tree(4), urgent_first(), false), 6, 400_000);
+    let urgent = network.flows.clone();
+    let start = |at: usize| Time::from_micros(at as u64 * 13);
+    let short =
+        |(at, flow): (usize, &FlowSpec)| FlowSpec { urgent: true, bytes: Bytes(9000), start: start(at), ..*flow };
+    network.flows.extend(urgent.iter().enumerate().map(short));
+    until_done(network)
+}
+
+/// Delays as software stamps show them, acknowledgements that wait, segments.
+fn stamps() -> Network {
+    let mut network = shifted(fat_tree(4), 6, 500_000);
+    network.controls = vec![control("dx")];
+    network.host.acks_every = 2;
+    network.host.segment = 4;
+    network.host.timestamps = Some(Timestamps {
+        burst: 44,
+        bucket: 4,
+        poll: Time::from_micros(6),
+        stack: Time::from_micros(20),
+        noise: Time::from_nanos(300),
+        drift: 1e-5,
+        host_delay_removed: true,
+        burst_reduced: true,
+        calibrated: true,
+    });
+    until_done(network)
+}
+
+/// Clients that ask, hear, think and ask again, over hosts with one queue each.
+fn request_response() -> Network {
+    let mut network = star(6);
+    network.host.nic = Nic::Fifo;
+    network.controls = vec![control("inigo")];
+    let (substitute, values) = (&SUBSTITUTES[0], shallows_cc::parameter::Values::defaults(SUBSTITUTES[0].parameters));
+    network.controls[0].receiver = Some((substitute, values));
+    for client in 0..5 {
+        let mut after = None;
+        for exchange in 0..8 {
+            let start = Time::from_micros(if exchange == 0 { u64::from(client) } else { 7 });
+            network.flows.push(FlowSpec { start, after, ..flow(client, 5, Bytes(100)) });
+            let request = network.flows.len() as u32 - 1;
+            network.flows.push(FlowSpec {
+                start: Time::from_micros(3),
+                after: Some(request),
+                ..flow(5, client, Bytes(40_000))
+            });
+            after = Some(request + 1);
+        }
+    }
+    until_done(network)
+}
+
+/// Credits cross the same links as what they call, also where there are several ways.
+fn credits() -> Network {
+    let credit = control("expresspass");
+    let mut network = scheduled(fat_tree(4), credits_first(&credit), true);
+    network.controls = vec![credit];
+    until_done(shifted(shifted(network, 5, 60_000), 6, 100_000))
+}
+
+/// Rates that ports offer, over a tree.
+fn rates() -> Network {
+    let mut network = marking(fat_tree(4), "rcp", MarkAt::Dequeue);
+    network.controls = vec![control("rcp")];
+    until_done(shifted(shifted(network, 6, 300_000), 9, 30_000))
+}
+
+/// Ports of four frames: timeouts and repairs, of which some are not needed and come after their flow is done.
+fn losses(name: &str) -> Network {
+    let mut network = shifted(shifted(fat_tree(4), 6, 120_000), 9, 50_000);
+    for port in &mut network.ports {
+        port.buffer = if port.from < network.hosts { Bytes::MAX } else { MTU * 4 };
+    }
+    network.controls = vec![control(name)];
+    network.duration = Time::from_millis(40);
+    network
+}
+
+fn all() -> Vec<(&'static str, Network)> {
+    let shared = SharedSpec { size: Bytes(120_000), alpha: 0.5 };
+    vec![
+        ("ecmp", ecmp()),
+        ("pauses", pauses("timely", None)),
+        ("pauses-dcqcn", pauses("dcqcn", None)),
+        ("pauses-shared", pauses("dcqcn", Some(shared))),
+        ("shared-memory", shared_memory()),
+        ("priorities", priorities()),
+        ("stamps", stamps()),
+        ("request-response", request_response()),
+        ("credits", credits()),
+        ("rates", rates()),
+        ("losses", losses("reno")),
+        ("losses-cubic", losses("cubic")),
+        ("losses-roce", losses("dcqcn")),
+    ]
+}
+
+#[test]
+fn every_fabric_gives_the_fingerprint_on_file() {
+    let now: Vec<_> = all().into_iter().map(|(name, it)| format!("{name} {:016x}\n", run(it).fingerprint)).collect();
+    assert_eq!(
+        now.concat(),
+        include_str!("fabrics.txt"),
+        "if a change of behaviour is meant, put these lines into fabrics.txt"
+    );
+}
+
+/// What the fingerprints are to hold does happen in these runs.
+#[test]
+fn the_fabrics_have_what_they_are_for() {
+    let dropped = |it: Network| run(it).ports.iter().map(|port| port.dropped).sum::<u64>();
+    assert!(dropped(shared_memory()) > 0 && dropped(losses("reno")) > 0 && dropped(losses("dcqcn")) > 0);
+    let marked = run(ecmp()).ports.iter().map(|port| port.counters.marked).sum::<u64>();
+    assert!(marked > 0);
+    let paused =
+        |it: Network| run(it).ports.iter().flat_map(|port| &port.classes).map(|class| class.pauses).sum::<u64>();
+    assert!(paused(pauses("timely", None)) > 0 && paused(pauses("dcqcn", None)) > 0);
+    let used = run(ecmp()).ports.iter().filter(|port| port.delivered > 0).count();
+    assert!(used > 80, "{used} of 96 links");
+    assert!(run(rates()).flows.iter().all(|flow| flow.finish < Time::MAX));
+}

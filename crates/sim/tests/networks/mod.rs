@@ -1,0 +1,167 @@
+//! Networks that several tests build upon.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use shallows_cc::catalog::{self, Transport};
+use shallows_cc::parameter::Values;
+use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::answer::Answer;
+use shallows_sim::network::{
+    Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PortSpec, RecordSpec,
+    Shaper,
+};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::simulation::{Progress, Simulation};
+
+pub const MTU: Bytes = Bytes(1500);
+pub const RATE: Rate = Rate::from_gbps(10);
+
+/// Runs it to its end; its books must close.
+pub fn run(network: Network) -> Answer {
+    let answer = run_open(network);
+    assert_eq!(answer.problems, Vec::<String>::new());
+    answer
+}
+
+/// Runs it to its end.
+pub fn run_open(network: Network) -> Answer {
+    let mut simulation = Simulation::new(network).expect("a lawful network");
+    while simulation.advance(1_000_000) == Progress::Running {}
+    simulation.finish()
+}
+
+pub fn control(name: &str) -> Control {
+    let algorithm = catalog::find(name).expect("a row of the catalog");
+    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, written: None }
+}
+
+pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
+    FlowSpec { src, dst, bytes, start: Time::ZERO, after: None, stop: Time::MAX, urgent: false, control: 0 }
+}
+
+pub fn host() -> HostSpec {
+    HostSpec {
+        nic: Nic::Fair,
+        initial_window: Bytes(14_600),
+        rto_min: Time::from_millis(1),
+        rto_max: Time::from_millis(1000),
+        rto_initial: Time::from_millis(10),
+        acks_every: 1,
+        ack_delay: Time::from_micros(500),
+        segment: 1,
+        timestamps: None,
+    }
+}
+
+/// Cables of 10 Gbps and a microsecond; hosts' ports are unlimited, switches' hold 100 frames.
+pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
+    let mut ports = Vec::new();
+    for &(a, b) in cables {
+        for (from, to) in [(a, b), (b, a)] {
+            let buffer = if from < hosts { Bytes::MAX } else { MTU * 100 };
+            let delay = Time::from_micros(1);
+            ports.push(PortSpec { from, to, rate: RATE, delay, buffer, marking: None, discipline: None });
+        }
+    }
+    Network {
+        hosts,
+        nodes,
+        ports,
+        markings: Vec::new(),
+        disciplines: Vec::new(),
+        shared: None,
+        pause: None,
+        balancing: Balancing::Flow,
+        faults: Vec::new(),
+        flows: Vec::new(),
+        controls: vec![control("reno")],
+        host: host(),
+        mtu: MTU,
+        header: Bytes(40),
+        duration: Time::from_millis(50),
+        until_done: false,
+        warmup: Time::ZERO,
+        seed: 1,
+        record: RecordSpec::default(),
+    }
+}
+
+/// `hosts` around one switch.
+pub fn star(hosts: u32) -> Network {
+    let cables: Vec<_> = (0..hosts).map(|host| (host, hosts)).collect();
+    network(hosts, hosts + 1, &cables)
+}
+
+/// A fat tree of `k` pods (Al-Fares, SIGCOMM 2008): hosts first, then edge, aggregation and core switches.
+pub fn fat_tree(k: u32) -> Network {
+    let half = k / 2;
+    let (hosts, tier) = (k * half * half, k * half);
+    let (edge, aggregation, core) = (hosts, hosts + tier, hosts + 2 * tier);
+    let mut cables: Vec<_> = (0..hosts).map(|host| (host, edge + host / half)).collect();
+    for at in 0..tier {
+        let (pod, place) = (at / half, at % half);
+        cables.extend((0..half).map(|up| (edge + at, aggregation + pod * half + up)));
+        cables.extend((0..half).map(|up| (aggregation + at, core + place * half + up)));
+    }
+    network(hosts, core + half * half, &cables)
+}
+
+/// Ends when all flows have.
+pub fn until_done(mut network: Network) -> Network {
+    (network.duration, network.until_done) = (Time::MAX, true);
+    network
+}
+
+/// All ports of switches mark by this row.
+pub fn marking(mut network: Network, kind: &str, at: MarkAt) -> Network {
+    let mechanism = port::find(kind).expect("a row of the table");
+    network.markings = vec![Marking { mechanism, values: Values::defaults(mechanism.parameters), at }];
+    for port in &mut network.ports {
+        port.marking = (port.from >= network.hosts).then_some(0);
+    }
+    network
+}
+
+/// All ports have this discipline, hosts' too where `nics`.
+pub fn scheduled(mut network: Network, discipline: Discipline, nics: bool) -> Network {
+    network.disciplines = vec![discipline];
+    for port in &mut network.ports {
+        port.discipline = (nics || port.from >= network.hosts).then_some(0);
+    }
+    network
+}
+
+const OPEN: ClassSpec = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
+
+/// Pauses first, then what comes back, then data.
+pub fn lossless() -> Discipline {
+    let class_of = PACKET_KINDS.map(|kind| match kind {
+        PacketKind::Pause | PacketKind::Resume => 0,
+        PacketKind::Data => 2,
+        _ => 1,
+    });
+    Discipline { classes: vec![OPEN; 3], class_of, urgent: None }
+}
+
+/// One class of everything, and one before it for flows with a priority; each holds 100 frames.
+pub fn urgent_first() -> Discipline {
+    let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None };
+    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], urgent: Some(0) }
+}
+
+/// A shaped class of credits before one of everything else.
+pub fn credits_first(control: &Control) -> Discipline {
+    assert_eq!(control.algorithm.transport, Transport::Credit);
+    let shaper = CreditShaper::new(&control.values, MTU);
+    let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes() };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
+    let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None };
+    let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
+    Discipline { classes: vec![credits, rest], class_of, urgent: None }
+}
+
+/// Everything in one class.
+pub fn one_class() -> Discipline {
+    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], urgent: None }
+}

@@ -1,0 +1,158 @@
+//! Random finite scenarios over every algorithm and transport: every flow ends, and the books close.
+//!
+//! 200 of them in a test run; `SHALLOWS_SOAK=10000 cargo test --release -p shallows-sim --test soak` runs so many.
+//! Each is made from its number alone: `SHALLOWS_SOAK_FROM=1234 SHALLOWS_SOAK=1` runs that one.
+
+mod networks;
+
+use std::fmt::Write;
+
+use networks::{MTU, control, fat_tree, flow, lossless, network, run_open, star, until_done};
+use shallows_cc::catalog::{self, Marking, Transport};
+use shallows_cc::draws::Draws;
+use shallows_cc::parameter::Values;
+use shallows_cc::port::{self, credit::CreditShaper};
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::network::{self, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+
+/// Draws of one scenario.
+struct Dice(Draws);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.bits() % n
+    }
+
+    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+
+    fn chance(&mut self, share: f64) -> bool {
+        self.0.uniform() < share
+    }
+}
+
+/// Hosts' links faster and slower than those between switches, buffers from three frames on.
+fn topology(dice: &mut Dice) -> Network {
+    let mut network = match dice.below(4) {
+        0 => star(2 + dice.below(6) as u32),
+        1 => fat_tree(4),
+        _ => {
+            let pairs = 1 + dice.below(5) as u32;
+            let (left, right) = (2 * pairs, 2 * pairs + 1);
+            let mut cables = vec![(left, right)];
+            cables.extend((0..2 * pairs).map(|host| (host, if host < pairs { left } else { right })));
+            network(2 * pairs, 2 * pairs + 2, &cables)
+        }
+    };
+    let gbps = [Rate(100_000_000), Rate::from_gbps(1), Rate::from_gbps(10), Rate::from_gbps(40), Rate::from_gbps(100)];
+    let (edge, core) = (dice.one_of(&gbps), dice.one_of(&gbps));
+    let frames = dice.one_of(&[3, 4, 5, 7, 10, 20, 50, 100, 250]);
+    let delay = Time::from_nanos(dice.one_of(&[100, 1000, 5000, 25_000, 200_000]));
+    for port in &mut network.ports {
+        let at_host = port.from < network.hosts || port.to < network.hosts;
+        port.rate = if at_host { edge } else { core };
+        port.delay = delay;
+        port.buffer = if port.from < network.hosts { Bytes::MAX } else { MTU * frames };
+    }
+    network
+}
+
+fn flows(dice: &mut Dice, network: &Network) -> Vec<FlowSpec> {
+    let hosts = u64::from(network.hosts);
+    let sink = dice.chance(0.5).then(|| dice.below(hosts) as u32);
+    let largest = dice.one_of(&[3000, 30_000, 300_000]);
+    let mut flows = Vec::new();
+    for at in 0..1 + dice.below(12) {
+        let src = dice.below(hosts) as u32;
+        let dst = sink.filter(|&sink| sink != src).unwrap_or((src + 1 + dice.below(hosts - 1) as u32) % network.hosts);
+        let start = Time::from_nanos(dice.below(500_000));
+        let after = (at > 0 && dice.chance(0.15)).then(|| dice.below(at) as u32);
+        flows.push(FlowSpec { start, after, ..flow(src, dst, Bytes(1 + dice.below(largest))) });
+    }
+    flows
+}
+
+/// What the algorithm needs of ports: marks, rates, a class of credits; pauses, where data may wait.
+fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
+    let kind = match control.algorithm.marking {
+        Marking::Required(kind) | Marking::Rates(kind) => Some(kind),
+        _ => None,
+    };
+    if let Some(mechanism) = kind.and_then(port::find) {
+        let values = Values::defaults(mechanism.parameters);
+        network.markings = vec![network::Marking { mechanism, values, at: mechanism.at }];
+        let hosts = network.hosts;
+        network.ports.iter_mut().for_each(|port| port.marking = (port.from >= hosts).then_some(0));
+    }
+    if control.algorithm.transport == Transport::Credit {
+        share_with_credits(network, control);
+    } else if dice.chance(0.3) {
+        let threshold = Bytes(1 + dice.below(100_000));
+        let hysteresis = Bytes(dice.below(threshold.0.min(10_000)));
+        network.disciplines = vec![lossless()];
+        network.ports.iter_mut().for_each(|port| port.discipline = Some(0));
+        network.pause = Some(PauseSpec { threshold, hysteresis, headroom: None });
+    }
+}
+
+/// A class of credits before everything else, shaped by each link's own rate.
+fn share_with_credits(network: &mut Network, control: &Control) {
+    let shaper = CreditShaper::new(&control.values, MTU);
+    for port in &mut network.ports {
+        let tokens = Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes() };
+        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
+        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None };
+        let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
+        let discipline = Discipline { classes: vec![credits, rest], class_of, urgent: None };
+        let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
+            network.disciplines.push(discipline);
+            network.disciplines.len() - 1
+        });
+        port.discipline = Some(at as u32);
+    }
+}
+
+fn scenario(number: u64) -> Network {
+    let mut dice = Dice(Draws::new(number, 7));
+    let mut network = topology(&mut dice);
+    network.seed = number;
+    network.flows = flows(&mut dice, &network);
+    let names: Vec<_> = catalog::ALGORITHMS.iter().map(|row| row.name).collect();
+    let control = control(dice.one_of(&names));
+    ports(&mut dice, &mut network, &control);
+    network.controls = vec![control];
+    network.host.nic = dice.one_of(&[Nic::Fair, Nic::Fifo]);
+    network.host.initial_window = Bytes(1460 * (1 + dice.below(20)));
+    network.host.acks_every = dice.one_of(&[1, 1, 2, 4]);
+    network.host.segment = dice.one_of(&[1, 1, 2, 8]);
+    network.host.rto_initial = Time::from_millis(dice.one_of(&[1, 10, 100]));
+    until_done(network)
+}
+
+#[allow(clippy::disallowed_methods, reason = "which scenarios run, not what they give")]
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn every_flow_of_a_random_scenario_ends() {
+    let (from, count) = (number("SHALLOWS_SOAK_FROM", 0), number("SHALLOWS_SOAK", 200));
+    let (mut wrong, mut dropped, mut timeouts) = (String::new(), 0, 0);
+    for number in from..from + count {
+        let network = scenario(number);
+        let name = network.controls[0].algorithm.name;
+        let bytes: Vec<_> = network.flows.iter().map(|flow| flow.bytes.0).collect();
+        let answer = run_open(network);
+        dropped += answer.ports.iter().map(|port| port.dropped).sum::<u64>();
+        timeouts += answer.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>();
+        let ended =
+            answer.flows.iter().zip(&bytes).all(|(flow, &all)| flow.finish < Time::MAX && flow.delivered == all);
+        if !ended || !answer.problems.is_empty() || answer.deadlock.is_some() {
+            writeln!(wrong, "{number} ({name}): {:?} {:?}", answer.problems, answer.deadlock).expect("text grows");
+        }
+    }
+    println!("{count} scenarios, {dropped} drops, {timeouts} timeouts");
+    assert!(wrong.is_empty(), "{wrong}");
+}
