@@ -4,10 +4,9 @@ use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::answer::{Answer, FlowReport, ProbeTable, QueueTable};
+use shallows_sim::answer::{Answer, Deadlock, FlowReport, ProbeTable, QueueTable};
 use shallows_sim::port::PortReport;
-use shallows_sim::port::classes::ClassReport;
-use shallows_sim::switch::Deadlock;
+use shallows_sim::port::scheduled::ClassReport;
 
 /// The whole answer; `queue_ports` are the ports whose queues were recorded.
 pub fn to_python<'py>(
@@ -73,6 +72,7 @@ fn flows<'py>(py: Python<'py>, flows: &[FlowReport]) -> PyResult<Bound<'py, PyDi
     columns.set_item("ideal_ps", wide(|f| f.ideal.0))?;
     columns.set_item("delivered_bytes", wide(|f| f.delivered))?;
     columns.set_item("goodput_bytes", wide(|f| f.goodput))?;
+    columns.set_item("goodput_by_stop_bytes", wide(|f| f.goodput_by_stop))?;
     columns.set_item("retransmits", narrow(|f| f.retransmits))?;
     columns.set_item("timeouts", narrow(|f| f.timeouts))?;
     columns.set_item("credits", wide(|f| f.credits))?;

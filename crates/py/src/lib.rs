@@ -16,6 +16,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_sim::answer::Answer;
+use shallows_sim::route;
 use shallows_sim::simulation::{Progress, Simulation};
 
 use crate::written::Raised;
@@ -42,6 +43,13 @@ fn simulate<'py>(
     answer::to_python(py, answer, &queue_ports, mtu, interrupted)
 }
 
+/// The links on each flow's way there, and on the way back of what answers it.
+#[pyfunction]
+fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
+    let network = request::network(request, &Raised::default())?;
+    network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
+}
+
 fn run(
     py: Python<'_>,
     mut simulation: Simulation,
@@ -49,7 +57,7 @@ fn run(
     raised: &Raised,
 ) -> PyResult<(Answer, bool)> {
     loop {
-        let (progress, stepped) = guarded(py, || (simulation.advance(EVENTS_A_TURN), simulation))?;
+        let (progress, stepped) = guarded(py, || (turn(&mut simulation), simulation))?;
         simulation = stepped;
         if let Some(error) = raised.lock().expect("no call panics with the lock held").take() {
             return Err(error);
@@ -70,6 +78,12 @@ fn run(
     }
 }
 
+/// A function of its own, whatever the compiler finds: `make counts` counts what happens in it.
+#[inline(never)]
+fn turn(simulation: &mut Simulation) -> Progress {
+    simulation.advance(EVENTS_A_TURN)
+}
+
 /// Runs without the GIL; a panic becomes a [`Bug`].
 fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
@@ -79,10 +93,16 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     })
 }
 
-/// The version of Shallows.
+/// The release of Shallows; the commit is Python's to say (`shallows.version`).
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// A checksum of the Rust sources that this was built from (build.rs).
+#[pyfunction]
+fn sources() -> &'static str {
+    env!("SHALLOWS_SOURCES")
 }
 
 /// The compiled half of Shallows.
@@ -90,8 +110,10 @@ fn version() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Bug", module.py().get_type::<Bug>())?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(paths, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
-    module.add_function(wrap_pyfunction!(version, module)?)
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(sources, module)?)
 }

@@ -28,6 +28,8 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
         disciplines: scheduling::disciplines(request)?,
         shared: scheduling::shared(request)?,
         pause: scheduling::pause(request)?,
+        balancing: scheduling::balancing(request)?,
+        faults: scheduling::faults(request)?,
         flows: flows(&get(request, "flows")?)?,
         controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c, raised)).collect::<PyResult<_>>()?,
         host: host(&get(request, "host")?)?,

@@ -1,14 +1,16 @@
-//! What a request says about classes, shared memory and pauses; all of it may be left out.
+//! What a request says about classes, shared memory, pauses, equal paths and links that fail; all of it may be left out.
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use shallows_cc::units::{Bytes, Rate};
-use shallows_sim::network::{ClassSpec, Discipline, Limit, PauseSpec, PortSpec, Shaper, SharedSpec};
+use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::network::{
+    Balancing, ClassSpec, Discipline, Limit, LinkChange, PauseSpec, PortSpec, Shaper, SharedSpec,
+};
 use shallows_sim::packet::PACKET_KINDS;
 
-use crate::table::get;
+use crate::table::{column, get, same_length};
 
 fn table<'py>(request: &Bound<'py, PyDict>, key: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     Ok(request.get_item(key)?.filter(|value| !value.is_none()).map(|value| value.cast_into()).transpose()?)
@@ -32,6 +34,26 @@ pub fn pause(request: &Bound<'_, PyDict>) -> PyResult<Option<PauseSpec>> {
         })
     };
     table(request, "pause")?.map(read).transpose()
+}
+
+/// How switches choose among equal paths.
+pub fn balancing(request: &Bound<'_, PyDict>) -> PyResult<Balancing> {
+    let Some(told) = request.get_item("balancing")? else { return Ok(Balancing::Flow) };
+    match told.extract::<String>()?.as_str() {
+        "flow" => Ok(Balancing::Flow),
+        "packet" => Ok(Balancing::Packet),
+        "queue" => Ok(Balancing::Queue),
+        other => Err(PyValueError::new_err(format!("balancing = {other:?}: expected flow, packet or queue"))),
+    }
+}
+
+/// Links that go down and up.
+pub fn faults(request: &Bound<'_, PyDict>) -> PyResult<Vec<LinkChange>> {
+    let Some(faults) = table(request, "faults")? else { return Ok(Vec::new()) };
+    let (at, link) = (column::<u64>(&faults, "time_ps")?, column::<u32>(&faults, "link")?);
+    let up = column::<bool>(&faults, "up")?;
+    let change = |n: usize| LinkChange { at: Time(at[n]), link: link[n], up: up[n] };
+    Ok((0..same_length("faults", &[at.len(), link.len(), up.len()])?).map(change).collect())
 }
 
 /// Every discipline; the first is number 1, as 0 is a FIFO.

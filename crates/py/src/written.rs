@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Path, Sender};
@@ -51,7 +52,7 @@ impl Written {
         let mut written =
             Self { object: None, mss: path.mss, raised: raised.clone(), decision: Decision::window(path.mss) };
         written.keep(|_, py| Ok(Some(class.call1(py, arguments)?)));
-        written.decide();
+        written.decide(None);
         Box::new(written)
     }
 
@@ -75,31 +76,60 @@ impl Written {
             }
             Ok(None)
         });
-        self.decide();
+        self.decide(Some(now));
     }
 
-    /// A window in packets, or a window, a pace in bits per second and a time to be called at, both possibly None.
-    fn decide(&mut self) {
-        let mut told = (1.0, None, None);
+    /// Asks for the decision; where it is none, that is raised and the former one stays.
+    fn decide(&mut self, now: Option<Time>) {
+        let mut told = None;
         self.keep(|this, py| {
-            let Some(object) = &this.object else { return Ok(None) };
-            let decision = object.call_method0(py, "decision")?;
-            told = match decision.extract::<f64>(py) {
-                Ok(window) => (window, None, None),
-                Err(_) => decision.extract::<(f64, Option<f64>, Option<f64>)>(py)?,
-            };
-            if !told.0.is_finite() || told.0 < 0.0 {
-                return Err(pyo3::exceptions::PyValueError::new_err(format!("a window of {} packets", told.0)));
+            if let Some(object) = &this.object {
+                let answer = object.bind(py).call_method0("decision")?;
+                told = Some(read(&answer, now).map_err(|wrong| refused(object.bind(py), &answer, &wrong))?);
             }
             Ok(None)
         });
-        let (window, pace, wake) = told;
-        self.decision = Decision {
-            window: self.mss.scale(window),
-            pace: pace.map(|rate| Rate((rate as u64).max(1))),
-            wake: wake.map(Time::from_secs),
-        };
+        if let Some((window, pace, wake)) = told {
+            self.decision = Decision {
+                window: self.mss.scale(window),
+                pace: pace.map(|rate| Rate((rate as u64).max(1))),
+                wake: wake.map(Time::from_secs),
+            };
+        }
     }
+}
+
+type Told = (f64, Option<f64>, Option<f64>);
+
+/// A window in packets, or a window, a pace in bits per second and a time to be called at, both possibly None.
+fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Told, String> {
+    let told: Told = match answer.extract::<f64>() {
+        Ok(window) => (window, None, None),
+        Err(_) => answer.extract().map_err(|_| "it is neither a number nor three".to_owned())?,
+    };
+    let (window, pace, wake) = told;
+    if !window.is_finite() || window < 0.0 {
+        return Err(format!("a window of {window} packets"));
+    }
+    if let Some(pace) = pace.filter(|pace| !pace.is_finite() || *pace <= 0.0) {
+        return Err(format!("a pace of {pace} bit/s"));
+    }
+    if let Some(wake) =
+        wake.filter(|wake| !wake.is_finite() || now.is_some_and(|now| Time::from_secs(wake.max(0.0)) <= now))
+    {
+        return Err(format!("to be called at {wake} s, which is not to come"));
+    }
+    Ok(told)
+}
+
+/// The error that names the class, what it returned, and what it may return.
+fn refused(object: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, wrong: &str) -> PyErr {
+    let class = object.get_type().name().map_or_else(|_| "decision".to_owned(), |name| name.to_string());
+    let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    PyValueError::new_err(format!(
+        "{class}.decision() returned {returned}: {wrong}; expected a window in packets, 0 or more, or (window, pace above 0 in \
+         bit/s or None, a time to come in seconds or None)"
+    ))
 }
 
 impl Sender for Written {
@@ -129,7 +159,7 @@ impl Sender for Written {
             }
             Ok(None)
         });
-        self.decide();
+        self.decide(Some(now));
     }
 
     fn decision(&self) -> Decision {
