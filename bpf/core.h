@@ -1,8 +1,11 @@
 /* What an algorithm may learn, and the window most of them grow alike: the integer form.
  *
  * A *_core.h file is one algorithm in integer arithmetic: no kernel, no memory, no clock. It is compiled into
- * the eBPF programs beside it, natively and to bytecode for the equality tests, and has a twin in
- * crates/cc/src/integer that must decide the same, bit for bit. Only unsigned division: eBPF has no other.
+ * the eBPF programs beside it, and natively and to bytecode for the tests, which hold it to the algorithm of
+ * crates/cc. crates/live/build.rs reads its structures: integers of the types below and other such structures,
+ * without padding. Only unsigned division: eBPF has no other.
+ *
+ * A sender NAME has NAME_params, NAME_state, NAME_init, NAME_ack, NAME_loss and NAME_packets, called as in steps.h.
  *
  * Windows are in 65536ths of a packet, times in microseconds of the sender's clock, delays in nanoseconds.
  */

@@ -27,7 +27,7 @@ struct dctcp_state {
 	u32 marked;
 };
 
-CORE void dctcp_init(struct dctcp_state *s, const struct dctcp_params *p, u32 initial_window)
+CORE void dctcp_init(struct dctcp_state *s, const struct dctcp_params *p, u32 initial_window, u64 seed)
 {
 	window_init(&s->window, initial_window);
 	s->round_us = 0;
@@ -83,6 +83,11 @@ CORE void dctcp_loss(struct dctcp_state *s, const struct dctcp_params *p, const 
 		window_cut(&s->window, s->window.size / 2, p->min_window);
 	s->reduced = 1;
 	s->reduced_us = loss->now_us;
+}
+
+CORE u32 dctcp_packets(const struct dctcp_state *s)
+{
+	return window_packets(&s->window);
 }
 
 #endif

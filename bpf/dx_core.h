@@ -34,7 +34,7 @@ struct dx_state {
 	u64 draws;
 };
 
-CORE void dx_init(struct dx_state *s, u32 initial_window, u64 seed)
+CORE void dx_init(struct dx_state *s, const struct dx_params *p, u32 initial_window, u64 seed)
 {
 	window_init(&s->window, initial_window);
 	s->round_us = 0;
@@ -122,7 +122,7 @@ CORE u32 dx_packets(const struct dx_state *s)
 }
 
 /* A loss without queueing delay is not congestion (§IV-B); without stamps it is all there is to go by. */
-CORE void dx_loss(struct dx_state *s, const struct core_loss *loss)
+CORE void dx_loss(struct dx_state *s, const struct dx_params *p, const struct core_loss *loss)
 {
 	if (dx_stamped(s))
 		return;

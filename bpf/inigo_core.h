@@ -31,8 +31,8 @@ struct inigo_state {
 	struct core_window window;
 	u64 round_us;
 	u64 since_answer;           /* 65536ths of a packet acknowledged */
+	u64 smoothed_rtt;           /* 65536ths of a microsecond; 0: none yet */
 	u32 base_rtt_us;
-	u32 smoothed_rtt_us;        /* INIGO_NO_RTT: none yet */
 	u32 observed;
 	u32 late;
 	u32 alpha;
@@ -41,15 +41,16 @@ struct inigo_state {
 	u32 marked_alpha;
 	u32 dilated;                /* windows of heavy congestion counted */
 	u32 undilated_us;           /* the base RTT from before the dilation */
+	u32 unused;                 /* the size is a multiple of 8 */
 };
 
-CORE void inigo_init(struct inigo_state *s, const struct inigo_params *p, u32 initial_window)
+CORE void inigo_init(struct inigo_state *s, const struct inigo_params *p, u32 initial_window, u64 seed)
 {
 	window_init(&s->window, initial_window);
 	s->round_us = 0;
 	s->since_answer = 0;
 	s->base_rtt_us = INIGO_NO_RTT;
-	s->smoothed_rtt_us = INIGO_NO_RTT;
+	s->smoothed_rtt = 0;
 	s->observed = 0;
 	s->late = 0;
 	s->alpha = p->alpha;
@@ -58,6 +59,7 @@ CORE void inigo_init(struct inigo_state *s, const struct inigo_params *p, u32 in
 	s->marked_alpha = 0;
 	s->dilated = 0;
 	s->undilated_us = 0;
+	s->unused = 0;
 }
 
 /* `base` and `threshold` of it, or the most there is. */
@@ -76,10 +78,16 @@ CORE void inigo_observe(struct inigo_state *s, const struct inigo_params *p, con
 	if (!rtt)
 		return;
 	s->base_rtt_us = least(s->base_rtt_us, rtt);
-	s->smoothed_rtt_us = s->smoothed_rtt_us == INIGO_NO_RTT ? rtt : ((u64)s->smoothed_rtt_us * 7 + rtt) / 8;
+	s->smoothed_rtt = s->smoothed_rtt ? (s->smoothed_rtt * 7 + ((u64)rtt << 16)) / 8 : (u64)rtt << 16;
 	s->observed++;
-	if (rtt >= inigo_above(s->base_rtt_us, s->base_rtt_us, p) && rtt > s->base_rtt_us)
+	if (rtt > s->base_rtt_us && (u64)(rtt - s->base_rtt_us) << 16 >= (u64)s->base_rtt_us * p->threshold)
 		s->late++;
+}
+
+/* To the nearest microsecond. */
+CORE u32 inigo_smoothed_us(const struct inigo_state *s)
+{
+	return s->smoothed_rtt ? (s->smoothed_rtt + 32768) >> 16 : INIGO_NO_RTT;
 }
 
 CORE u32 inigo_average(const struct inigo_params *p, u32 alpha, u32 part, u32 whole)
@@ -130,7 +138,7 @@ CORE void inigo_dilate(struct inigo_state *s, const struct inigo_params *p)
 	if (s->dilated > INIGO_DILATE_AFTER && s->dilated < INIGO_DILATE_UNTIL) {
 		if (s->dilated == INIGO_DILATE_AFTER + 1)
 			s->undilated_us = s->base_rtt_us;
-		s->base_rtt_us = inigo_above(s->smoothed_rtt_us, s->base_rtt_us, p);
+		s->base_rtt_us = inigo_above(inigo_smoothed_us(s), s->base_rtt_us, p);
 		s->alpha = 0;
 		s->window.threshold = NO_THRESHOLD;
 	}
@@ -187,12 +195,17 @@ CORE void inigo_ack(struct inigo_state *s, const struct inigo_params *p, const s
 	}
 }
 
-CORE void inigo_loss(struct inigo_state *s, const struct core_loss *loss)
+CORE void inigo_loss(struct inigo_state *s, const struct inigo_params *p, const struct core_loss *loss)
 {
 	if (loss->timeout)
 		window_collapse(&s->window, loss->in_flight);
 	else
 		window_halve(&s->window, loss->in_flight);
+}
+
+CORE u32 inigo_packets(const struct inigo_state *s)
+{
+	return window_packets(&s->window);
 }
 
 #endif

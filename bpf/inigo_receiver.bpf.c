@@ -1,9 +1,10 @@
 /* TCP Inigo's receiver on a Linux kernel, around inigo_receiver_core.h, for whatever sender there is. It sees packets
  * and acknowledgements at tc and, where it does not mark, limits the window of each acknowledgement that goes out.
  */
-#include "kernel.h"
-
 #include "inigo_receiver_core.h"
+
+#define NAME inigo_receiver
+#include "kernel.h"
 #include "packet.h"
 
 #define SOL_TCP 6
@@ -40,19 +41,6 @@ struct {
 	__type(key, u32);
 	__type(value, u32);
 } ports SEC(".maps");
-
-CORE struct inigo_receiver_params params(void)
-{
-	struct inigo_receiver_params p = {
-		.threshold = settings.params[0],
-		.g = settings.params[0] >> 32,
-		.sub_window = settings.params[1],
-		.initial = settings.params[1] >> 32,
-		.tick_us = settings.params[2],
-		.mark = settings.params[2] >> 32,
-	};
-	return p;
-}
 
 CORE void map_ipv4(u32 *to, u32 address)
 {
@@ -147,7 +135,7 @@ SEC("tcx/ingress")
 int arrive(struct __sk_buff *skb)
 {
 	u32 tcp = tcp_header(skb), words[2];
-	struct inigo_receiver_params p = params();
+	struct inigo_receiver_params p = settings.params;
 	struct inigo_receiver_data data;
 	struct flow *flow;
 	int mark;
@@ -192,7 +180,7 @@ int leave(struct __sk_buff *skb)
 CORE void begin(struct bpf_sock_ops *ops)
 {
 	u32 flags = BPF_SOCK_OPS_STATE_CB_FLAG, port = ops->local_port;
-	struct inigo_receiver_params p = params();
+	struct inigo_receiver_params p = settings.params;
 	struct connection c = {};
 	struct flow flow = {};
 

@@ -1,6 +1,6 @@
 /* The part of the kernel that the programs look at, relocated to the running kernel's own layout (CO-RE), and what
  * every congestion control here shares: state of a flow, samples of it for user space, the glue between the
- * kernel's TCP and an integer core.
+ * kernel's TCP and an integer core. NAME is that core's, and defined before.
  */
 #ifndef SHALLOWS_KERNEL_H
 #define SHALLOWS_KERNEL_H
@@ -90,12 +90,19 @@ enum { EVENT_ECN_NO_CE = 4, EVENT_ECN_IS_CE = 5 };
 #define ACK_TIMER 2
 #define ACK_NOW 16
 
-/* Set before the program is loaded: struct Settings of crates/live. */
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define TEXT_(name) #name
+#define TEXT(name) TEXT_(name)
+/* What belongs to the core around which a program is: OF(_state). */
+#define OF(part) PASTE(NAME, part)
+
+/* Set before the program is loaded, by crates/live/src/programs.rs. */
 struct settings {
 	u64 sample_ns;              /* least time between two samples of a flow; 0: none */
 	u64 seed;
 	u64 select;                 /* whether new connections are given the algorithm */
-	u64 params[4];              /* the algorithm's own */
+	struct OF(_params) params;
 };
 
 const volatile struct settings settings;
@@ -125,11 +132,6 @@ struct glue {
 	u32 delivered;
 	u32 delivered_ce;
 };
-
-CORE u32 kernel_packets_out(struct tcp_sock *tp)
-{
-	return tp->packets_out;
-}
 
 /* Whether the window holds the flow back, as the kernel itself decides it. */
 CORE int kernel_window_limited(struct tcp_sock *tp, int slow_start)

@@ -21,9 +21,12 @@ CORE void select_congestion_control(struct bpf_sock_ops *ops, union name name)
 		bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name.text, sizeof(name.text));
 }
 
-CORE int select_on(const struct bpf_sock_ops *ops)
+/* On whatever happens to a connection, for an algorithm that needs nothing else of it. */
+CORE int select_as_it_begins(struct bpf_sock_ops *ops, union name name)
 {
-	return ops->op == BPF_SOCK_OPS_TCP_CONNECT_CB || ops->op == BPF_SOCK_OPS_TCP_LISTEN_CB;
+	if (ops->op == BPF_SOCK_OPS_TCP_CONNECT_CB || ops->op == BPF_SOCK_OPS_TCP_LISTEN_CB)
+		select_congestion_control(ops, name);
+	return 1;
 }
 
 #endif

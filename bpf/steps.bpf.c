@@ -16,9 +16,6 @@
 		return told;                                                                                    \
 	}
 
-PROGRAM(dctcp)
-PROGRAM(dx)
-PROGRAM(inigo)
-PROGRAM(inigo_receiver)
+EACH_STEP(PROGRAM)
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,22 +1,13 @@
 /* The steps as functions: compiled natively, and to bytecode that needs no kernel. */
 #include "steps.h"
 
-u64 dctcp_step(struct dctcp_step *step)
-{
-	return dctcp_step_once(step);
-}
+/* Without padding on either side, equal sizes are equal layouts. */
+#define FUNCTION(name)                                                                                            \
+	const u64 name##_step_size = sizeof(struct name##_step);                                                  \
+                                                                                                                  \
+	u64 name##_step(struct name##_step *step)                                                                 \
+	{                                                                                                         \
+		return name##_step_once(step);                                                                    \
+	}
 
-u64 dx_step(struct dx_step *step)
-{
-	return dx_step_once(step);
-}
-
-u64 inigo_step(struct inigo_step *step)
-{
-	return inigo_step_once(step);
-}
-
-u64 inigo_receiver_step(struct inigo_receiver_step *step)
-{
-	return inigo_receiver_step_once(step);
-}
+EACH_STEP(FUNCTION)

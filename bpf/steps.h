@@ -1,5 +1,5 @@
-/* One event of one algorithm on one block of memory: what the equality tests call natively, in a virtual
- * machine and in the kernel.
+/* One event of one algorithm on one block of memory: what the tests call natively, in a virtual machine and in the
+ * kernel.
  */
 #ifndef SHALLOWS_STEPS_H
 #define SHALLOWS_STEPS_H
@@ -11,7 +11,7 @@
 
 enum { STEP_INIT, STEP_ACK, STEP_LOSS };
 
-#define STEP(name)                                                                                                \
+#define SENDER(name)                                                                                              \
 	struct name##_step {                                                                                      \
 		u32 kind;                                                                                         \
 		u32 initial_window;                                                                               \
@@ -20,44 +20,22 @@ enum { STEP_INIT, STEP_ACK, STEP_LOSS };
 		struct core_ack ack;                                                                              \
 		struct core_loss loss;                                                                            \
 		struct name##_state state;                                                                        \
-	};
+	};                                                                                                        \
+                                                                                                                  \
+	CORE u32 name##_step_once(struct name##_step *step)                                                       \
+	{                                                                                                         \
+		if (step->kind == STEP_INIT)                                                                      \
+			name##_init(&step->state, &step->params, step->initial_window, step->seed);               \
+		else if (step->kind == STEP_ACK)                                                                  \
+			name##_ack(&step->state, &step->params, &step->ack);                                      \
+		else                                                                                              \
+			name##_loss(&step->state, &step->params, &step->loss);                                    \
+		return name##_packets(&step->state);                                                              \
+	}
 
-STEP(dctcp)
-STEP(dx)
-STEP(inigo)
-
-CORE u32 dctcp_step_once(struct dctcp_step *step)
-{
-	if (step->kind == STEP_INIT)
-		dctcp_init(&step->state, &step->params, step->initial_window);
-	else if (step->kind == STEP_ACK)
-		dctcp_ack(&step->state, &step->params, &step->ack);
-	else
-		dctcp_loss(&step->state, &step->params, &step->loss);
-	return window_packets(&step->state.window);
-}
-
-CORE u32 dx_step_once(struct dx_step *step)
-{
-	if (step->kind == STEP_INIT)
-		dx_init(&step->state, step->initial_window, step->seed);
-	else if (step->kind == STEP_ACK)
-		dx_ack(&step->state, &step->params, &step->ack);
-	else
-		dx_loss(&step->state, &step->loss);
-	return dx_packets(&step->state);
-}
-
-CORE u32 inigo_step_once(struct inigo_step *step)
-{
-	if (step->kind == STEP_INIT)
-		inigo_init(&step->state, &step->params, step->initial_window);
-	else if (step->kind == STEP_ACK)
-		inigo_ack(&step->state, &step->params, &step->ack);
-	else
-		inigo_loss(&step->state, &step->loss);
-	return window_packets(&step->state.window);
-}
+SENDER(dctcp)
+SENDER(dx)
+SENDER(inigo)
 
 /* A receiver's events: it begins, a packet arrives, an acknowledgement leaves. */
 enum { STEP_DATA = STEP_ACK, STEP_LEAVES };
@@ -83,5 +61,7 @@ CORE u32 inigo_receiver_step_once(struct inigo_receiver_step *step)
 		inigo_receiver_ack(&step->state, step->data.now_us, step->timestamp);
 	return inigo_receiver_bytes(&step->state) | mark << 31;
 }
+
+#define EACH_STEP(of) of(dctcp) of(dx) of(inigo) of(inigo_receiver)
 
 #endif

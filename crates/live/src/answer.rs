@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 use shallows_cc::units::Bytes;
-use shallows_live::lateness::{Delays, Lateness};
+use shallows_live::lateness::Delays;
 use shallows_sim::answer::QueueTable;
 use shallows_sim::port::PortReport;
+
+use crate::wire::Report;
 
 #[derive(Debug, Serialize)]
 pub struct Answer {
@@ -74,11 +76,6 @@ impl Ports {
             delay_mean_ps: reals(&|p| p.counters.sojourn as f64 / (p.counters.sent as f64).max(1.0)),
             delay_p99_ps: reals(&|p| p.backlogs.quantile(0.99)),
         }
-    }
-
-    /// The longest mean delay of a port, in nanoseconds.
-    pub fn longest_delay_ns(&self) -> u64 {
-        self.delay_mean_ps.iter().fold(0.0, |a: f64, &b| a.max(b)) as u64 / 1000
     }
 }
 
@@ -167,23 +164,49 @@ pub struct LatenessTable {
     round_trip_us: f64,
     deliveries: Quantiles,
     looks: Quantiles,
+    /// What senders' stamps were off by, the means of round trips, and the share of their windows that senders gave up
+    /// a round for it; nothing where nobody stamps.
+    stamps: Option<Quantiles>,
+    given_up: f64,
+    /// The mean round trip of flows without an end, as their senders' kernels measured it, and as the emulated network says.
+    seen_round_trip_us: Option<f64>,
+    network_round_trip_us: Option<f64>,
+    /// What was measured before the run, where no headroom was told.
+    headroom_us: Option<f64>,
     longest_gap_us: f64,
     stalled_us: f64,
     /// Frames that were for no host: multicast of the hosts' own.
     strangers: u64,
 }
 
+/// What was made of the record.
+#[derive(Debug)]
+pub struct Judged {
+    /// Why the run cannot be believed.
+    pub reason: Option<String>,
+    pub given_up: f64,
+    pub round_trips: Option<(f64, f64)>,
+    pub measured_ns: Option<u64>,
+}
+
 impl LatenessTable {
-    pub fn new(record: &Lateness, strangers: u64, round_trip_ns: u64, reason: Option<String>) -> Self {
+    pub fn new(report: &Report, round_trip_ns: u64, judged: Judged) -> Self {
+        let Report { lateness: record, stamps, strangers, .. } = report;
+        let Judged { reason, given_up, round_trips, measured_ns } = judged;
         Self {
             accepted: reason.is_none(),
             reason,
             round_trip_us: round_trip_ns as f64 / 1000.0,
             deliveries: (&record.deliveries).into(),
             looks: (&record.looks).into(),
+            stamps: (stamps.rounds.count() > 0).then(|| (&stamps.rounds).into()),
+            given_up,
+            seen_round_trip_us: round_trips.map(|(seen, _)| seen),
+            network_round_trip_us: round_trips.map(|(_, network)| network),
+            headroom_us: measured_ns.map(|nanos| nanos as f64 / 1000.0),
             longest_gap_us: record.longest_gap as f64 / 1000.0,
             stalled_us: record.stalled as f64 / 1000.0,
-            strangers,
+            strangers: *strangers,
         }
     }
 }

@@ -1,161 +1,168 @@
-//! An algorithm on a real host: put in force for new connections, and taken off again.
+//! An algorithm on a real host: put in force for new connections, looked at, and taken off again.
 //!
-//! What is in force is pinned in an eBPF file system of our own, beside it the device's former setting; a reboot clears
-//! both. Taking it off is unmounting: the kernel then drops links, programs, maps and the name. The host's default
-//! congestion control stays what it is throughout, and connections that run keep theirs.
-//!
-//! Killed halfway, either leaves a place without [`COMPLETE`] whose lock nobody has; every command starts by clearing that.
+//! Taking it off is removing pinned links ([`crate::in_force`]): the kernel then drops programs, maps and the name. The
+//! host's default congestion control stays what it is throughout, and connections that run keep theirs.
 
-#![allow(unsafe_code, reason = "system calls")]
-
-use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::{io, ptr};
 
-use crate::held::Held;
-use crate::interface;
-use crate::programs::{self, Purpose};
+use crate::device::Device;
+use crate::in_force::{self, PINS, Record, STAMPED_SEGMENTS, Whereabouts};
+use crate::programs::{self, Loaded, Plan, Purpose};
 use crate::request::Attachment;
-use crate::{Outcome, control_group};
-
-/// All that an attachment leaves in the file system.
-const PLACE: &str = "/run/shallows-live";
-/// Where links are pinned.
-const PINS: &str = "/run/shallows-live/links";
-/// Where the former settings of devices are written down.
-const FORMER: &str = "/run/shallows-live/former";
-/// Made last and removed first: with it an attachment is whole.
-const COMPLETE: &str = "/run/shallows-live/complete";
-/// A stamp belongs to a packet, not to a burst: segments a buffer, while stamps are taken.
-const SEGMENTS: &str = "gso_max_segs";
+use crate::{Outcome, control_group, namespaces};
 
 /// Puts an algorithm in force.
 pub fn attach(told: &Attachment) -> Outcome<bool> {
     if told.control.is_none() && told.receiver.is_none() {
         return Err("nothing to attach: name an algorithm, a receiver or both".into());
     }
-    let number = interface::index(&told.interface);
-    if number == 0 {
-        return Err(format!("no network device {:?} here", told.interface).into());
+    if told.control_group.is_none() && !told.host {
+        return Err("whose connections? Name a control group, or ask for the whole host".into());
     }
-    let group = match &told.control_group {
-        Some(path) => PathBuf::from(path),
-        None => control_group::root().ok_or("no cgroup version 2 is mounted")?,
-    };
-    let group = File::open(&group).map_err(|error| format!("{}: {error}", group.display()))?;
-    let _place = hold()?;
-    if Path::new(COMPLETE).exists() {
+    let device = Device::named(&told.interface)?;
+    let plans = plans(told)?;
+    let place = in_force::hold()?;
+    if in_force::complete() {
         return Err(format!("something is attached already ({PINS}): detach it first").into());
     }
-    let outcome = pin(told, number, group.as_raw_fd());
-    if outcome.is_err() {
-        clear()?;
+    let root = control_group::root().ok_or("no cgroup version 2 is mounted")?;
+    let path = told.control_group.as_ref().map_or(root, PathBuf::from);
+    let group = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let record = Record {
+        names: plans.iter().map(|plan| plan.name.clone()).collect(),
+        namespace: namespaces::number(&namespaces::own()?)?,
+        control_group: told.control_group.as_ref().map(PathBuf::from),
+        stamps: plans.iter().any(|plan| plan.stamps),
+        device,
+    };
+    if told.dry_run {
+        describe(&record, &plans);
+        in_force::remove()?;
+        return Ok(true);
     }
+    let outcome = pin(told, &record, group.as_raw_fd());
+    if outcome.is_err() {
+        in_force::restore()?;
+        in_force::remove()?;
+    }
+    drop(place);
     outcome
 }
 
-fn hold() -> Outcome<Held> {
-    Held::make(Path::new(PLACE))?.ok_or_else(|| format!("another command is at work in {PLACE}").into())
-}
-
-fn pin(told: &Attachment, number: i32, group: i32) -> Outcome<bool> {
-    let purpose = Purpose { select: true, ..Purpose::default() };
-    let mut all = Vec::new();
+fn plans(told: &Attachment) -> Outcome<Vec<Plan>> {
+    let mut plans = Vec::new();
     if let Some(control) = &told.control {
         let own = || format!("{} is the kernel's own: use sysctl", control.name);
-        all.push((control.name.clone(), programs::load(control, purpose)?.ok_or_else(own)?));
+        plans.push(programs::plan(control)?.ok_or_else(own)?);
     }
     if let Some(receiver) = &told.receiver {
-        all.push((format!("{}-receiver", receiver.kind), programs::load_receiver(receiver, purpose)?));
+        plans.push(programs::plan_receiver(receiver)?);
     }
-    mount_pins()?;
-    if all.iter().any(|(_, loaded)| loaded.stamps()) {
-        remember(&told.interface)?;
-        interface::ip(&format!("link set dev {} {SEGMENTS} 1\n", told.interface))?;
+    Ok(plans)
+}
+
+fn describe(record: &Record, plans: &[Plan]) {
+    let Record { device, .. } = record;
+    println!("nothing is changed; attaching would");
+    for Plan { name, packets, control, .. } in plans {
+        if *control {
+            println!("  make a congestion control {name} known to the kernel");
+        }
+        println!("  give {name} to new connections of {}", whose(record));
+        if *packets {
+            println!("  attach two programs of {name} to {} (index {}), at tcx", device.name, device.index);
+        }
     }
-    for (name, mut loaded) in all {
-        let seen = loaded.see(number)?;
+    if record.stamps {
+        let Device { name, segments, .. } = device;
+        println!("  set gso_max_segs of {name} from {segments} to {STAMPED_SEGMENTS}, until detached");
+        println!("  add 16 bytes of TCP option to every segment of connections that stamp");
+    }
+    println!("  write it down below {}", Path::new(PINS).parent().unwrap_or(Path::new("/")).display());
+}
+
+fn whose(record: &Record) -> String {
+    match &record.control_group {
+        Some(path) => format!("the control group {}", path.display()),
+        None => "the whole host".to_owned(),
+    }
+}
+
+fn pin(told: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
+    let purpose = Purpose { select: true, ..Purpose::default() };
+    let mut all: Vec<Loaded> = Vec::new();
+    if let Some(control) = &told.control {
+        all.extend(programs::load(control, purpose)?);
+    }
+    if let Some(receiver) = &told.receiver {
+        all.push(programs::load_receiver(receiver, purpose)?);
+    }
+    in_force::mount_pins()?;
+    for (loaded, name) in all.iter().zip(&record.names) {
+        for (at, mut link) in loaded.see(record.device.index as i32)?.into_iter().enumerate() {
+            link.pin(Path::new(PINS).join(format!("{name}-packets-{at}")))?;
+        }
+    }
+    record.write()?;
+    if record.stamps {
+        record.device.clone().set_segments(STAMPED_SEGMENTS)?;
+    }
+    for (mut loaded, name) in all.into_iter().zip(&record.names) {
         loaded.watch(group)?;
-        for (at, mut link) in loaded.into_links().into_iter().chain(seen).enumerate() {
+        for (at, mut link) in loaded.into_links().into_iter().enumerate() {
             link.pin(Path::new(PINS).join(format!("{name}-{at}")))?;
         }
-        println!("{name} is in force for new connections; `shallows live detach` takes it off");
+        println!("{name} is in force for new connections of {}; `shallows live detach` takes it off", whose(record));
     }
-    fs::write(COMPLETE, "")?;
+    in_force::completed()?;
     Ok(true)
 }
 
-/// Writes a device's setting down before it is changed.
-fn remember(interface: &str) -> Outcome<()> {
-    let former = interface::detail(interface, SEGMENTS)?;
-    fs::create_dir_all(FORMER)?;
-    Ok(fs::write(Path::new(FORMER).join(interface), former)?)
-}
-
-/// Takes off whatever is in force.
-pub fn detach() -> Outcome<bool> {
-    let _place = hold()?;
-    let pins = clear()?;
-    println!("{pins} links removed; connections that run keep their congestion control until they end");
-    Ok(true)
-}
-
-/// Clears what a killed command has left halfway.
-pub fn sweep() -> Outcome<()> {
-    if Path::new(COMPLETE).exists() {
-        return Ok(());
+/// Takes off whatever is in force. Where the device cannot be found nothing is taken off, unless it is given up.
+pub fn detach(give_up_device: bool) -> Outcome<bool> {
+    let _place = in_force::hold()?;
+    let record = Record::read()?;
+    let lost = match in_force::restore() {
+        Err(error) if !give_up_device => return Err(error),
+        outcome => outcome.is_err(),
+    };
+    let links = in_force::remove()?;
+    println!("{links} links removed; connections that run keep their congestion control until they end");
+    match record.filter(|_| lost) {
+        Some(record) => Err(format!("{}: set it by hand", in_force::left(&record.device)).into()),
+        None => Ok(true),
     }
-    let Some(_place) = Held::abandoned(Path::new(PLACE))? else { return Ok(()) };
-    // It may have been completed before it was ours.
-    if !Path::new(COMPLETE).exists() {
-        clear()?;
-    }
-    Ok(())
 }
 
-/// Removes everything; how many links there were. For whoever has the place.
-fn clear() -> Outcome<usize> {
-    if Path::new(COMPLETE).exists() {
-        fs::remove_file(COMPLETE)?;
-    }
-    let pins = remove_pins()?;
-    restore()?;
-    fs::remove_dir(PLACE)?;
-    Ok(pins)
-}
-
-fn mount_pins() -> Outcome<()> {
-    fs::create_dir_all(PINS)?;
-    // SAFETY: the strings end with zeros.
-    let mounted = unsafe { libc::mount(c"shallows".as_ptr(), path(PINS).as_ptr(), c"bpf".as_ptr(), 0, ptr::null()) };
-    if mounted == 0 { Ok(()) } else { Err(format!("{PINS}: {}", io::Error::last_os_error()).into()) }
-}
-
-fn remove_pins() -> Outcome<usize> {
-    let Ok(entries) = fs::read_dir(PINS) else { return Ok(0) };
-    let count = entries.count();
-    // SAFETY: the string ends with a zero. Where it fails nothing was mounted.
-    unsafe { libc::umount2(path(PINS).as_ptr(), libc::MNT_DETACH) };
-    fs::remove_dir(PINS)?;
-    Ok(count)
-}
-
-fn path(text: &str) -> CString {
-    CString::new(text).expect("no zero in it")
-}
-
-fn restore() -> Outcome<()> {
-    let Ok(entries) = fs::read_dir(FORMER) else { return Ok(()) };
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // A device that has gone needs nothing.
-        if interface::index(&name) != 0 {
-            interface::ip(&format!("link set dev {name} {SEGMENTS} {}\n", fs::read_to_string(&path)?))?;
+/// Says what is in force.
+pub fn status() -> Outcome<bool> {
+    namespaces::enter_first_mounts()?;
+    let Some(record) = Record::read()?.filter(|_| in_force::complete()) else {
+        println!("nothing is attached");
+        return Ok(true);
+    };
+    println!("in force    {}", record.names.join(", "));
+    println!("for         new connections of {}", whose(&record));
+    println!("links       {} below {PINS}", in_force::links().len());
+    let Device { name, index, segments } = &record.device;
+    let was = format!("{name} (index {index}, network namespace {})", record.namespace);
+    match in_force::find_device()? {
+        Whereabouts::Here(now) => {
+            let namespace = namespaces::number(&namespaces::own()?)?;
+            println!("device      {} (index {}, network namespace {namespace})", now.name, now.index);
+            if (&now.name, now.index, namespace) != (name, *index, record.namespace) {
+                println!("attached as {was}");
+            }
+            let former = if record.stamps { format!(", before it was {segments}") } else { String::new() };
+            println!("segments    gso_max_segs {}{former}", now.segments);
         }
-        fs::remove_file(&path)?;
+        Whereabouts::Gone => println!("device      gone; it was {was}"),
+        Whereabouts::Hidden { index } => {
+            println!("device      index {index} in a network namespace that no process is in; it was {was}");
+        }
+        Whereabouts::Unknown => println!("device      {was}, which no program sees the packets of"),
     }
-    Ok(fs::remove_dir(FORMER)?)
+    Ok(true)
 }

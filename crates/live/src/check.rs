@@ -1,7 +1,5 @@
 //! What this machine can do, and what exactly is missing where it cannot.
 
-#![allow(unsafe_code, reason = "a system call")]
-
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -28,8 +26,7 @@ pub fn check() -> Outcome<bool> {
 
 /// Whether this is root.
 pub fn root() -> bool {
-    // SAFETY: no pointers.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 fn newer_than(release: &str, major: u32, minor: u32) -> bool {

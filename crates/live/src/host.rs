@@ -1,20 +1,23 @@
 //! Hosts: a network namespace each, with a device that the emulated network reads and writes, and the sockets of its
 //! flows.
 
-#![allow(unsafe_code, reason = "system calls")]
+#![allow(unsafe_code, reason = "socket options that rustix does not have")]
 
 use std::fs::File;
 use std::io;
 use std::mem::size_of_val;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::time::Duration;
 
 use libbpf_rs::Link;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use shallows_live::switch::address;
 
-use crate::Outcome;
+use crate::device::Device;
 use crate::interface::{self, Settings};
 use crate::programs::Loaded;
+use crate::{Outcome, namespaces};
 
 /// Ports of the two ends of flow 0; the others follow.
 const FIRST_SENDER: u16 = 10_000;
@@ -29,59 +32,43 @@ pub struct Host {
     _seen: Vec<Vec<Link>>,
 }
 
-/// The namespace that a thread is in.
-pub fn namespace() -> Outcome<File> {
-    Ok(File::open("/proc/thread-self/ns/net")?)
-}
-
-/// Moves the calling thread into a namespace.
-pub fn enter(namespace: &File) -> Outcome<()> {
-    // SAFETY: the descriptor is open.
-    if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-        return Err(format!("setns: {}", io::Error::last_os_error()).into());
-    }
-    Ok(())
-}
-
 impl Host {
     /// Makes a host and leaves the calling thread in its namespace.
     pub fn create(settings: &Settings, loaded: &[Loaded]) -> Outcome<Self> {
-        interface::enter_new_namespace()?;
+        namespaces::enter_new()?;
         let device = interface::tap()?;
         interface::configure(settings)?;
-        let number = interface::index(interface::NAME);
+        let number = Device::named(interface::NAME)?.index as i32;
         let seen = loaded.iter().map(|program| program.see(number)).collect::<Outcome<_>>()?;
-        Ok(Self { device, _namespace: namespace()?, _seen: seen })
+        Ok(Self { device, _namespace: namespaces::own()?, _seen: seen })
     }
 }
 
 /// The receiving end of a flow, listening.
 pub fn listen(flow: u32, congestion_control: &str) -> Outcome<TcpListener> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, receiver_port(flow)))?;
-    end_with_process(listener.as_raw_fd())?;
-    set_congestion_control(listener.as_raw_fd(), congestion_control)?;
+    prepare(&listener, congestion_control)?;
     Ok(listener)
 }
 
 /// The sending end of a flow, not yet connected.
 pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpStream> {
-    // SAFETY: no pointers; the descriptor is new and nobody else's.
-    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
-    if socket < 0 {
-        return Err(io::Error::last_os_error().into());
-    }
-    // SAFETY: as above.
-    let stream = unsafe { TcpStream::from_raw_fd(socket) };
-    end_with_process(socket)?;
-    set_congestion_control(socket, congestion_control)?;
+    let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    prepare(&socket, congestion_control)?;
     if stops {
         // What has been written and not sent by then goes out still: 16 ms' worth at 500 Mbps.
-        set_option(socket, libc::TCP_NOTSENT_LOWAT, &1_000_000_i32)?;
+        set(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &1_000_000_i32)?;
     }
-    let from = socket_address([0; 4], FIRST_SENDER + flow as u16);
-    // SAFETY: the address is a whole sockaddr_in.
-    succeeded(unsafe { libc::bind(socket, (&raw const from).cast(), size_of_val(&from) as libc::socklen_t) })?;
-    Ok(stream)
+    net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, FIRST_SENDER + flow as u16))?;
+    Ok(socket.into())
+}
+
+/// Gives a socket its congestion control. Closed, it is reset: otherwise the kernel keeps what a killed run has not sent,
+/// and with it namespace and programs, for a minute. Accepted connections have both from their listener.
+fn prepare(socket: impl AsFd, congestion_control: &str) -> Outcome<()> {
+    sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+    sockopt::set_tcp_congestion(&socket, congestion_control)
+        .map_err(|error| format!("congestion control {congestion_control}: {error}").into())
 }
 
 /// Lets an application sleep until there is that much to read: woken for every packet it takes the processor from the
@@ -97,11 +84,7 @@ pub fn pace(stream: &TcpStream, bits_per_s: u64) -> Outcome<()> {
 
 /// Connects a flow.
 pub fn connect(stream: &TcpStream, flow: u32, to: u32) -> Outcome<()> {
-    let to = socket_address(address(to), receiver_port(flow));
-    // SAFETY: the address is a whole sockaddr_in.
-    let outcome =
-        unsafe { libc::connect(stream.as_raw_fd(), (&raw const to).cast(), size_of_val(&to) as libc::socklen_t) };
-    succeeded(outcome)
+    Ok(net::connect(stream, &SocketAddrV4::new(address(to).into(), receiver_port(flow)))?)
 }
 
 /// The port of a flow's receiver.
@@ -114,38 +97,13 @@ pub fn flow_of(port: u32) -> u32 {
     port.wrapping_sub(u32::from(FIRST_SENDER))
 }
 
-fn socket_address(address: [u8; 4], port: u16) -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: port.to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address) },
-        sin_zero: [0; 8],
-    }
-}
-
-fn set_congestion_control(socket: RawFd, name: &str) -> Outcome<()> {
-    set_option(socket, libc::TCP_CONGESTION, name.as_bytes())
-        .map_err(|error| format!("congestion control {name}: {error}").into())
-}
-
-/// Closed, it is reset: otherwise the kernel keeps what a killed run has not sent, and with it namespace and programs,
-/// for a minute. Accepted connections have it from their listener.
-fn end_with_process(socket: RawFd) -> Outcome<()> {
-    set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &libc::linger { l_onoff: 1, l_linger: 0 })
-}
-
-fn set_option<T: ?Sized>(socket: RawFd, option: i32, value: &T) -> Outcome<()> {
-    set(socket, libc::IPPROTO_TCP, option, value)
-}
-
-fn set<T: ?Sized>(socket: RawFd, level: i32, option: i32, value: &T) -> Outcome<()> {
+fn set<T>(socket: RawFd, level: i32, option: i32, value: &T) -> Outcome<()> {
     let length = size_of_val(value) as libc::socklen_t;
     // SAFETY: the pointer is to that many bytes.
-    succeeded(unsafe { libc::setsockopt(socket, level, option, (&raw const *value).cast(), length) })
-}
-
-fn succeeded(outcome: i32) -> Outcome<()> {
-    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error().into()) }
+    match unsafe { libc::setsockopt(socket, level, option, (&raw const *value).cast(), length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error().into()),
+    }
 }
 
 /// What the kernel tells of a connection (`struct tcp_info`).

@@ -18,16 +18,6 @@ const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
 /// Of linux/sockios.h.
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 
-/// Moves the calling thread, and those it starts later, into a new network namespace. It has no name and ends with
-/// its last thread.
-pub fn enter_new_namespace() -> Outcome<()> {
-    // SAFETY: no pointers.
-    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-        return Err(format!("a network namespace: {}", io::Error::last_os_error()).into());
-    }
-    Ok(())
-}
-
 /// Makes the device; frames are read from and written to the file, without blocking.
 pub fn tap() -> Outcome<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -72,13 +62,6 @@ pub fn checksums_in_software() -> Outcome<()> {
         return Err(format!("checksums of {NAME}: {}", io::Error::last_os_error()).into());
     }
     Ok(())
-}
-
-/// Number of a device in the calling thread's namespace; 0: there is none of that name.
-pub fn index(name: &str) -> i32 {
-    let name = format!("{name}\0");
-    // SAFETY: the name ends with a zero.
-    unsafe { libc::if_nametoindex(name.as_ptr().cast()) as i32 }
 }
 
 /// What a host's network is set to.
@@ -134,12 +117,4 @@ pub fn ip(commands: &str) -> Outcome<()> {
     let mut told = String::new();
     ip.stderr.take().expect("it is piped").read_to_string(&mut told)?;
     if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {told}").into()) }
-}
-
-/// A setting of a device, as `ip -details` tells it.
-pub fn detail(name: &str, key: &str) -> Outcome<String> {
-    let told = Command::new("ip").args(["-details", "link", "show", "dev", name]).output()?;
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
-    let mut words = told.split_whitespace().skip_while(|word| *word != key);
-    words.nth(1).map(str::to_owned).ok_or_else(|| format!("ip does not tell {key} of {name}").into())
 }

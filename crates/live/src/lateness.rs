@@ -54,15 +54,25 @@ impl Delays {
     pub fn quantile(&self, share: f64) -> u64 {
         let target = (self.count as f64 * share).ceil() as u64;
         let mut below = 0;
-        for (at, &count) in self.bins.iter().enumerate() {
+        let found = self.bins.iter().position(|&count| {
             below += count;
-            if count > 0 && below >= target {
-                let (octave, step) = (at as u32 / STEPS, at as u64 % u64::from(STEPS));
-                let end = u128::from(u64::from(STEPS) + step + 1) << octave >> STEPS.ilog2();
-                return (end as u64).saturating_sub(u64::from(STEPS)).min(self.largest);
-            }
-        }
-        0
+            count > 0 && below >= target
+        });
+        found.map_or(0, |at| self.end(at))
+    }
+
+    /// The mean of what `value` makes of them, each taken for the upper end of its bin; 0 of none.
+    #[must_use]
+    pub fn mean_of(&self, value: impl Fn(u64) -> f64) -> f64 {
+        let bins = self.bins.iter().enumerate().filter(|(_, count)| **count > 0);
+        bins.map(|(at, &count)| value(self.end(at)) * count as f64).sum::<f64>() / (self.count as f64).max(1.0)
+    }
+
+    /// The upper end of a bin, or the largest.
+    fn end(&self, at: usize) -> u64 {
+        let (octave, step) = (at as u32 / STEPS, at as u64 % u64::from(STEPS));
+        let end = u128::from(u64::from(STEPS) + step + 1) << octave >> STEPS.ilog2();
+        (end as u64).saturating_sub(u64::from(STEPS)).min(self.largest)
     }
 }
 
@@ -86,31 +96,20 @@ pub struct Allowance {
     pub round_trip: u64,
     /// How long the run was.
     pub span: u64,
-    /// The delay that senders take for a queue, where they go by stamps; in which lateness is one.
-    pub headroom: Option<u64>,
 }
 
 impl Lateness {
     /// Why the run cannot be believed; none if it can. What is late adds to the round trip that senders see: on
     /// average by a tenth at most, one packet in a hundred by no more than twice the whole. A frame waits for half
-    /// the time between two looks. What senders answer to is to be three times as much as packets are late.
+    /// the time between two looks.
     #[must_use]
     pub fn reject(&self, allowance: Allowance) -> Option<String> {
-        let Allowance { round_trip, span, headroom } = allowance;
+        let Allowance { round_trip, span } = allowance;
         let micros = |nanos: u64| nanos as f64 / 1e3;
         let late = self.deliveries.mean() + self.looks.mean() / 2;
         if late > round_trip / 10 {
             let (late, round_trip) = (micros(late), micros(round_trip));
             return Some(format!("packets were {late:.1} us late on average, in round trips of {round_trip:.1} us"));
-        }
-        let late = self.deliveries.mean();
-        if let Some(headroom) = headroom
-            && 3 * late > headroom
-        {
-            let (late, headroom) = (micros(late), micros(headroom));
-            return Some(format!(
-                "packets were {late:.1} us late on average, and senders answer delays of {headroom:.1} us"
-            ));
         }
         let late = self.deliveries.quantile(0.99).max(self.looks.quantile(0.99));
         if late > 2 * round_trip {
@@ -124,6 +123,42 @@ impl Lateness {
             return Some(format!("the emulated network stood still for {stalled:.1} ms of {span:.1} ms"));
         }
         None
+    }
+}
+
+/// What senders saw of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Saw {
+    /// The share of its window that a sender gave up a round trip for delays that were the machine's.
+    pub given_up: f64,
+    /// The mean round trip as senders' kernels measured it, and as the emulated network says.
+    pub round_trips_us: Option<(f64, f64)>,
+    /// What stamps vary by on this machine, and what they may vary by.
+    pub vary_ns: Option<(u64, u64)>,
+}
+
+impl Saw {
+    /// A window of a hundred packets that loses one of them a round trip grows it back.
+    const GIVEN_UP_MOST: f64 = 0.01;
+    /// By this share of it a round trip may be longer than the network's: stacks take their time too.
+    const LONGER_MOST: f64 = 0.1;
+
+    /// Why the run cannot be believed; none if it can.
+    #[must_use]
+    pub fn reject(&self) -> Option<String> {
+        if let Some((vary, most)) = self.vary_ns.filter(|(vary, most)| vary > most) {
+            let (vary, most) = (vary as f64 / 1e3, most as f64 / 1e3);
+            return Some(format!("stamps vary by {vary:.0} us on this machine now, a run can bear {most:.0} us"));
+        }
+        let share = self.given_up * 100.0;
+        if self.given_up > Self::GIVEN_UP_MOST {
+            return Some(format!(
+                "senders gave up {share:.1} % of their windows a round trip for delays of the machine's"
+            ));
+        }
+        let (seen, network) = self.round_trips_us?;
+        (seen > network * (1.0 + Self::LONGER_MOST))
+            .then(|| format!("senders saw round trips of {seen:.0} us, where the emulated network has {network:.0} us"))
     }
 }
 
@@ -142,13 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_held_against_what_its_senders_saw() {
+        let saw = Saw { given_up: 0.009, round_trips_us: Some((329.0, 300.0)), vary_ns: Some((50, 50)) };
+        assert_eq!(saw.reject(), None);
+        assert_eq!(Saw { round_trips_us: None, ..saw }.reject(), None);
+        assert!(Saw { given_up: 0.012, ..saw }.reject().is_some_and(|why| why.contains("gave up 1.2 %")));
+        assert!(Saw { vary_ns: Some((51, 50)), ..saw }.reject().is_some_and(|why| why.contains("stamps vary")));
+        let longer = Saw { round_trips_us: Some((331.0, 300.0)), ..saw };
+        assert!(longer.reject().is_some_and(|why| why.contains("331 us, where the emulated network has 300 us")));
+    }
+
+    #[test]
     fn a_late_run_and_one_that_stood_still_are_rejected() {
-        let allowance = Allowance { round_trip: 1_000_000, span: 1_000_000_000, headroom: None };
+        let allowance = Allowance { round_trip: 1_000_000, span: 1_000_000_000 };
         let mut record = Lateness::default();
         (0..1000).for_each(|_| record.deliveries.record(20_000));
         assert_eq!(record.reject(allowance), None);
-        let stamped = Allowance { headroom: Some(50_000), ..allowance };
-        assert!(record.reject(stamped).is_some_and(|why| why.contains("answer delays of 50.0 us")));
         record.stalled = 40_000_000;
         assert!(record.reject(allowance).is_some_and(|why| why.contains("40.0 ms of 1000.0 ms")));
         record.stalled = 0;

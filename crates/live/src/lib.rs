@@ -4,6 +4,8 @@
 //! those of the packet world, driven by the real clock. [`lateness`] tells whether the machine kept up. What needs
 //! root stands behind the feature `bpf`: `main.rs` and what it lists.
 
+pub mod cores;
 pub mod lateness;
-pub mod steps;
+pub mod params;
+pub mod stamps;
 pub mod switch;

@@ -10,12 +10,19 @@ mod attach;
 mod check;
 mod clock;
 mod control_group;
+mod device;
+mod emulation;
+mod headroom;
 mod held;
 mod host;
+mod in_force;
 mod interface;
+mod namespaces;
+mod priority;
 mod programs;
 mod request;
 mod run;
+mod stop;
 mod traffic;
 mod two_hosts;
 mod wire;
@@ -29,8 +36,8 @@ use serde::de::DeserializeOwned;
 /// What every command may fail with: a sentence.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str =
-    "usage: shallows-live check | run | two-hosts | attach | detach   (all but check and detach read a request)";
+const USAGE: &str = "usage: shallows-live check | run | two-hosts | attach | detach [--force] | status   (run, two-hosts and \
+                     attach read a request)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,7 +54,9 @@ fn main() -> ExitCode {
 
 fn obey(words: &[&str]) -> Outcome<bool> {
     if check::root() {
-        attach::sweep()?;
+        if let Err(error) = in_force::sweep() {
+            eprintln!("a killed command has left something: {error}");
+        }
         control_group::sweep()?;
     }
     match words {
@@ -55,7 +64,9 @@ fn obey(words: &[&str]) -> Outcome<bool> {
         ["run"] => answer(&run::run(&read_request()?)?),
         ["two-hosts"] => answer(&two_hosts::run(&read_request()?)?),
         ["attach"] => attach::attach(&read_request()?),
-        ["detach"] => attach::detach(),
+        ["detach"] => attach::detach(false),
+        ["detach", "--force"] => attach::detach(true),
+        ["status"] => attach::status(),
         _ => Err(USAGE.into()),
     }
 }

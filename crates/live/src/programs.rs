@@ -8,83 +8,47 @@ use std::ptr::{self, NonNull};
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
 use shallows_cc::catalog;
-use shallows_cc::integer::{dctcp, dx, inigo, inigo_receiver};
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::receiver;
+use shallows_live::params;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;
 use crate::request::{Control, Receiver};
 
-/// `struct settings` of bpf/kernel.h.
-#[derive(Clone, Copy, Debug)]
+/// What `struct settings` of bpf/kernel.h has before the algorithm's own parameters.
+#[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C)]
 struct Settings {
     sample_ns: u64,
     seed: u64,
     select: u64,
-    params: [u64; 4],
-}
-
-impl Settings {
-    fn bytes(&self) -> Vec<u8> {
-        [&[self.sample_ns, self.seed, self.select][..], &self.params]
-            .concat()
-            .iter()
-            .flat_map(|word| word.to_ne_bytes())
-            .collect()
-    }
 }
 
 /// One algorithm, or one receiver, that the kernel does not have.
 struct Row {
     name: &'static str,
     object: &'static [u8],
-    params: fn(&Values) -> Result<[u64; 4], String>,
+    params: fn(&Values) -> Result<Vec<u8>, String>,
 }
 
-macro_rules! object {
-    ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+macro_rules! row {
+    ($name:literal, $core:ident) => {
+        Row {
+            name: $name,
+            object: include_bytes!(concat!(env!("OUT_DIR"), "/", stringify!($core), ".bpf.o")),
+            params: |values| Ok(params::$core(values)?.as_bytes().to_vec()),
+        }
     };
 }
 
-static RECEIVERS: &[Row] = &[Row {
-    name: "inigo",
-    object: object!("inigo_receiver"),
-    params: |values| {
-        let p = inigo_receiver::Params::new(values)?;
-        Ok([two(p.threshold, p.g), two(p.sub_window, p.initial), two(p.tick_us, p.mark.into()), 0])
-    },
-}];
+static RECEIVERS: &[Row] = &[row!("inigo", inigo_receiver)];
 
-static ROWS: &[Row] = &[
-    Row {
-        name: "dctcp",
-        object: object!("dctcp"),
-        params: |values| {
-            let params = dctcp::Params::new(values);
-            Ok([params.g.into(), params.alpha.into(), params.min_window, 0])
-        },
-    },
-    Row {
-        name: "dx",
-        object: object!("dx"),
-        params: |values| Ok([dx::Params::new(values).headroom_ns.into(), 0, 0, 0]),
-    },
-    Row {
-        name: "inigo",
-        object: object!("inigo"),
-        params: |values| {
-            let p = inigo::Params::new(values)?;
-            let slow_start = two(p.samples, p.dilation.into());
-            Ok([two(p.threshold, p.g), two(p.alpha, p.least_alpha), two(p.sub_window, p.increase), slow_start])
-        },
-    },
-];
+static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inigo)];
 
-fn two(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
+/// Programs that see packets at a device, and the map of those that stamp them.
+const SEE_PACKETS: [&str; 2] = ["leave", "arrive"];
+const STAMPS: &str = "stamps";
 
 /// What the kernel calls an algorithm: its own, or ours.
 pub fn kernel_name(name: &str) -> Outcome<String> {
@@ -131,6 +95,29 @@ pub struct Purpose {
     pub select: bool,
 }
 
+/// What attaching an algorithm or a receiver would do, without loading anything.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub name: String,
+    /// Whether it is a congestion control.
+    pub control: bool,
+    /// Whether it sees packets at the device.
+    pub packets: bool,
+    /// Whether it stamps them.
+    pub stamps: bool,
+}
+
+/// Of an algorithm; nothing where the kernel has it.
+pub fn plan(control: &Control) -> Outcome<Option<Plan>> {
+    let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
+    Ok(Some(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? }))
+}
+
+/// Of a receiver.
+pub fn plan_receiver(receiver: &Receiver) -> Outcome<Plan> {
+    receiver_row(receiver)?.plan(&format!("{}-receiver", receiver.kind))
+}
+
 /// Loads an algorithm and makes it known; nothing where the kernel has it.
 pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
@@ -140,20 +127,31 @@ pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
 
 /// Loads a receiver.
 pub fn load_receiver(receiver: &Receiver, purpose: Purpose) -> Outcome<Loaded> {
-    let unknown = || format!("receiver = {:?}: this world has inigo", receiver.kind);
-    let row = RECEIVERS.iter().find(|row| row.name == receiver.kind).ok_or_else(unknown)?;
+    let row = receiver_row(receiver)?;
     let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
     row.load(&values(known.parameters, &receiver.parameters)?, purpose)
 }
 
+fn receiver_row(receiver: &Receiver) -> Outcome<&'static Row> {
+    let unknown = || format!("receiver = {:?}: this world has inigo", receiver.kind);
+    Ok(RECEIVERS.iter().find(|row| row.name == receiver.kind).ok_or_else(unknown)?)
+}
+
 impl Row {
+    fn plan(&self, name: &str) -> Outcome<Plan> {
+        let open = ObjectBuilder::default().open_memory(self.object)?;
+        let packets = open.progs().any(|program| SEE_PACKETS.iter().any(|seen| program.name() == *seen));
+        let stamps = open.maps().any(|map| map.name() == STAMPS);
+        Ok(Plan { name: name.to_owned(), control: false, packets, stamps })
+    }
+
     fn load(&self, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
         let Purpose { sample_ns, seed, select } = purpose;
-        let settings = Settings { sample_ns, seed, select: select.into(), params: (self.params)(values)? };
+        let settings = Settings { sample_ns, seed, select: select.into() };
+        let told = [settings.as_bytes(), &(self.params)(values)?].concat();
         let mut open = ObjectBuilder::default().open_memory(self.object)?;
         for mut map in open.maps_mut() {
             if map.name().to_string_lossy().ends_with(".rodata") {
-                let told = settings.bytes();
                 map.initial_value_mut().ok_or("settings")?[..told.len()].copy_from_slice(&told);
             }
         }
@@ -191,15 +189,10 @@ impl Loaded {
         self.object.maps().find(|map| map.name() == "samples")
     }
 
-    /// Whether it stamps packets.
-    pub fn stamps(&self) -> bool {
-        self.object.maps().any(|map| map.name() == "stamps")
-    }
-
     /// Attaches what sees packets to a device of the calling thread's namespace.
     pub fn see(&self, interface: i32) -> Outcome<Vec<Link>> {
         let mut links = Vec::new();
-        for program in self.object.progs_mut().filter(|p| p.name() == "leave" || p.name() == "arrive") {
+        for program in self.object.progs_mut().filter(|p| SEE_PACKETS.iter().any(|seen| p.name() == *seen)) {
             links.push(attach_tcx(&program, interface)?);
         }
         Ok(links)

@@ -60,7 +60,7 @@ pub struct Flows {
     pub cc: Vec<u32>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Control {
     pub name: String,
     pub parameters: std::collections::BTreeMap<String, f64>,
@@ -68,7 +68,7 @@ pub struct Control {
     pub receiver: Option<Receiver>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Receiver {
     pub kind: String,
     pub parameters: std::collections::BTreeMap<String, f64>,
@@ -81,8 +81,14 @@ pub struct Attachment {
     pub receiver: Option<Receiver>,
     /// The device that its packets take.
     pub interface: String,
-    /// Whose sockets: a control group's directory; absent: all.
+    /// Whose sockets: a control group's directory.
     pub control_group: Option<String>,
+    /// Whether everyone's on this host are meant, where no control group is named.
+    #[serde(default)]
+    pub host: bool,
+    /// Whether to say what would be done, and do nothing.
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
 /// A quick test of two hosts.

@@ -1,172 +1,56 @@
-//! One run: hosts, programs, network and traffic, and what came of it.
+//! One run: what is asked for is built and driven, and what came of it.
 
-#![allow(unsafe_code, reason = "a signal")]
-
-use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
-use std::{cell::RefCell, thread};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use shallows_cc::units::Bytes;
-use shallows_live::lateness::Allowance;
-use shallows_live::switch::{Switch, Wiring, address};
+use shallows_live::lateness::{Allowance, Saw};
+use shallows_sim::port::PortReport;
 
-use crate::answer::{self, Answer, Books, LatenessTable, Ports, Probes};
+use crate::answer::{self, Answer, Books, Judged, LatenessTable, Ports, Probes};
 use crate::control_group::ControlGroup;
-use crate::host::{self, Host, Sample};
-use crate::interface::Settings;
-use crate::programs::{self, Loaded, Purpose};
-use crate::request::{Flows, Request};
+use crate::emulation::Emulation;
+use crate::host::{self, Sample};
+use crate::programs::Loaded;
+use crate::request::{Control, Flows, Request};
+use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
-use crate::wire::{self, Manner, Report, Times};
-use crate::{Outcome, clock};
+use crate::wire::Report;
+use crate::{Outcome, clock, headroom, priority};
 
-/// As many as the machine can believably emulate.
-const MOST_HOSTS: u32 = 64;
-const MOST_FLOWS: usize = 128;
 /// From everything connected to the first flow.
 const PAUSE_NS: u64 = 50_000_000;
 /// Between two looks at the flows.
 const TICK_NS: u64 = 1_000_000;
+/// Between two looks at senders' round trips.
+const LOOK_NS: u64 = 10_000_000;
 const NEVER: u64 = u64::MAX;
 
 /// Runs what is asked for.
 pub fn run(request: &Request) -> Outcome<Answer> {
-    if request.hosts > MOST_HOSTS || request.flows.src.len() > MOST_FLOWS {
-        return Err(format!("the kernel world takes {MOST_HOSTS} hosts and {MOST_FLOWS} flows at most").into());
-    }
-    // SAFETY: the handler only stores a flag.
-    unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
-    clock::hurry();
-    let home = host::namespace()?;
+    let stop = Stop::watch()?;
+    priority::hurry();
     let group = ControlGroup::enter()?;
-    let loaded = load(request, group.descriptor())?;
-    let (hosts, ends) = build_hosts(request, &loaded)?;
-    host::enter(&home)?;
-    let times = Arc::new(Times::default());
-    let network = start_network(request, &hosts, &times)?;
-    let outcome = connect(request, ends).and_then(|flows| drive(request, &flows, &loaded, &times));
-    times.end.store(true, Ordering::Relaxed);
-    let report = network.join().map_err(|_| "the network's thread panicked")?;
-    Ok(outcome?.answer(request, report))
-}
-
-fn load(request: &Request, control_group: i32) -> Outcome<Vec<Loaded>> {
-    let sample_ns = request.record.probe_interval_ps / 1000;
-    let purpose = Purpose { sample_ns, seed: request.seed, select: false };
-    let mut loaded = Vec::new();
-    for (number, control) in (0..).zip(&request.ccs) {
-        loaded.extend(programs::load(control, purpose)?);
-        if let Some(receiver) = &control.receiver {
-            let program = programs::load_receiver(receiver, purpose)?;
-            for (flow, _) in (0..).zip(&request.flows.cc).filter(|&(_, &cc)| cc == number) {
-                program.choose(host::receiver_port(flow))?;
-            }
-            loaded.push(program);
-        }
-    }
-    for program in &mut loaded {
-        program.watch(control_group)?;
-    }
-    Ok(loaded)
-}
-
-/// The two ends of a flow, not connected.
-struct Ends {
-    sender: std::net::TcpStream,
-    listener: std::net::TcpListener,
-}
-
-fn build_hosts(request: &Request, loaded: &[Loaded]) -> Outcome<(Vec<Host>, Vec<Ends>)> {
-    let ecn = request.ccs.iter().map(programs::ecn_capable).collect::<Outcome<Vec<_>>>()?.contains(&true);
-    let names = request.ccs.iter().map(|cc| programs::kernel_name(&cc.name)).collect::<Outcome<Vec<_>>>()?;
-    let payload = request.mtu_bytes - request.header_bytes;
-    let flows = &request.flows;
-    let (mut hosts, mut senders, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
-    for number in 0..request.hosts {
-        let settings = Settings {
-            address: address(number),
-            mtu: request.mtu_bytes,
-            initial_window: request.host.initial_window_bytes.div_ceil(payload).max(1),
-            quick_acks: request.host.acks_every == 1,
-            rto_min_us: request.host.rto_min_ps / 1_000_000,
-            ecn,
-        };
-        hosts.push(Host::create(&settings, loaded)?);
-        for flow in 0..flows.src.len() {
-            let name = &names[flows.cc[flow] as usize];
-            if flows.src[flow] == number {
-                let stops = flows.stop_ps[flow] < request.duration_ps;
-                senders.push((flow, host::sender(flow as u32, name, stops)?));
-            }
-            if flows.dst[flow] == number {
-                listeners.push((flow, host::listen(flow as u32, name)?));
-            }
-        }
-    }
-    senders.sort_by_key(|(flow, _)| *flow);
-    listeners.sort_by_key(|(flow, _)| *flow);
-    let ends = senders.into_iter().zip(listeners).map(|((_, sender), (_, listener))| Ends { sender, listener });
-    Ok((hosts, ends.collect()))
-}
-
-fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outcome<thread::JoinHandle<Report>> {
-    let mtu = Bytes(request.mtu_bytes);
-    let (ports, markings) = (request.ports(), request.markings()?);
-    let wiring = Wiring { hosts: request.hosts, nodes: request.nodes, specs: &ports, markings: &markings };
-    let switch = Switch::new(&wiring, mtu, request.seed);
-    let ideal = ideals(request, &switch);
-    let pairs = request.flows.src.iter().zip(&request.flows.dst);
-    let round_trip =
-        pairs.map(|(&a, &b)| switch.propagation(a, b) + switch.propagation(b, a)).max().unwrap_or_default();
-    let devices = hosts.iter().map(|host| host.device.try_clone()).collect::<Result<Vec<File>, _>>()?;
-    let manner = Manner {
-        ports: request.record.queue_links.clone(),
-        interval_ns: request.record.queue_interval_ps / 1000,
-        real_time: request.real_time,
-    };
-    let times = Arc::clone(times);
-    Ok(thread::Builder::new().name("network".into()).spawn(move || Report {
-        round_trip,
-        ideal,
-        ..wire::run(switch, devices, &times, &manner)
-    })?)
-}
-
-fn ideals(request: &Request, switch: &Switch) -> Vec<u64> {
-    let Flows { src, dst, bytes, .. } = &request.flows;
-    let frame = (Bytes(request.mtu_bytes), Bytes(request.mtu_bytes - request.header_bytes));
-    let ideal = |at: usize| switch.ideal(src[at], dst[at], Bytes(bytes[at]), frame).0;
-    (0..src.len()).map(|at| if bytes[at] == 0 { 0 } else { ideal(at) }).collect()
-}
-
-fn connect(request: &Request, ends: Vec<Ends>) -> Outcome<Vec<Flow>> {
-    let flows = &request.flows;
-    let mut connected = Vec::new();
-    for (number, Ends { sender, listener }) in ends.into_iter().enumerate() {
-        host::connect(&sender, number as u32, flows.dst[number])
-            .map_err(|error| format!("flow {number} does not connect: {error}"))?;
-        let (receiver, _) = listener.accept()?;
-        let wants_ecn = programs::ecn_capable(&request.ccs[flows.cc[number] as usize])?;
-        if wants_ecn && !host::Info::of(sender.as_raw_fd()).ecn() {
-            return Err(format!("flow {number}: the two ends did not agree on ECN, marks would be lost").into());
-        }
-        connected.push(Flow::new(sender, receiver, flows.bytes[number]));
-    }
-    Ok(connected)
+    let (controls, measured_ns) = headroom::told_or_measured(request, group.descriptor(), &stop)?;
+    let emulation = Emulation::begin(request, &controls, group.descriptor())?;
+    let outcome = drive(request, &emulation, &stop);
+    let report = emulation.end()?;
+    Ok(outcome?.answer(request, &controls, measured_ns, report))
 }
 
 /// What the flows have to tell.
 struct Told {
     flows: answer::Flows,
     probes: Probes,
+    round_trips: RoundTrips,
     ended_ps: u64,
+    interrupted: bool,
 }
 
-fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) -> Outcome<Told> {
+fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Told> {
+    let Emulation { flows, loaded, times, .. } = emulation;
     let begin = clock::now() + PAUSE_NS;
     let at = |ps: u64| if ps == NEVER { NEVER } else { begin + ps / 1000 };
     let (warm, end) = (at(request.warmup_ps), at(request.duration_ps));
@@ -177,14 +61,19 @@ fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) ->
     }
     let probes = RefCell::new(Probes::default());
     let samples = sample_buffer(loaded, begin, &request.record.probe_flows, &probes)?;
-    let mut polled = begin;
+    let (mut polled, mut looked) = (begin, warm);
     let mut warm_bytes = None;
+    let mut round_trips = RoundTrips::default();
     loop {
         let now = clock::now();
         if warm_bytes.is_none() && now >= warm {
             warm_bytes = Some(flows.iter().map(Flow::received).collect::<Vec<_>>());
         }
-        if now >= end || (request.until_done && flows.iter().all(Flow::done)) || INTERRUPTED.load(Ordering::Relaxed) {
+        if now >= looked {
+            looked = now.max(warm) + LOOK_NS;
+            round_trips.look(flows);
+        }
+        if now >= end || (request.until_done && flows.iter().all(Flow::done)) || stop.wanted() {
             break;
         }
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
@@ -200,8 +89,13 @@ fn drive(request: &Request, flows: &[Flow], loaded: &[Loaded], times: &Times) ->
     drop(samples);
     let ended = clock::now().min(end);
     let told = tell(flows, begin, &warm_bytes.unwrap_or_default());
-    flows.iter().for_each(Flow::stop);
-    Ok(Told { flows: told, probes: probes.into_inner(), ended_ps: (ended - begin) * 1000 })
+    Ok(Told {
+        flows: told,
+        probes: probes.into_inner(),
+        ended_ps: (ended - begin) * 1000,
+        interrupted: stop.wanted(),
+        round_trips,
+    })
 }
 
 /// When every flow begins, and whom it tells that it has ended.
@@ -217,13 +111,6 @@ fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sen
         all.push((beginning, Vec::new()));
     }
     all
-}
-
-/// Set by SIGINT: the run ends early, with what there is.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn interrupt(_signal: i32) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
 /// Senders that the kernel knows without us tell only what any connection does.
@@ -290,18 +177,17 @@ fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> answer::Flows {
 }
 
 impl Told {
-    fn answer(self, request: &Request, report: Report) -> Answer {
+    fn answer(self, request: &Request, controls: &[Control], measured_ns: Option<u64>, report: Report) -> Answer {
         let measured_ps = report.measured.0;
         let ports = Ports::new(&report.ports, measured_ps, Bytes(request.mtu_bytes));
-        let round_trip = report.round_trip.0 / 1000 + ports.longest_delay_ns();
-        let reason =
-            report.lateness.reject(Allowance { round_trip, span: measured_ps / 1000, headroom: headroom(request) });
+        let judged = judge(request, controls, measured_ns, &report, &self);
         let problems = problems(&report);
+        let lateness = LatenessTable::new(&report, longest_round_trip(&report), judged);
         Answer {
             events: report.delivered,
             packet_hops: report.ports.iter().map(|port| port.delivered).sum(),
             ended_ps: self.ended_ps,
-            interrupted: INTERRUPTED.load(Ordering::Relaxed),
+            interrupted: self.interrupted,
             measured_ps,
             queue_histograms: request
                 .record
@@ -315,18 +201,62 @@ impl Told {
             probe_names: answer::PROBE_NAMES,
             probes: self.probes,
             books: Books { closed: problems.is_empty(), problems },
-            lateness: LatenessTable::new(&report.lateness, report.strangers, round_trip, reason),
+            lateness,
         }
     }
 }
 
-/// Stamps vary by that much on any host, late or not.
-const STAMPS_VARY_NS: u64 = 10_000;
+/// Whether the run can be believed: the machine kept up, and its senders saw what the emulated network did.
+fn judge(request: &Request, controls: &[Control], measured_ns: Option<u64>, report: &Report, told: &Told) -> Judged {
+    let headrooms = controls.iter().filter_map(|control| control.parameters.get("headroom"));
+    let headroom_ns = headrooms.map(|seconds| (seconds * 1e9) as u64).min();
+    let given_up = headroom_ns.map_or(0.0, |nanos| report.stamps.given_up(nanos));
+    let round_trips = told.round_trips.mean_us().zip(network_us(request, report));
+    // An acknowledgement that waits for the next packet makes a round trip longer, on time or not.
+    let compared = round_trips.filter(|_| request.host.acks_every == 1);
+    let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));
+    let saw = Saw { given_up, round_trips_us: compared, vary_ns };
+    let allowance = Allowance { round_trip: longest_round_trip(report), span: report.measured.0 / 1000 };
+    let reason = report.lateness.reject(allowance).or_else(|| saw.reject());
+    Judged { reason, given_up, round_trips, measured_ns }
+}
 
-/// The least that a sender of the run takes for a queue; nothing where none has a limit that means something here.
-fn headroom(request: &Request) -> Option<u64> {
-    let told = request.ccs.iter().filter_map(|control| control.parameters.get("headroom"));
-    told.map(|seconds| (seconds * 1e9) as u64).filter(|&nanos| nanos >= STAMPS_VARY_NS).min()
+/// Propagation both ways and the longest mean delay of a port, in nanoseconds.
+fn longest_round_trip(report: &Report) -> u64 {
+    (report.round_trip.0 + report.ports.iter().map(mean_delay).fold(0.0, f64::max) as u64) / 1000
+}
+
+/// In picoseconds.
+fn mean_delay(port: &PortReport) -> f64 {
+    port.counters.sojourn as f64 / (port.counters.sent as f64).max(1.0)
+}
+
+/// The mean round trip of the flows without an end, by propagation and the ports' mean delays.
+fn network_us(request: &Request, report: &Report) -> Option<f64> {
+    let delay = |&port: &u32| request.links.delay_ps[port as usize] as f64 + mean_delay(&report.ports[port as usize]);
+    let endless = report.ways.iter().zip(&request.flows.bytes).filter(|(_, bytes)| **bytes == 0);
+    let each: Vec<f64> = endless.map(|(way, _)| way.iter().map(delay).sum::<f64>() / 1e6).collect();
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+}
+
+/// Sender's smoothed round trips, of flows without an end, as their kernels measured them.
+#[derive(Debug, Default)]
+struct RoundTrips {
+    sum_us: u64,
+    count: u64,
+}
+
+impl RoundTrips {
+    fn look(&mut self, flows: &[Flow]) {
+        for rtt_us in flows.iter().filter(|flow| flow.endless()).map(|flow| flow.info().rtt_us()) {
+            self.sum_us += u64::from(rtt_us);
+            self.count += 1;
+        }
+    }
+
+    fn mean_us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_us as f64 / self.count as f64)
+    }
 }
 
 /// What does not add up.

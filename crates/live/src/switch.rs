@@ -9,8 +9,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::clock::Clock;
+use shallows_sim::link::Link;
 use shallows_sim::network::{Marking, PortSpec};
 use shallows_sim::packet::{Flags, Packet, Slab};
+use shallows_sim::port::admission::Outcome;
 use shallows_sim::port::{Port, PortReport};
 
 /// Length of an Ethernet header.
@@ -31,17 +33,38 @@ pub struct Wiring<'a> {
     pub markings: &'a [Option<Marking>],
 }
 
+/// A frame in the network.
+#[derive(Debug, Default)]
+struct Frame {
+    bytes: Vec<u8>,
+    sent: Time,
+}
+
+/// A frame that is due at its host.
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    /// Where to.
+    pub host: u32,
+    /// To keep, if another buffer is left in its place.
+    pub bytes: &'a mut Vec<u8>,
+    /// When it was sent.
+    pub sent: Time,
+    /// When it is due.
+    pub due: Time,
+}
+
 /// A network of ports, and the frames in it.
 #[derive(Debug)]
 pub struct Switch {
     hosts: u32,
     ports: Vec<Port>,
+    links: Vec<Link>,
     /// By node and host: the port on the way there.
     way: Vec<Option<u32>>,
     delays: Vec<Time>,
     clocks: Vec<Clock>,
     packets: Slab,
-    frames: Vec<Vec<u8>>,
+    frames: Vec<Frame>,
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// Frames that were not IPv4 for a host of this network.
     pub strangers: u64,
@@ -59,9 +82,12 @@ impl Switch {
                 None => port,
             }
         };
+        let ports: Vec<_> = specs.iter().enumerate().map(port).collect();
+        let link = |(spec, port): (&PortSpec, &Port)| Link::new(spec.from, spec.to, port.marks_late());
         Self {
             hosts,
-            ports: specs.iter().enumerate().map(port).collect(),
+            links: specs.iter().zip(&ports).map(link).collect(),
+            ports,
             way: ways(hosts, nodes, specs),
             clocks: specs.iter().map(|spec| Clock::new(spec.rate)).collect(),
             delays: specs.iter().map(|spec| spec.delay).collect(),
@@ -81,10 +107,11 @@ impl Switch {
         let at = self.packets.insert(Packet { to, flags, length, ..Packet::default() });
         let place = at as usize;
         if self.frames.len() <= place {
-            self.frames.resize_with(place + 1, Vec::new);
+            self.frames.resize_with(place + 1, Frame::default);
         }
-        self.frames[place].clear();
-        self.frames[place].extend_from_slice(frame);
+        self.frames[place].sent = now;
+        self.frames[place].bytes.clear();
+        self.frames[place].bytes.extend_from_slice(frame);
         self.forward(now, host, at);
     }
 
@@ -95,10 +122,12 @@ impl Switch {
             self.packets.remove(at);
             return;
         };
-        match self.ports[port as usize].enqueue(now, at, &mut self.packets) {
-            Ok(Some(arrives)) => self.agenda.push(Reverse((arrives, port))),
-            Ok(None) => {}
-            Err(_full) => self.packets.remove(at),
+        let link = &mut self.links[port as usize];
+        let offered = self.ports[port as usize].offer(now, at, link, &mut self.packets);
+        if let Some(arrives) = offered.arrives {
+            self.agenda.push(Reverse((arrives, port)));
+        } else if let Outcome::Dropped(_) = offered.outcome {
+            self.packets.remove(at);
         }
     }
 
@@ -108,24 +137,27 @@ impl Switch {
         self.agenda.peek().map(|Reverse((time, _))| *time)
     }
 
-    /// Lets everything happen up to `now`, in order. `deliver` gets the host, the frame (to keep, if it leaves another
-    /// buffer) and when it was due.
-    pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(u32, &mut Vec<u8>, Time)) {
+    /// Lets everything happen up to `now`, in order.
+    pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(Delivery<'_>)) {
         while let Some(&Reverse((time, port))) = self.agenda.peek()
             && time <= now
         {
             self.agenda.pop();
-            let (at, next) = self.ports[port as usize].deliver(time, &mut self.packets);
+            let link = &mut self.links[port as usize];
+            if link.marks_late {
+                self.ports[port as usize].before_delivery(time, &mut self.packets);
+            }
+            let (at, next) = link.deliver(time, &self.packets);
+            let node = link.to;
             if let Some(next) = next {
                 self.agenda.push(Reverse((next, port)));
             }
-            let node = self.ports[port as usize].to;
             if node < self.hosts {
-                let frame = &mut self.frames[at as usize];
+                let Frame { bytes, sent } = &mut self.frames[at as usize];
                 if self.packets[at].flags.has(Flags::CE) {
-                    mark(&mut frame[ETHERNET..]);
+                    mark(&mut bytes[ETHERNET..]);
                 }
-                deliver(node, frame, time);
+                deliver(Delivery { host: node, bytes, sent: *sent, due: time });
                 self.packets.remove(at);
             } else {
                 self.forward(time, node, at);
@@ -147,19 +179,26 @@ impl Switch {
     /// Closes the statistics of the `span` that ends now.
     #[must_use]
     pub fn report(&mut self, now: Time, span: Time) -> Vec<PortReport> {
-        self.ports.iter_mut().map(|port| port.report(now, span, &self.packets)).collect()
+        let ports = self.ports.iter_mut().zip(&self.links);
+        ports.map(|(port, link)| port.report(now, span, link, &self.packets)).collect()
+    }
+
+    /// The ports on the way from a host to another.
+    #[must_use]
+    pub fn way(&self, from: u32, to: u32) -> Vec<u32> {
+        let mut node = from;
+        let mut ports = Vec::new();
+        while let Some(port) = self.way[(node * self.hosts + to) as usize] {
+            ports.push(port);
+            node = self.links[port as usize].to;
+        }
+        ports
     }
 
     /// Propagation from a host to another; nothing where there is no way.
     #[must_use]
     pub fn propagation(&self, from: u32, to: u32) -> Time {
-        let mut node = from;
-        let mut sum = Time::ZERO;
-        while let Some(port) = self.way[(node * self.hosts + to) as usize] {
-            sum += self.delays[port as usize];
-            node = self.ports[port as usize].to;
-        }
-        sum
+        self.way(from, to).iter().fold(Time::ZERO, |sum, &port| sum + self.delays[port as usize])
     }
 
     /// The least time in which this much payload can come from a host to another, in frames of this length with this
@@ -169,12 +208,11 @@ impl Switch {
         let (mtu, full) = frame;
         let frames = payload.0.div_ceil(full.0).max(1);
         let last = payload - full * (frames - 1) + (mtu - full);
-        let (mut node, mut slowest, mut sum) = (from, Time::ZERO, self.propagation(from, to));
-        while let Some(port) = self.way[(node * self.hosts + to) as usize] {
+        let (mut slowest, mut sum) = (Time::ZERO, self.propagation(from, to));
+        for port in self.way(from, to) {
             let clock = self.clocks[port as usize];
             slowest = slowest.max(clock.time(mtu));
             sum += clock.time(last);
-            node = self.ports[port as usize].to;
         }
         sum + slowest * (frames - 1)
     }
@@ -301,9 +339,9 @@ mod tests {
         assert_eq!(switch.ideal(0, 1, payload, (MTU, Bytes(1460))), ideal);
         let mut out = Vec::new();
         let second = Time::from_millis(1000);
-        switch.advance(second, |host, frame, due| {
-            assert_eq!(checksum(&frame[ETHERNET..ETHERNET + 20]), 0);
-            out.push((host, frame[ETHERNET + 1] & 3, due));
+        switch.advance(second, |Delivery { host, bytes, sent, due }| {
+            assert_eq!((checksum(&bytes[ETHERNET..ETHERNET + 20]), sent), (0, Time::ZERO));
+            out.push((host, bytes[ETHERNET + 1] & 3, due));
         });
         // 1.2 us at each edge, 24 us in between, 30 us of propagation; then one every 24 us.
         let first = Time::from_nanos(2 * 1200) + FRAME + Time::from_micros(30);
@@ -335,7 +373,7 @@ mod tests {
             switch.send(Time::ZERO, 0, &frame(1, 0));
         }
         let mut count = 0;
-        switch.advance(Time::from_millis(1000), |_, _, _| count += 1);
+        switch.advance(Time::from_millis(1000), |_| count += 1);
         assert_eq!((count, switch.in_flight()), (10, 0));
     }
 }

@@ -86,6 +86,11 @@ impl Flow {
         Ok(())
     }
 
+    /// Sends a little before it begins; nobody reads it.
+    pub fn trickle(&self, bytes: &[u8]) -> Outcome<()> {
+        Ok((&self.sender).write_all(bytes)?)
+    }
+
     /// Payload that its receiver has read.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
@@ -99,6 +104,11 @@ impl Flow {
     /// When the receiver had every byte.
     pub fn finished_ns(&self) -> Option<u64> {
         Some(self.finished_ns.load(Ordering::Relaxed)).filter(|&time| time != NEVER)
+    }
+
+    /// Whether it has no end.
+    pub fn endless(&self) -> bool {
+        self.bytes == 0
     }
 
     /// Whether it ends, and has.

@@ -1,7 +1,7 @@
 //! A quick test: two hosts joined by a cable (a veth pair), iperf3 between them, and what stamps and the kernel tell of the
 //! same acknowledgements. No network is emulated, so nothing depends on its punctuality.
 
-#![allow(unsafe_code, reason = "system calls")]
+#![allow(unsafe_code, reason = "what a child does before it runs iperf3")]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,25 +11,32 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use libbpf_rs::{Link, RingBuffer, RingBufferBuilder};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use shallows_live::switch::address;
 
 use crate::answer::{TwoHosts, Varies};
 use crate::control_group::ControlGroup;
+use crate::device::Device;
 use crate::host;
 use crate::interface::{self, Settings};
 use crate::programs::{self, Loaded, Purpose};
 use crate::request::Cable;
+use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
-use crate::{Outcome, clock};
+use crate::{Outcome, clock, namespaces, priority};
 
 /// Between two looks at the samples.
 const TICK_NS: u64 = 5_000_000;
 /// Where iperf3 listens, as /proc/net/tcp writes it.
 const IPERF3_PORT: &str = ":1451 ";
 
+/// What flows tell of their acknowledgements; nothing where the kernel has the algorithm.
+type Samples<'a> = Option<RingBuffer<'a>>;
+
 /// Runs the test.
 pub fn run(told: &Cable) -> Outcome<TwoHosts> {
-    clock::hurry();
+    let stop = Stop::watch()?;
+    priority::hurry();
     let group = ControlGroup::enter()?;
     let name = programs::kernel_name(&told.control.name)?;
     let mut loaded = programs::load(&told.control, Purpose { sample_ns: 1, seed: 1, select: true })?;
@@ -39,12 +46,12 @@ pub fn run(told: &Cable) -> Outcome<TwoHosts> {
     let (hosts, _links) = join(told, loaded.as_ref())?;
     let acks = RefCell::new(BTreeMap::new());
     let samples = watch(loaded.as_ref(), &acks)?;
-    let traffic = if told.iperf3 { iperf3(told, &name, &hosts, &samples) } else { own(told, &name, &hosts, &samples) };
+    let traffic = if told.iperf3 { iperf3 } else { own }(told, &name, &hosts, &samples, &stop);
     let (goodput_bps, retransmits) = traffic?;
     drop(samples);
     let mut checksum_errors = 0;
     for host in &hosts {
-        host::enter(host)?;
+        namespaces::enter(host)?;
         checksum_errors += errors()?;
     }
     // The connection with the data is the one with the most acknowledgements.
@@ -62,15 +69,15 @@ pub fn run(told: &Cable) -> Outcome<TwoHosts> {
 
 /// Two namespaces and the cable between them, whose ends are called alike.
 fn join(told: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)> {
-    interface::enter_new_namespace()?;
-    let left = host::namespace()?;
-    interface::enter_new_namespace()?;
-    let right = host::namespace()?;
+    namespaces::enter_new()?;
+    let left = namespaces::own()?;
+    namespaces::enter_new()?;
+    let right = namespaces::own()?;
     interface::cable(&left)?;
     let hosts = [left, right];
     let mut links = Vec::new();
     for (number, host) in (0..).zip(&hosts) {
-        host::enter(host)?;
+        namespaces::enter(host)?;
         interface::checksums_in_software()?;
         interface::configure(&Settings {
             address: address(number),
@@ -81,7 +88,7 @@ fn join(told: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)
             ecn: programs::ecn_capable(&told.control)?,
         })?;
         if let Some(program) = loaded {
-            links.extend(program.see(interface::index(interface::NAME))?);
+            links.extend(program.see(Device::named(interface::NAME)?.index as i32)?);
         }
     }
     Ok((hosts, links))
@@ -108,7 +115,7 @@ impl Acks {
 }
 
 /// Collects acknowledgements by the sender's port.
-fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>) -> Outcome<Option<RingBuffer<'a>>> {
+fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>) -> Outcome<Samples<'a>> {
     let Some(map) = loaded.and_then(Loaded::samples) else { return Ok(None) };
     let mut builder = RingBufferBuilder::new();
     builder.add(&map, move |bytes: &[u8]| {
@@ -121,10 +128,10 @@ fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>)
     Ok(Some(builder.build()?))
 }
 
-fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<'_>>) -> Outcome<(f64, u64)> {
-    host::enter(&hosts[0])?;
+fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
+    namespaces::enter(&hosts[0])?;
     let listener = host::listen(0, name)?;
-    host::enter(&hosts[1])?;
+    namespaces::enter(&hosts[1])?;
     let sender = host::sender(0, name, false)?;
     if told.rate_bps > 0 {
         host::pace(&sender, told.rate_bps)?;
@@ -134,7 +141,7 @@ fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<
     let begin = clock::now();
     let end = begin + (told.seconds * 1e9) as u64;
     flow.start(Beginning::At(begin), end, Vec::new())?;
-    while clock::now() < end {
+    while clock::now() < end && !stop.wanted() {
         clock::sleep_until(clock::now() + TICK_NS);
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
     }
@@ -143,16 +150,19 @@ fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<
     Ok(outcome)
 }
 
-fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuffer<'_>>) -> Outcome<(f64, u64)> {
-    host::enter(&hosts[0])?;
+fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
+    namespaces::enter(&hosts[0])?;
     let mut server = start(&["-s", "-1"])?;
     while !fs::read_to_string("/proc/thread-self/net/tcp6")?.contains(IPERF3_PORT) {
+        if stop.wanted() {
+            return Err("ended early".into());
+        }
         if let Some(status) = server.try_wait()? {
             return Err(format!("iperf3 -s ended: {status}").into());
         }
         clock::sleep_until(clock::now() + TICK_NS);
     }
-    host::enter(&hosts[1])?;
+    namespaces::enter(&hosts[1])?;
     let [a, b, c, d] = address(0);
     let (to, seconds, rate) = (format!("{a}.{b}.{c}.{d}"), told.seconds.to_string(), told.rate_bps.to_string());
     let mut words = vec!["-c", &to, "-t", &seconds, "-J", "-C", name];
@@ -161,6 +171,9 @@ fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Option<RingBuff
     }
     let mut client = start(&words)?;
     while client.try_wait()?.is_none() {
+        if stop.wanted() {
+            return Err("ended early".into());
+        }
         clock::sleep_until(clock::now() + TICK_NS);
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
     }
@@ -177,10 +190,7 @@ fn start(words: &[&str]) -> Outcome<Child> {
     command.args(words).args(["-i", "0"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // SAFETY: between fork and exec only a system call is made.
     unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            Ok(())
-        });
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
     command.spawn().map_err(|error| format!("iperf3: {error}").into())
 }

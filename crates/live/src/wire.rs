@@ -3,22 +3,22 @@
 //! It sleeps until shortly before something is due and then looks all the time. How late it was is part of the
 //! result.
 
-#![allow(unsafe_code, reason = "system calls")]
-
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use shallows_cc::units::Time;
 use shallows_live::lateness::Lateness;
-use shallows_live::switch::{LONGEST_FRAME, Switch};
+use shallows_live::stamps::Stamps;
+use shallows_live::switch::{Delivery, LONGEST_FRAME, Switch};
 use shallows_sim::answer::QueueTable;
 use shallows_sim::port::PortReport;
 
-use crate::clock;
+use crate::{Outcome, clock, priority};
 
 /// Shorter waits are spent looking.
 const AWAKE_NS: u64 = 30_000;
@@ -54,7 +54,7 @@ pub struct Manner {
     pub ports: Vec<u32>,
     /// Between samples; 0 is none.
     pub interval_ns: u64,
-    /// Whether the thread asks for [`real_time`].
+    /// Whether the thread asks for [`priority::deadline`].
     pub real_time: bool,
 }
 
@@ -64,6 +64,7 @@ pub struct Report {
     pub ports: Vec<PortReport>,
     pub queues: QueueTable,
     pub lateness: Lateness,
+    pub stamps: Stamps,
     pub delivered: u64,
     pub strangers: u64,
     /// Frames that a host's device did not take.
@@ -74,19 +75,29 @@ pub struct Report {
     pub round_trip: Time,
     /// The least completion time of every flow, in picoseconds.
     pub ideal: Vec<u64>,
+    /// The ports that each flow's packets and their acknowledgements cross.
+    pub ways: Vec<Vec<u32>>,
+}
+
+/// A frame that is due at its host.
+struct Due {
+    host: u32,
+    frame: Vec<u8>,
+    sent: Time,
+    time: Time,
 }
 
 struct Wire {
     switch: Switch,
     devices: Vec<File>,
     ready: Ready,
-    /// Frames that are due, with their hosts and times.
-    due: VecDeque<(u32, Time, Vec<u8>)>,
+    due: VecDeque<Due>,
     spare: Vec<Vec<u8>>,
     origin_ns: u64,
     looked_ns: u64,
     warm: Option<u64>,
     lateness: Lateness,
+    stamps: Stamps,
     delivered: u64,
     refused: u64,
     queues: QueueTable,
@@ -94,11 +105,11 @@ struct Wire {
 }
 
 /// Runs the network until `times.end`. `devices` belong to the hosts, in order.
-pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, manner: &Manner) -> Report {
+pub fn run(switch: Switch, devices: Vec<File>, stamps: Stamps, times: &Arc<Times>, manner: &Manner) -> Outcome<Report> {
     let now = clock::now();
     let mut wire = Wire {
         switch,
-        ready: Ready::new(&devices),
+        ready: Ready::new(&devices)?,
         devices,
         due: VecDeque::new(),
         spare: Vec::new(),
@@ -106,19 +117,20 @@ pub fn run(switch: Switch, devices: Vec<File>, times: &Arc<Times>, manner: &Mann
         looked_ns: now,
         warm: None,
         lateness: Lateness::default(),
+        stamps,
         delivered: 0,
         refused: 0,
         queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); manner.ports.len()] },
         sampled_ns: 0,
     };
     if manner.real_time {
-        real_time();
+        priority::deadline();
     }
     while !times.end.load(Ordering::Relaxed) {
         wire.turn(times, manner);
         wire.wait();
     }
-    wire.report()
+    Ok(wire.report())
 }
 
 impl Wire {
@@ -133,6 +145,7 @@ impl Wire {
             self.advance(warm_ns);
             self.switch.end_warmup(self.time(warm_ns));
             self.lateness = Lateness::default();
+            self.stamps.restart();
             self.warm = Some(warm_ns);
         }
         self.advance(now);
@@ -144,9 +157,9 @@ impl Wire {
     /// Lets the emulated network come to this time.
     fn advance(&mut self, now_ns: u64) {
         let now = self.time(now_ns);
-        self.switch.advance(now, |host, frame, time| {
-            let frame = std::mem::replace(frame, self.spare.pop().unwrap_or_default());
-            self.due.push_back((host, time, frame));
+        self.switch.advance(now, |Delivery { host, bytes, sent, due }| {
+            let frame = std::mem::replace(bytes, self.spare.pop().unwrap_or_default());
+            self.due.push_back(Due { host, frame, sent, time: due });
         });
     }
 
@@ -154,9 +167,11 @@ impl Wire {
     /// next look at what hosts have sent, where it lags behind.
     fn deliver(&mut self) {
         for _ in 0..(1 + self.due.len() / 2).min(TOGETHER) {
-            let Some((host, time, frame)) = self.due.pop_front() else { return };
-            let late = (clock::now() - self.origin_ns).saturating_sub(time.0 / 1000);
+            let Some(Due { host, frame, sent, time }) = self.due.pop_front() else { return };
+            let now_ns = clock::now();
+            let late = (now_ns - self.origin_ns).saturating_sub(time.0 / 1000);
             self.lateness.deliveries.record(late);
+            self.stamps.delivered(now_ns, &frame, (time - sent).0 / 1000);
             match self.devices[host as usize].write(&frame) {
                 Ok(_) => self.delivered += 1,
                 Err(_) => self.refused += 1,
@@ -165,11 +180,11 @@ impl Wire {
         }
     }
 
-    /// Everything that hosts have sent since the last look.
+    /// Everything that hosts have sent since the last look. A frame counts as sent when it has been read: with a time
+    /// from before, it would arrive too early whenever this thread was held up in between.
     fn collect(&mut self, now_ns: u64) {
         let gap = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
-        let now = self.time(now_ns);
         let mut frame = [0; LONGEST_FRAME];
         let ready = self.ready.wait(0);
         if ready.is_empty() {
@@ -178,7 +193,9 @@ impl Wire {
         for &host in ready {
             for _ in 0..BATCH {
                 let Ok(length) = self.devices[host as usize].read(&mut frame) else { break };
-                self.switch.send(now, host, &frame[..length]);
+                let (now_ns, frame) = (clock::now(), &frame[..length]);
+                self.stamps.left(now_ns, frame);
+                self.switch.send(Time::from_nanos(now_ns - self.origin_ns), host, frame);
             }
         }
         self.lateness.looks.record(gap);
@@ -225,6 +242,7 @@ impl Wire {
             ports: self.switch.report(now, measured),
             queues: self.queues,
             lateness: self.lateness,
+            stamps: self.stamps,
             delivered: self.delivered,
             strangers: self.switch.strangers,
             refused: self.refused,
@@ -232,6 +250,7 @@ impl Wire {
             measured,
             round_trip: Time::ZERO,
             ideal: Vec::new(),
+            ways: Vec::new(),
         }
     }
 }
@@ -239,68 +258,26 @@ impl Wire {
 /// Which devices have frames, by one system call however many there are.
 struct Ready {
     file: OwnedFd,
-    events: Vec<libc::epoll_event>,
+    events: Vec<Event>,
     hosts: Vec<u32>,
 }
 
 impl Ready {
-    fn new(devices: &[File]) -> Self {
-        // SAFETY: no pointers; the descriptor is new and nobody else's.
-        let file = unsafe { OwnedFd::from_raw_fd(libc::epoll_create1(libc::EPOLL_CLOEXEC)) };
+    fn new(devices: &[File]) -> Outcome<Self> {
+        let file = epoll::create(CreateFlags::CLOEXEC)?;
         for (device, host) in devices.iter().zip(0..) {
-            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: host };
-            // SAFETY: the pointer is to a whole event.
-            unsafe { libc::epoll_ctl(file.as_raw_fd(), libc::EPOLL_CTL_ADD, device.as_raw_fd(), &raw mut event) };
+            epoll::add(&file, device, EventData::new_u64(host), EventFlags::IN)?;
         }
-        let none = libc::epoll_event { events: 0, u64: 0 };
-        Self { file, events: vec![none; devices.len()], hosts: Vec::new() }
+        Ok(Self { file, events: Vec::with_capacity(devices.len()), hosts: Vec::new() })
     }
 
     /// The hosts that have sent, after waiting this long at most for the first.
     fn wait(&mut self, nanos: u64) -> &[u32] {
-        let timeout = libc::timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
-        // SAFETY: the pointers are to that many events and to a whole timespec; no signals are masked.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                self.file.as_raw_fd(),
-                self.events.as_mut_ptr(),
-                self.events.len(),
-                &raw const timeout,
-                std::ptr::null::<libc::sigset_t>(),
-                0,
-            )
-        };
+        self.events.clear();
+        // Interrupted, it has seen nothing: the next look will.
+        let _ = epoll::wait(&self.file, rustix::buffer::spare_capacity(&mut self.events), Some(&clock::span(nanos)));
         self.hosts.clear();
-        self.hosts.extend(self.events.iter().take(count.max(0) as usize).map(|event| event.u64 as u32));
+        self.hosts.extend(self.events.iter().map(|event| event.data.u64() as u32));
         &self.hosts
     }
-}
-
-/// Asks the kernel to run this thread before all others, 95 of every 100 us (SCHED_DEADLINE). On a machine that is
-/// busy it helps; on one with a processor to spare it costs pauses of a tick, in which the kernel settles accounts.
-fn real_time() {
-    #[repr(C)]
-    struct Attributes {
-        size: u32,
-        policy: u32,
-        flags: u64,
-        nice: i32,
-        priority: u32,
-        runtime: u64,
-        deadline: u64,
-        period: u64,
-    }
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: libc::SCHED_DEADLINE as u32,
-        flags: 0,
-        nice: 0,
-        priority: 0,
-        runtime: 95_000,
-        deadline: 100_000,
-        period: 100_000,
-    };
-    // SAFETY: the structure says how long it is. Refused, the thread stays as it was, and lateness shows it.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }

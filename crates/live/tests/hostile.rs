@@ -6,7 +6,7 @@
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use shallows_cc::draws::Draws;
-use shallows_live::steps::InigoReceiverState;
+use shallows_live::cores::InigoReceiverState;
 
 const ETHERNET: usize = 14;
 const IP: usize = 20;

@@ -8,14 +8,14 @@ pub use kernel::kernel;
 #[cfg(bytecode)]
 mod bytecode {
     use object::{Object, ObjectSection};
-    use shallows_live::steps::bytes;
+    use shallows_live::cores::Step;
 
-    /// The function of this name, on a machine that needs no kernel.
-    pub fn virtual_machine<S>(name: &str) -> impl FnMut(&mut S) -> u64 {
-        let program = function(name);
+    /// The core of this step, on a machine that needs no kernel.
+    pub fn virtual_machine<S: Step>() -> impl FnMut(&mut S) -> u64 {
+        let program = function(S::NAME);
         move |step| {
             let machine = rbpf::EbpfVmRaw::new(Some(&program)).unwrap();
-            machine.execute_program(bytes(step)).unwrap()
+            machine.execute_program(step.as_mut_bytes()).unwrap()
         }
     }
 
@@ -31,15 +31,15 @@ mod bytecode {
 #[cfg(feature = "bpf")]
 mod kernel {
     use libbpf_rs::{ObjectBuilder, ProgramInput};
-    use shallows_live::steps::bytes;
+    use shallows_live::cores::Step;
 
-    /// The function of this name, in the running kernel.
-    pub fn kernel<S>(name: &str) -> impl FnMut(&mut S) -> u64 {
+    /// The core of this step, in the running kernel.
+    pub fn kernel<S: Step>() -> impl FnMut(&mut S) -> u64 {
         let object = include_bytes!(concat!(env!("OUT_DIR"), "/steps.bpf.o"));
         let object = ObjectBuilder::default().open_memory(object).unwrap().load().unwrap();
         move |step| {
-            let program = object.progs_mut().find(|program| program.name() == name).unwrap();
-            let input = ProgramInput { context_in: Some(bytes(step)), ..ProgramInput::default() };
+            let program = object.progs_mut().find(|program| program.name() == S::NAME).unwrap();
+            let input = ProgramInput { context_in: Some(step.as_mut_bytes()), ..ProgramInput::default() };
             program.test_run(input).unwrap().return_value.into()
         }
     }

@@ -1,10 +1,14 @@
-//! Compiles the integer cores of `bpf/` natively and, where there is a clang, to bytecode; with the feature `bpf`
-//! the programs for the kernel too.
+//! Compiles the integer cores of `bpf/` natively and, where there is a clang, to bytecode, and binds their structures;
+//! with the feature `bpf` it compiles the programs for the kernel too.
 
-use std::env;
+mod bind;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
+/// What the structures of cores are read from, in the order in which they need one another.
+const CORES: [&str; 6] = ["core.h", "dctcp_core.h", "dx_core.h", "inigo_core.h", "inigo_receiver_core.h", "steps.h"];
 /// The programs around the cores.
 const PROGRAMS: [&str; 5] = ["dctcp", "dx", "inigo", "inigo_receiver", "steps"];
 
@@ -13,7 +17,10 @@ fn main() {
     println!("cargo::rerun-if-changed=../../bpf");
     let folder = |name| PathBuf::from(env::var_os(name).expect("cargo sets it"));
     let (source, out) = (folder("CARGO_MANIFEST_DIR").join("../../bpf"), folder("OUT_DIR"));
-    cc::Build::new().file(source.join("steps.c")).warnings_into_errors(true).compile("steps");
+    let steps = source.join("steps.c");
+    cc::Build::new().file(steps).flag("-Wno-unused-parameter").warnings_into_errors(true).compile("steps");
+    let headers = CORES.map(|name| fs::read_to_string(source.join(name)).expect("a header of bpf/"));
+    fs::write(out.join("cores.rs"), bind::bind(&headers)).expect("cargo gives a folder to write to");
     if !clang_is_there() {
         assert!(env::var_os("CARGO_FEATURE_BPF").is_none(), "the feature bpf needs clang with an eBPF target");
         println!("cargo::warning=no clang with an eBPF target: bytecode is not tested");
