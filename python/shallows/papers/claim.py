@@ -1,0 +1,156 @@
+"""What a row of the table of claims says, before anything runs.
+
+A row names a figure, says in one sentence what it shows, and lists checks on numbers that its function
+will measure. Three kinds of check:
+
+    near     the paper's number, with the tolerance that its class allows
+    within   a range that the paper states, or that a closed form gives
+    below    an order: this number is smaller than that one, by a factor
+
+`within` and `below` may be the figure's shape (`shape=True`, always so for `below`): where all of these pass
+and some number does not, the row holds in shape.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+READ = {
+    "text": "printed in the text",
+    "figure": "read off a curve",
+    "data": "from the plotted data of an author",
+    "derived": "from a closed form",
+}
+
+CLASSES = {
+    "T1": "closed form, or deterministic: 1 to 2 %",
+    "T2": "steady state of a packet simulation: 10 to 15 %",
+    "T3": "extremes, percentiles, correlations, ratios of a single run of another simulator: 25 to 30 %",
+    "T4": "hardware, a testbed or an emulated kernel: the order, and the order of magnitude",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """`metric` lies from `low` to `high`; with `other`, both are multiples of that metric."""
+
+    metric: str
+    low: float = -inf
+    high: float = inf
+    reported: float | str | None = None
+    unit: str = ""
+    read: str = "text"
+    shape: bool = False
+    other: str | None = None
+    held_out: bool = False
+
+    def passes(self, means):
+        """Whether it holds for `means`, metric -> mean over the seeds."""
+        scale = means[self.other] if self.other else 1.0
+        return bool(self.low * scale <= means[self.metric] <= self.high * scale)
+
+    @property
+    def expected(self):
+        """The range in words: "71.9 to 97.3", "0.95 or more", "at most 0.5 times DCTCP"."""
+        low, high = self.low, self.high
+        of = f" times {self.other}" if self.other else ""
+        if self.other and (low, high) == (-inf, 1.0):
+            return f"below {self.other}"
+        if low == high:
+            return f"{low:.4g}{of}"
+        if low == -inf:
+            return f"at most {high:.4g}{of}"
+        if high == inf:
+            return f"{low:.4g}{of} or more"
+        return f"{low:.4g} to {high:.4g}{of}"
+
+
+def near(metric, reported, *, rel=None, by=None, unit="", read="text", held_out=False):
+    """The reported number, to a share of it (`rel`) or by an amount (`by`), both ways."""
+    room = abs(reported) * rel if by is None else by
+    return Check(metric, reported - room, reported + room, reported, unit, read, held_out=held_out)
+
+
+def within(metric, low=-inf, high=inf, *, reported=None, unit="", read="text", shape=False, held_out=False):
+    """A range; `reported` is the paper's own words or number, if it gives one."""
+    return Check(metric, low, high, reported, unit, read, shape, held_out=held_out)
+
+
+def below(metric, other, factor=1.0, *, reported=None, held_out=False):
+    """`metric` is at most `factor` times `other`: part of the figure's shape."""
+    return Check(metric, high=factor, reported=reported, shape=True, other=other, held_out=held_out)
+
+
+class Plot(NamedTuple):
+    """The figure in the paper's form. kind: "line", "points", "steps", "cdf", "bars" or "scatter"."""
+
+    x: str
+    y: str
+    kind: str = "line"
+    x_log: bool = False
+    y_log: bool = False
+    names: tuple[str, ...] = ()
+    """What stands below the bars."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table. `measure(lab)` runs it for one seed; None where `cannot` says why it is not run."""
+
+    id: str
+    paper: str
+    figure: str
+    claim: str
+    tolerance: str
+    checks: tuple[Check, ...]
+    measure: Callable | None
+    scenarios: tuple[str, ...] = ()
+    differs: str = ""
+    why: str = ""
+    cannot: str = ""
+    seeds: tuple[int, int] = (3, 5)
+    plot: Plot | None = None
+
+
+class Paper:
+    """A paper and its rows, in the order in which the module states them."""
+
+    def __init__(self, key, title, source):
+        self.key, self.title, self.source = key, title, source
+        self.rows = []
+
+    def row(
+        self,
+        id_,
+        figure,
+        claim,
+        *,
+        tolerance,
+        checks,
+        scenarios=(),
+        differs="",
+        why="",
+        seeds=(3, 5),
+        plot=None,
+    ):
+        """Enters the function below it as a row.
+
+        tolerance: a class of `CLASSES` and, after a colon, what is particular. scenarios: files that it may run;
+        none: closed form or fluid. differs: what is known to differ from the paper. why: for a claim that does not
+        hold, the evidence. seeds: how many in quick and in full mode.
+        """
+
+        def enter(measure):
+            row = Row(
+                id_, self.key, figure, claim, tolerance, tuple(checks), measure,
+                tuple(scenarios), differs, why, "", seeds, plot,
+            )  # fmt: skip
+            self.rows.append(row)
+            return measure
+
+        return enter
+
+    def cannot(self, id_, figure, claim, why):
+        """Enters a row that cannot be tested here, and says why."""
+        self.rows.append(Row(id_, self.key, figure, claim, "T4", (), None, cannot=why))

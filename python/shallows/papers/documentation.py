@@ -1,0 +1,74 @@
+"""The tables of claims in README.md and docs/*.md, made from the findings on file.
+
+A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; what is outside is left alone.
+"""
+
+import re
+from pathlib import Path
+
+from shallows.papers import recorded
+from shallows.papers.verdict import VERDICTS
+
+ROOT = Path(__file__).parents[3]
+PAGES = ("README.md", "docs/papers.md", "docs/windows.md", "docs/rates.md", "docs/credits.md")
+_MARKED = re.compile(r"(<!-- papers: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_TICK = dict(zip(VERDICTS, ("✓", "in shape", "no", "cannot be tested"), strict=True))
+
+
+def write(content):
+    """Puts the tables of `content` into the pages."""
+    for page in PAGES:
+        path = ROOT / page
+        if path.exists():
+            path.write_text(rendered(path.read_text("utf-8"), content), "utf-8")
+
+
+def rendered(text, content):
+    """A page's text with its tables made anew."""
+    return _MARKED.sub(lambda found: found[1] + _table(found[2], content) + found[3], text)
+
+
+def _table(name, content):
+    from shallows.papers import PAPERS
+
+    if name == "summary":
+        return _summary(PAPERS, content)
+    return _claims(next(paper for paper in PAPERS if paper.key == name), content)
+
+
+def _summary(papers, content):
+    lines = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
+    total = dict.fromkeys(VERDICTS, 0)
+    for paper in papers:
+        found = [content["rows"][row.id]["verdict"] for row in paper.rows]
+        counts = [found.count(verdict) for verdict in VERDICTS]
+        total = {verdict: total[verdict] + n for verdict, n in zip(VERDICTS, counts, strict=True)}
+        lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
+    lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
+    return "\n".join(lines) + f"\n\nA {content['mode']} survey of commit {content['commit']}.\n"
+
+
+def _claims(paper, content):
+    lines = ["| | figure | claim | here, and the paper | |", "|---|---|---|---|---|"]
+    for row in paper.rows:
+        entry = content["rows"][row.id]
+        told = "; ".join(filter(None, (_numbers(check, entry) for check in _worth(row, entry))))
+        lines.append(f"| {row.id} | {row.figure} | {row.claim} | {told} | {_TICK[entry['verdict']]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _worth(row, entry):
+    """The checks to show: those that fail, then the first that have a number of the paper, three at most."""
+    failed = [check for check, ok in zip(row.checks, entry["passed"], strict=True) if not ok]
+    others = [check for check in row.checks if check.reported is not None and check not in failed]
+    return [*failed, *others][:3]
+
+
+def _numbers(check, entry):
+    said = "" if check.reported is None else f" ({_plain(check.reported)})"
+    unit = f" {check.unit}" if check.unit else ""
+    return f"{check.metric} {recorded.interval(entry, check.metric)}{unit}{said or f' (expected {check.expected})'}"
+
+
+def _plain(reported):
+    return f"{reported:.4g}" if isinstance(reported, float) else reported

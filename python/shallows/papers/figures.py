@@ -1,0 +1,64 @@
+"""Draws a row's curves in the form of the paper's figure: its axes, its order of series."""
+
+import io
+
+import numpy as np
+
+COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
+MARKS = "osD^vP"
+
+
+def draw(row, samples):
+    """The row's figure as SVG text, from the first seed's curves; None where it has none."""
+    if row.plot is None or not samples or not samples[0]["series"]:
+        return None
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+    draw_on(figure.subplots(), row, samples)
+    out = io.StringIO()
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": row.id, "font.size": 9}):
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
+
+
+def draw_on(axes, row, samples):
+    """The same on Axes."""
+    series = samples[0]["series"]
+    kind = row.plot.kind
+    for i, (label, (x, y)) in enumerate(series.items()):
+        colour, x, y = COLOURS[i % len(COLOURS)], np.array(x), np.array(y)
+        if kind == "bars":
+            width = 0.8 / len(series)
+            axes.bar(x + (i - (len(series) - 1) / 2) * width, y, width, color=colour, label=label)
+        elif kind == "scatter":
+            axes.plot(x, y, ".", ms=3, color=colour, label=label, alpha=0.6)
+        elif kind == "points":
+            axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, color=colour, label=label)
+        else:
+            axes.plot(
+                x,
+                y,
+                lw=1.1,
+                color=colour,
+                label=label,
+                drawstyle="steps-post" if kind == "steps" else "default",
+            )
+    if kind == "scatter":
+        axes.plot([0, 100], [0, 100], lw=0.8, color="0.5", label="ideal")
+    if row.plot.names:
+        axes.set_xticks(next(iter(series.values()))[0], row.plot.names, fontsize=7)
+    axes.set_xlabel(row.plot.x)
+    axes.set_ylabel(row.plot.y)
+    if row.plot.x_log:
+        axes.set_xscale("log")
+    if row.plot.y_log:
+        axes.set_yscale("log")
+    elif kind in ("points", "bars", "steps") and min(min(y) for _, y in series.values()) >= 0:
+        axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(series) > 1 or kind == "scatter":
+        axes.legend(frameon=False, fontsize=8)

@@ -1,0 +1,106 @@
+"""The poster that led to DX: where windows end, and what a delay-based algorithm does to the queue.
+
+Source: Lee, Jang and Moon, "Reviving Delay-based TCP for Data Centers", SIGCOMM 2012 (poster).
+"""
+
+import numpy as np
+
+from shallows.papers.claim import Paper, Plot, below, near, within
+
+POSTER = Paper(
+    "poster", "Reviving Delay-based TCP for Data Centers", "Lee, Jang and Moon, SIGCOMM 2012 (poster)"
+)
+row = POSTER.row
+
+FRAME_US = 1.2
+
+
+def port(run):
+    return run.summary["bottleneck"]
+
+
+@row(
+    "PO1",
+    "Fig. 1",
+    "With one packet in flight a flow, the queue grows from 19 flows on, by a packet a flow.",
+    tolerance="T1: (20 + 2.4) us hold 18.7 packets; the slope 5 %",
+    scenarios=["pingpong"],
+    seeds=(1, 3),
+    checks=[
+        within("most flows without a wait", 18, 18, reported=19, read="derived"),
+        near("slope", FRAME_US, rel=0.05, unit="us a flow", read="derived"),
+        near("wait of 50 flows", (50 - 18.67) * FRAME_US, rel=0.05, unit="us", read="derived"),
+        near(
+            "wait of 30 flows at 25 us",
+            (30 - 22.83) * FRAME_US,
+            rel=0.05,
+            unit="us",
+            read="derived",
+            held_out=True,
+        ),
+        near(
+            "wait of 40 flows at 30 us",
+            (40 - 27) * FRAME_US,
+            rel=0.05,
+            unit="us",
+            read="derived",
+            held_out=True,
+        ),
+    ],
+    plot=Plot("flows", "queueing delay (us)", "points"),
+)
+def fig1(lab):
+    def waits_us(flows, rtt="20us"):
+        run = lab.run(
+            "pingpong", traffic__0__flows=flows, traffic__0__stagger="1us", duration="20ms", warmup="10ms",
+            topology__rtt=rtt, record__queues="off",
+        )  # fmt: skip
+        return port(run)["delay_mean_us"] - FRAME_US
+
+    counts = (2, 10, 17, 18, 19, 20, 25, 30, 40, 50)
+    waits = np.array([waits_us(n) for n in counts])
+    lab.say("most flows without a wait", max(n for n, wait in zip(counts, waits, strict=True) if wait < 0.01))
+    lab.say("slope", np.polyfit(counts[5:], waits[5:], 1)[0])
+    lab.say("wait of 50 flows", waits[-1])
+    lab.say("wait of 30 flows at 25 us", waits_us(30, "25us"))
+    lab.say("wait of 40 flows at 30 us", waits_us(40, "30us"))
+    lab.curve("ping-pong", counts, waits)
+
+
+@row(
+    "PO2",
+    "Fig. 2",
+    "Vegas keeps queues comparable with DCTCP's, in proportion to the flows, with far less variation.",
+    tolerance="T2: one to three packets a flow; comparable by a factor of 2; variation the order",
+    scenarios=["pingpong"],
+    checks=[
+        within("packets a flow under Vegas", 1, 3.5, reported="1 to 3", read="derived", shape=True),
+        within("Vegas over DCTCP, 20 to 25 flows", 0.5, 2, reported="comparable"),
+        within("Vegas over DCTCP, 45 to 50 flows", 0.5, 2, reported="comparable"),
+        below("variation of Vegas", "variation of DCTCP", 0.5, reported="much less"),
+    ],
+    differs="The authors' script has all pairs exchange 10 KB before anything else, so that every flow knows the base round trip; here "
+    "it is told (base_rtt). Without, later flows take the queue for distance: 248 packets, the whole buffer, with 50 flows.",
+    plot=Plot("time (s)", "queue (packets)"),
+)
+def fig2(lab):
+    queues = {}
+    for name, cc, marking in (
+        ("Vegas", {"name": "vegas@ns-2", "base_rtt": "103.8us"}, "none"),
+        ("DCTCP", {"name": "dctcp@ns-2"}, {"kind": "step", "threshold": "65pkt"}),
+    ):
+        run = lab.run(
+            "pingpong", topology={"kind": "dumbbell", "hosts": 50, "rate": "10Gbps", "rtt": "100us"}, cc=cc,
+            network__marking=marking, network__buffer="250pkt", duration=lab.pick("1050ms", "2100ms"),
+            traffic__0__stagger=lab.pick("20ms", "40ms"),
+        )  # fmt: skip
+        queues[name] = run.queues.assign(flows=1 + run.queues.time_us // lab.pick(20e3, 40e3))
+        lab.curve(name, run.queues.time_us / 1e6, run.queues.queue_pkt)
+    for low, high in ((20, 25), (45, 50)):
+        means = {name: q[(q.flows >= low) & (q.flows < high)].queue_pkt.mean() for name, q in queues.items()}
+        lab.say(f"Vegas over DCTCP, {low} to {high} flows", means["Vegas"] / means["DCTCP"])
+    vegas = queues["Vegas"].groupby("flows").queue_pkt.mean()
+    lab.say("packets a flow under Vegas", vegas.loc[20] / 20)
+    for name, q in queues.items():
+        few = q[(q.flows >= 10) & (q.flows < 15)].groupby("flows").queue_pkt
+        lab.say(f"variation of {name}", (few.std() / few.mean()).mean())

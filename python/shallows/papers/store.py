@@ -1,0 +1,107 @@
+"""What was measured, kept by the content of all that it depends on, so that nothing is measured twice or lost.
+
+The key covers the row's function and what it calls in its module, the scenarios that it names, the Python that
+makes flows and tables of them, the compiled core, seed, mode and perturbation. Claims and tolerances are not in it:
+they judge, and change no number.
+"""
+
+import hashlib
+import inspect
+import json
+import os
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+
+from shallows.papers import lab
+from shallows.papers.lab import SCENARIOS
+
+_PACKAGE = Path(__file__).parents[1]
+_APART = {
+    "cli.py",
+    "cli_fluid.py",
+    "cli_live.py",
+    "cli_papers.py",
+    "cli_settings.py",
+    "compare.py",
+    "plot.py",
+}
+_APART |= {"progress.py", "report.py", "live.py", "__main__.py"}
+
+
+class Store:
+    """A folder with a file for each row, seed and mode."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def _path(self, row, seed, quick, perturb):
+        mode = "quick" if quick else "full"
+        return self.folder / f"{row.id}-{mode}-{seed}-{key(row, perturb)}.json"
+
+    def get(self, row, seed, quick, perturb=None):
+        """What `put` kept, or None."""
+        try:
+            return json.loads(self._path(row, seed, quick, perturb).read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def put(self, row, seed, quick, perturb, sample):
+        """Keeps `sample`; a file is there whole or not at all."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(row, seed, quick, perturb)
+        partial = path.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(sample), "utf-8")
+        os.replace(partial, path)
+
+
+def key(row, perturb=None):
+    """The content that a measurement depends on, as 16 hexadecimal digits."""
+    digest = hashlib.sha256(_core().encode())
+    digest.update(_text(row.measure, set()).encode())
+    for name in sorted(row.scenarios):
+        digest.update((SCENARIOS / f"{name}.toml").read_bytes())
+    digest.update(json.dumps(perturb or {}, sort_keys=True).encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _core():
+    """The compiled core, and the package's Python but for what only shows results."""
+    from shallows import _core as core
+
+    digest = hashlib.sha256(Path(core.__file__).read_bytes())
+    files = [path for part in ("", "fluid/", "worlds/", "results/") for path in _PACKAGE.glob(f"{part}*.py")]
+    for file in sorted(files):
+        if file.name not in _APART:
+            digest.update(file.read_bytes())
+    digest.update(Path(lab.__file__).read_bytes())
+    return digest.hexdigest()
+
+
+def _text(function, seen):
+    """The source of a function and of the functions of its module that it names, and its module's constants."""
+    if function.__name__ in seen:
+        return ""
+    seen.add(function.__name__)
+    parts = [_body(function)]
+    for name in sorted(_names(function.__code__)):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType) and value.__module__.startswith("shallows.papers"):
+            parts.append(_text(value, seen))
+        elif isinstance(value, int | float | str | tuple | dict):
+            parts.append(f"{name} = {value!r}")
+    return "\n".join(parts)
+
+
+def _names(code):
+    """The globals that code names, its lambdas and comprehensions included."""
+    inner = [const for const in code.co_consts if inspect.iscode(const)]
+    return set(code.co_names).union(*(_names(one) for one in inner))
+
+
+def _body(function):
+    """The source from `def` on: what stands in the decorator only judges."""
+    lines = inspect.getsource(function).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("def "))
+    return "\n".join(lines[start:])

@@ -1,0 +1,87 @@
+"""Measures rows over their seeds, several at a time, and judges them."""
+
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from shallows.errors import ScenarioError
+from shallows.papers.lab import Lab
+from shallows.papers.verdict import judge
+from shallows.units import did_you_mean
+
+
+def rows(ids=None):
+    """The rows with these ids, or of these papers; all without."""
+    from shallows.papers import PAPERS
+
+    every = [row for paper in PAPERS for row in paper.rows]
+    if not ids:
+        return every
+    known = {row.id: [row] for row in every} | {paper.key: paper.rows for paper in PAPERS}
+    for one in ids:
+        if one not in known:
+            expected = f"a row or a paper of `shallows papers list`{did_you_mean(one, known)}"
+            raise ScenarioError("papers", one, expected)
+    return [row for one in ids for row in known[one]]
+
+
+def seeds(row, quick):
+    """The seeds that a row is measured with."""
+    return range(1, row.seeds[0 if quick else 1] + 1)
+
+
+def measure(row, seed, quick, perturb=None):
+    """What one seed of a row gives: values, series and the commands that show the same."""
+    lab = Lab(row, seed, quick, perturb)
+    row.measure(lab)
+    return {"values": lab.values, "series": lab.series, "ran": lab.ran}
+
+
+def survey(chosen, store, *, quick, threads=None, perturb=None, on_done=None):
+    """Yields (`Finding`, samples) of each row, in the order in which they are done.
+
+    What `store` has is not measured again. on_done(row, seed): called after each measurement.
+    """
+    samples, jobs = {}, []
+    for row in chosen:
+        samples[row.id] = {}
+        for seed in () if row.cannot else seeds(row, quick):
+            kept = store.get(row, seed, quick, perturb)
+            if kept is None:
+                jobs.append((row, seed))
+            else:
+                samples[row.id][seed] = kept
+    waiting = {row.id: row for row in chosen}
+    for row in chosen:
+        if _whole(row, samples, quick):
+            yield _judged(waiting.pop(row.id), samples)
+    if not jobs:
+        return
+    # Python between the runs is worth a process each; a fork would carry the threads of the libraries along.
+    with ProcessPoolExecutor(threads or os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_measured, row.id, seed, quick, perturb): (row, seed) for row, seed in jobs}
+        try:
+            for future in as_completed(futures):
+                row, seed = futures[future]
+                samples[row.id][seed] = future.result()
+                store.put(row, seed, quick, perturb, samples[row.id][seed])
+                if on_done is not None:
+                    on_done(row, seed)
+                if _whole(row, samples, quick):
+                    yield _judged(waiting.pop(row.id), samples)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _measured(id_, seed, quick, perturb):
+    return measure(rows([id_])[0], seed, quick, perturb)
+
+
+def _whole(row, samples, quick):
+    return bool(row.cannot) or len(samples[row.id]) == len(seeds(row, quick))
+
+
+def _judged(row, samples):
+    of_seeds = [samples[row.id][seed] for seed in sorted(samples[row.id])]
+    return judge(row, [sample["values"] for sample in of_seeds]), of_seeds

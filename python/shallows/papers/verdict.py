@@ -1,0 +1,60 @@
+"""From numbers over several seeds to a verdict. Nothing else decides one."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+HOLDS, SHAPE, FAILS, CANNOT = "holds", "holds in shape", "does not hold", "cannot be tested here"
+VERDICTS = (HOLDS, SHAPE, FAILS, CANNOT)
+
+# Two-sided 95 % points of Student's distribution by degrees of freedom.
+_STUDENT = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a metric over the seeds, and half of its 95 % interval (0 of a single run)."""
+
+    mean: float
+    half: float
+    values: tuple[float, ...]
+
+    @property
+    def text(self):
+        """Such as "84.3 ± 0.2"."""
+        return f"{self.mean:.4g} ± {self.half:.2g}" if self.half else f"{self.mean:.4g}"
+
+
+def estimate(values):
+    """The `Estimate` of one value a seed."""
+    n, mean = len(values), sum(values) / len(values)
+    if n == 1:
+        return Estimate(mean, 0.0, tuple(values))
+    deviation = sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
+    return Estimate(mean, _STUDENT[min(n - 2, len(_STUDENT) - 1)] * deviation / sqrt(n), tuple(values))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out of a row. estimates: metric -> `Estimate`. passed: a truth a check, in the row's order."""
+
+    row: object
+    verdict: str
+    estimates: dict
+    passed: tuple[bool, ...]
+
+
+def judge(row, samples):
+    """The `Finding` of a row from `samples`, a dict metric -> value for each seed."""
+    if row.cannot:
+        return Finding(row, CANNOT, {}, ())
+    estimates = {metric: estimate([sample[metric] for sample in samples]) for metric in samples[0]}
+    means = {metric: found.mean for metric, found in estimates.items()}
+    passed = tuple(check.passes(means) for check in row.checks)
+    shapes = [ok for check, ok in zip(row.checks, passed, strict=True) if check.shape]
+    if all(passed):
+        verdict = HOLDS
+    elif shapes and all(shapes):
+        verdict = SHAPE
+    else:
+        verdict = FAILS
+    return Finding(row, verdict, estimates, passed)
