@@ -1,0 +1,232 @@
+"""What runs will take, told from their scenarios before anything moves: packet-hops, time, memory.
+
+A packet-hop is a packet, data or ack, received over one link. A flow that ends makes as many as its packets
+have hops, there and back; flows without an end share the links on their way equally. How long a hop takes is
+measured on a small run on this machine; it grows with the number of ports, whose state leaves the caches, and
+ports with several classes cost more. Meant to hold within a factor of two.
+"""
+
+import os
+import time
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import NEVER
+
+BASE_BYTES = 98_000_000
+"""A process with everything loaded."""
+LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, ROW_BYTES = 2_500, 4, 900, 50
+"""Of memory: a link with its port and name, a way from a switch to a host, a flow, a recorded sample."""
+RUN_S, FLOW_S, ROW_S = 0.012, 10e-6, 0.3e-6
+"""Of CPU time: a run whatever its size, in a process that is warm; a flow; a recorded sample."""
+SMALL_PORTS, GROWTH = 100, 0.175
+"""Up to so many ports a hop takes as long as on the small run, then by this power of their number longer."""
+CLASSES = 1.8
+"""How much longer a hop takes at ports with several classes."""
+SMALL_PACKETS, SMALL_LINKS = 1_000_000, 10_000
+SAMPLED = 256
+"""Flows whose ways are looked up; the others are taken to be like them."""
+
+
+class Estimate(NamedTuple):
+    """Of `runs` runs: packet-hops and CPU time of all, memory of the largest, how many at a time."""
+
+    runs: int
+    hops: float
+    cpu_s: float
+    memory_bytes: float
+    at_a_time: int
+
+    @property
+    def wall_s(self):
+        """Real time, where every run at a time has a core; None where it is not known how many there are."""
+        return self.cpu_s / self.at_a_time if self.at_a_time else None
+
+
+def of_scenario(scenario):
+    """The `Estimate` of one run of a `Scenario` in the packet world."""
+    hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
+    cpu_s = RUN_S + hops * _hop_s(scenario) + FLOW_S * flows + ROW_S * rows
+    links, switches = len(scenario.wiring.link_from), scenario.wiring.nodes - scenario.wiring.hosts
+    memory = LINK_BYTES * links + ROUTE_BYTES * switches * scenario.wiring.hosts
+    return Estimate(1, hops, cpu_s, BASE_BYTES + memory + FLOW_BYTES * flows + ROW_BYTES * rows, 1)
+
+
+def is_small(scenario):
+    """Whether a run is too small to be worth an `Estimate`: a bound that costs next to nothing."""
+    flows, network = scenario.flows, scenario.wiring
+    packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
+    if not flows.bytes.all() and scenario.duration != NEVER:
+        packets += float(network.host_rate_bps.sum()) * scenario.duration * 1e-12 / (8 * scenario.mtu)
+    return (
+        packets < SMALL_PACKETS and len(network.link_from) < SMALL_LINKS and _rows(scenario) < SMALL_PACKETS
+    )
+
+
+def of_jobs(jobs, cores=None):
+    """The `Estimate` of the jobs of a sweep, `cores` at a time: of each point by its first seed."""
+    points = {}
+    for job in jobs:
+        point = repr([value for key, value in job.settings.items() if key != "seed"])
+        points.setdefault(point, []).append(job)
+    of = {point: of_scenario(its[0].make()) for point, its in points.items()}
+    hops, cpu_s = (
+        sum(getattr(of[point], key) * len(its) for point, its in points.items()) for key in ("hops", "cpu_s")
+    )
+    memory = max((one.memory_bytes for one in of.values()), default=0)
+    return Estimate(len(jobs), hops, cpu_s, memory, min(cores, max(len(jobs), 1)) if cores else 0)
+
+
+def check(estimate):
+    """Raise `ScenarioError` where this machine cannot have the memory; machines elsewhere are not asked."""
+    need, there = estimate.memory_bytes * estimate.at_a_time, memory_available()
+    if there is not None and need > there:
+        told = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
+        fewer = max(int(there // estimate.memory_bytes), 0)
+        instead = f"; {fewer} fit: --workers {fewer}" if fewer and estimate.at_a_time > 1 else ""
+        raise ScenarioError(told, None, f"at most the {_bytes(there)} that are free here{instead}")
+
+
+def sentence(estimate):
+    """What a person reads before it starts."""
+    from shallows.sweeps.progress import duration
+
+    took = f"{duration(estimate.cpu_s)} of CPU"
+    if estimate.wall_s is not None:
+        took += f", {duration(estimate.wall_s)} on {estimate.at_a_time} at a time"
+    runs = "1 run" if estimate.runs == 1 else f"{estimate.runs} runs"
+    return (
+        f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {_bytes(estimate.memory_bytes)} each"
+    )
+
+
+def packet_hops(scenario):
+    """About how many packet-hops a run of `scenario` makes."""
+    flows, network = scenario.flows, scenario.wiring
+    if not len(flows):
+        return 0.0
+    ways = _Ways(network)
+    chosen = np.unique(np.linspace(0, len(flows) - 1, min(len(flows), SAMPLED)).astype(int))
+    paths = {flow: ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen}
+    payload, acks = scenario.frame.payload, 1 + 1 / scenario.hosts.acks_every
+    known = flows.start_ps[flows.start_ps != NEVER]
+    ends_ps = scenario.duration if scenario.duration != NEVER else int(known.max(initial=0)) + 10**12
+    limited = flows.bytes > 0
+    packets = np.where(limited, -(-flows.bytes.astype(float) // payload), np.inf)
+    endless = int(np.sum(~limited))
+    at = np.zeros(len(network.link_from))
+    for flow in chosen[~limited[chosen]]:
+        at[paths[flow]] += endless / max(int(np.sum(~limited[chosen])), 1)
+    hops = 0.0
+    for flow in chosen:
+        links = paths[flow]
+        lasts_ps = min(ends_ps, int(flows.stop_ps[flow])) - (
+            int(flows.start_ps[flow]) if flows.after[flow] == 2**32 - 1 else 0
+        )
+        share = network.rate_bps[links] / (1 if limited[flow] else np.maximum(at[links], 1))
+        carried = max(lasts_ps, 0) * 1e-12 * float(share.min()) / (8 * scenario.mtu)
+        if limited[flow] and scenario.duration == NEVER:
+            carried = np.inf
+        hops += min(packets[flow], carried) * len(links) * acks
+    return hops * len(flows) / len(chosen)
+
+
+class _Ways:
+    """Shortest ways through a network, found outwards from a host, level by level."""
+
+    def __init__(self, network):
+        order = np.argsort(network.link_from, kind="stable")
+        self.links_by_node = order
+        self.starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
+        self.to, self.nodes, self.came_from = network.link_to, network.nodes, network.link_from
+        self.trees = {}
+
+    def links(self, src, dst):
+        """The links of one of the shortest ways."""
+        if src not in self.trees:
+            self.trees[src] = self._tree(src)
+        way, node = [], dst
+        while node != src:
+            link = self.trees[src][node]
+            way.append(link)
+            node = int(self.came_from[link])
+        return np.array(way, int)
+
+    def _tree(self, src):
+        """The link by which each node is first reached."""
+        by = np.full(self.nodes, -1)
+        edge, by[src] = np.array([src]), 0
+        while len(edge):
+            counts = self.starts[edge + 1] - self.starts[edge]
+            offsets = np.repeat(self.starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+            links = self.links_by_node[np.arange(counts.sum()) + offsets]
+            links = links[by[self.to[links]] < 0]
+            by[self.to[links]] = links
+            edge = np.unique(self.to[links])
+        return by
+
+
+def _rows(scenario):
+    """Samples that will be recorded."""
+    ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
+    record = scenario.record
+    queues = ends / record.queues * len(scenario.wiring.recorded_ports) if record.queues else 0
+    return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
+
+
+def _hop_s(scenario):
+    ports = len(scenario.wiring.link_from)
+    classes = (
+        scenario.network.pfc or scenario.network.shared or scenario.credits or scenario.flows.priority.any()
+    )
+    return probed_hop_s() * max(ports / SMALL_PORTS, 1) ** GROWTH * (CLASSES if classes else 1)
+
+
+@cache
+def probed_hop_s():
+    """Seconds of CPU that a packet-hop takes on this machine in a small run."""
+    from shallows import _core
+    from shallows.scenario import Scenario
+    from shallows.worlds.packet import request
+
+    small = Scenario(
+        duration="20ms",
+        cc="dctcp",
+        topology={"kind": "dumbbell", "hosts": 8},
+        traffic=[{"kind": "long-lived", "flows": 8}],
+    )
+    asked, took = request(small), []
+    for _ in range(3):
+        began = time.thread_time()
+        hops = _core.simulate(asked, None)["packet_hops"]
+        took.append((time.thread_time() - began) / hops)
+    return min(took)
+
+
+def memory_available():
+    """Bytes that this process may still have; None where the system does not say."""
+    free = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        if limit != "max":
+            free.append(int(limit) - int(Path("/sys/fs/cgroup/memory.current").read_text()))
+    except (OSError, ValueError):
+        pass
+    return min(free, default=_physical())
+
+
+def _physical():
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def _bytes(amount):
+    return f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"

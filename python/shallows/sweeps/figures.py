@@ -1,0 +1,182 @@
+"""Figures of sweeps: means with intervals as bands, small multiples, heat maps."""
+
+import math
+import re
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from shallows.errors import ScenarioError
+from shallows.plot import STYLE, look, small_print
+from shallows.sweeps.report import LABELS, plus_minus
+
+PANEL_IN = (3.1, 2.3)
+MOST_PANELS = 24
+MOST_TICKS = 8
+MOST_NUMBERS = 60  # cells of a heat map that have room for their numbers
+
+
+def figure(sweep, x=None, y=None, by="cc", baseline=None):
+    """The mean of `y` against `x` with its interval over seeds as a band, a line for each value of `by`.
+
+    `x` is a swept key (the first unless given), `y` a metric or several, `by` a column. Further swept keys
+    make small multiples, a column of panels for each of their values and a row for each metric.
+    With `baseline`, differences from that algorithm.
+    """
+    x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
+    if x is None:
+        raise ScenarioError("x", None, "a swept key: this sweep has none")
+    metrics = [y] if isinstance(y, str) else list(y or sweep.told_metrics()[:1])
+    by = sweep.column(by)
+    further = [column for column in sweep.swept.values() if column not in (x, by)]
+    rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)
+    panels = list(dict.fromkeys(tuple(row[column] for column in further) for row in rows))
+    names = list(dict.fromkeys(_name(row, by) for row in rows))
+    _check_panels(len(panels) * len(metrics))
+    with matplotlib.rc_context(STYLE):
+        down, across = (len(metrics), len(panels)) if further else (1, len(metrics))
+        size = PANEL_IN[0] * across + 1.2 * (len(names) > 6), PANEL_IN[1] * down + 0.7
+        drawing = Figure(figsize=size, dpi=200, layout="constrained")
+        axes = drawing.subplots(down, across, squeeze=False, sharex=True, sharey="row" if further else False)
+        axes = axes if further else axes.T
+        for metric, row_of_axes in zip(metrics, axes, strict=True):
+            for panel, ax in zip(panels, row_of_axes, strict=True):
+                its = [row for row in rows if row["metric"] == metric and _at(row, further) == panel]
+                _lines(ax, its, x, by, names, baseline)
+                _label(ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, its, metric, baseline)
+                if panel and ax in axes[0]:
+                    told = zip(further, panel, strict=True)
+                    ax.set_title(", ".join(f"{column} {value}" for column, value in told))
+        _keys(drawing, axes[0][0], names)
+        small_print(drawing, _small_print(sweep, rows))
+    return drawing
+
+
+def heatmap(sweep, x, y, of):
+    """The mean of `of` over the swept keys `x` and `y`, a panel for each algorithm, on one scale."""
+    x, y = sweep.column(x), sweep.column(y)
+    rows = sweep.intervals(of, list(dict.fromkeys([x, y, "cc"])))
+    across, up = ([*dict.fromkeys(row[column] for row in rows)] for column in (x, y))
+    names = list(dict.fromkeys(row["cc"] for row in rows))
+    _check_panels(len(names))
+    values = np.full((len(names), len(up), len(across)), np.nan)
+    texts = {}
+    for row in rows:
+        at = names.index(row["cc"]), up.index(row[y]), across.index(row[x])
+        values[at], texts[at] = row["mean"], plus_minus(row["mean"], row["low"], row["high"])
+    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
+        cell = 0.62 if len(across) * len(up) <= MOST_NUMBERS else 0.32
+        size = (cell * len(across) + 0.9) * len(names) + 1.0, cell * 0.7 * len(up) + 1.3
+        drawing = Figure(figsize=(max(size[0], 4.2), max(size[1], 2.4)), dpi=200, layout="constrained")
+        axes = drawing.subplots(1, len(names), squeeze=False, sharey=True)[0]
+        scale = matplotlib.colors.Normalize(np.nanmin(values), np.nanmax(values))
+        for name, ax, of_name in zip(names, axes, values, strict=True):
+            image = ax.imshow(of_name, norm=scale, cmap="cividis", origin="lower", aspect="auto")
+            ax.set_title(name)
+            ax.set_xticks(range(len(across)), [str(value) for value in across])
+            ax.set_yticks(range(len(up)), [str(value) for value in up])
+            ax.set_xlabel(x)
+            _numbers(
+                ax, of_name, scale, {at[1:]: text for at, text in texts.items() if at[0] == names.index(name)}
+            )
+        axes[0].set_ylabel(y)
+        drawing.colorbar(image, ax=list(axes), label=LABELS.get(of, of))
+        small_print(drawing, _small_print(sweep, rows))
+    return drawing
+
+
+def magnitude(value):
+    """`(number, unit)` of a swept value, (0.4, "") or (100, "pkt"); None of what is no number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value), ""
+    match = re.fullmatch(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*([a-zA-Zµ%]*)\s*", str(value))
+    return (float(match[1]), match[2]) if match else None
+
+
+def _lines(ax, rows, x, by, names, baseline):
+    places, _ = _scale([row[x] for row in rows])
+    for i, name in enumerate(names):
+        its = [row for row in rows if _name(row, by) == name]
+        if not its or (baseline and its[0]["cc"] == baseline):
+            continue
+        keys = ("difference", "difference_low", "difference_high") if baseline else ("mean", "low", "high")
+        at = np.array([places[str(row[x])] for row in its])
+        mean, low, high = (np.array([row[key] for row in its], float) for key in keys)
+        order = np.argsort(at, kind="stable")
+        at, mean, low, high = (values[order] for values in (at, mean, low, high))
+        shape = look(i)
+        ax.fill_between(at, low, high, color=shape["color"], alpha=0.2, linewidth=0)
+        ax.plot(at, mean, **shape, label=name, clip_on=False)
+        few = np.array([row["few"] for row in its])[order]
+        if few.any():
+            hollow = {"linestyle": "", "marker": shape["marker"], "color": shape["color"], "mfc": "white"}
+            ax.plot(at[few], mean[few], **hollow, clip_on=False)
+    if baseline:
+        ax.axhline(0, color="#555555", linewidth=0.6)
+
+
+def _label(ax, first, last, x, rows, metric, baseline):
+    places, unit = _scale([row[x] for row in rows])
+    if unit is None:
+        ax.set_xticks(list(places.values()), list(places))
+    elif len(places) <= MOST_TICKS:
+        ax.set_xticks(sorted(places.values()))
+    if last:
+        ax.set_xlabel(f"{x} ({unit})" if unit else x)
+    if first:
+        label = LABELS.get(metric, metric)
+        ax.set_ylabel(f"{label}, less {baseline}'s" if baseline else label)
+    if not baseline and all(row["low"] >= 0 for row in rows if math.isfinite(row["low"])):
+        ax.set_ylim(bottom=0)
+
+
+def _scale(values):
+    """`({text of a value: place on the axis}, unit)`; unit None where they are words."""
+    told = [magnitude(value) for value in values]
+    if all(told) and len({unit for _, unit in told}) == 1:
+        return {str(v): number for v, (number, _) in zip(values, told, strict=True)}, told[0][1]
+    return {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values)))}, None
+
+
+def _numbers(ax, values, scale, texts):
+    if values.size > MOST_NUMBERS:
+        return
+    for (row, column), text in texts.items():
+        dark = scale(values[row, column]) < 0.5
+        ax.text(column, row, text.replace(" ± ", "\n± "), ha="center", va="center", fontsize=5.5,
+                color="white" if dark else "black")  # fmt: skip
+
+
+def _keys(drawing, ax, names):
+    handles, labels = ax.get_legend_handles_labels()
+    if len(names) > 6:
+        drawing.legend(handles, labels, loc="outside right upper", handlelength=3.5)
+    elif len(names) > 1:
+        drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3)
+
+
+def _at(row, columns):
+    return tuple(row[column] for column in columns)
+
+
+def _name(row, by):
+    return str(row[by]) if by == "cc" else f"{by} {row[by]}, {row['cc']}"
+
+
+def _check_panels(count):
+    if count > MOST_PANELS:
+        raise ScenarioError(
+            "panels", count, f"at most {MOST_PANELS}: sweep fewer keys, or choose fewer metrics"
+        )
+
+
+def _small_print(sweep, rows):
+    about, methods = sweep.about, sorted({row["method"] for row in rows})
+    seeds = about["seeds"]
+    told = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    few = "  ·  hollow: few flows" if any(row["few"] for row in rows) else ""
+    early = "  ·  interrupted" if sweep.interrupted else ""
+    return (
+        f"{about['name']}  ·  {told}, bands {', '.join(methods)}{few}  ·  shallows {about['version']}{early}"
+    )

@@ -1,0 +1,73 @@
+"""The file of a sweep: a scenario with a table `[sweep]`, or one that names the file of its scenario."""
+
+import tomllib
+
+from shallows.errors import ScenarioError
+from shallows.examples import find
+from shallows.sweeps.plans import together
+
+KEYS = ("scenario", "cc", "over", "together", "seeds", "until", "metric")
+
+
+def of_file(path, overrides):
+    """`(Scenario, {"cc", "over", "seeds", "until", "metric"})` of a TOML file. Raises `ScenarioError`."""
+    from shallows.scenario import Scenario
+
+    path = find(path)
+    try:
+        text = path.read_text("utf-8")
+        tables = tomllib.loads(text)
+    except (OSError, ValueError):
+        return Scenario.load(path, overrides), {}  # which says what is wrong
+    if "sweep" not in tables:
+        return Scenario.load(path, overrides), {}
+    try:
+        told = _sweep(tables.pop("sweep"))
+        if "scenario" in told:
+            if tables:
+                raise ScenarioError(next(iter(tables)), None, "nothing but [sweep] beside sweep.scenario")
+            return _beside(path, told.pop("scenario"), overrides), told
+        tables.setdefault("name", path.stem)
+        return Scenario(file=str(path), **tables).replace(overrides), told
+    except ScenarioError as error:
+        raise error.in_file(str(path)) from None
+
+
+def _beside(path, scenario, overrides):
+    """The scenario that a sweep's file names: a file beside it, or an example."""
+    from shallows.scenario import Scenario
+
+    there = path.parent / scenario
+    return Scenario.load(there if there.exists() else scenario, overrides)
+
+
+def _sweep(table):
+    if not isinstance(table, dict):
+        raise ScenarioError("sweep", table, "a table")
+    for key in table:
+        if key not in KEYS:
+            from shallows.units import did_you_mean
+
+            raise ScenarioError(
+                f"sweep.{key}", table[key], f"one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
+            )
+    over, told = table.get("over", {}), dict(table)
+    if not isinstance(over, dict):
+        raise ScenarioError("sweep.over", over, 'a table such as { "traffic.0.load" = [0.2, 0.4] }')
+    over = dict(over)
+    for group in told.pop("together", []):
+        over |= together(group)
+    told["over"] = over
+    return told
+
+
+def share_of(text, key):
+    """0.05 of "5%" or 0.05; None of nothing."""
+    if text is None:
+        return None
+    from shallows.units import share
+
+    try:
+        return share(text if isinstance(text, float) or "%" in str(text) else float(text))
+    except ValueError as error:
+        raise ScenarioError(key, text, str(error)) from None

@@ -1,0 +1,227 @@
+"""What a sweep runs: every combination of algorithm, swept values and seed."""
+
+import itertools
+import tomllib
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+
+from shallows.errors import ScenarioError
+from shallows.results.address import address
+from shallows.run import prepare
+
+MOST_RUNS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Keys of the scenario that take their values together: `rows` has a value for each key."""
+
+    keys: tuple
+    rows: tuple
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: its address, what distinguishes it, and a function that makes its scenario."""
+
+    run: str
+    settings: dict
+    world: str
+    make: object
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`scenario` under each of `ccs` (none: its own), at each point of `axes`, with each of `seeds`."""
+
+    scenario: object
+    ccs: tuple
+    axes: tuple
+    seeds: tuple
+    world: str = "packet"
+
+    @property
+    def names(self):
+        """The column of each swept key: its last word where that is its alone, else the whole key."""
+        keys = [key for axis in self.axes for key in axis.keys]
+        last = [key.rpartition(".")[2] for key in keys]
+        taken = {"run", "cc", "seed", "name", "fingerprint", "failure"}
+        return {
+            key: word if last.count(word) == 1 and word not in taken else key
+            for key, word in zip(keys, last, strict=True)
+        }
+
+    @property
+    def points(self):
+        """`[(columns, overrides)]` without seeds: algorithms first, then the last axis fastest."""
+        names, told = self.names, []
+        for cc in self.ccs or (None,):
+            for rows in itertools.product(*(axis.rows for axis in self.axes)):
+                keys = [key for axis in self.axes for key in axis.keys]
+                values = [value for row in rows for value in row]
+                swept = dict(zip(keys, values, strict=True))
+                columns = {names[key]: value for key, value in swept.items()}
+                told.append(({"cc": cc, **columns}, {**({"cc.name": cc} if cc else {}), **swept}))
+        return told
+
+    def jobs(self):
+        """A `Job` for each run. Each point's scenario is checked, with its first seed.
+
+        Raises `ScenarioError` for a point that is wrong.
+        """
+        count = len(self.points) * len(self.seeds)
+        if count > MOST_RUNS:
+            raise ScenarioError("runs", count, f"at most {MOST_RUNS}")
+        jobs = []
+        for columns, overrides in self.points:
+            first = prepare(self.scenario, seed=self.seeds[0], overrides=overrides, world=self.world)
+            cc = columns["cc"] or _algorithms(first)
+            for seed in self.seeds:
+                jobs.append(
+                    Job(
+                        address(first, self.world, seed=seed),
+                        {**columns, "cc": cc, "seed": seed},
+                        self.world,
+                        self.scenario.deferred({**overrides, "seed": seed}),
+                    )
+                )
+        if len({job.run for job in jobs}) < len(jobs):
+            raise ScenarioError("over", None, "points that differ: two of them are the same scenario")
+        return jobs
+
+    def text(self):
+        """This sweep as a file: the scenario as it was told, and `[sweep]`."""
+        import tomli_w
+
+        over = {axis.keys[0]: [row[0] for row in axis.rows] for axis in self.axes if len(axis.keys) == 1}
+        grouped = [
+            {key: [row[place] for row in axis.rows] for place, key in enumerate(axis.keys)}
+            for axis in self.axes
+            if len(axis.keys) > 1
+        ]
+        told = {"cc": list(self.ccs), "seeds": list(self.seeds), "over": over, "together": grouped}
+        return tomli_w.dumps(
+            {**self.scenario.told, "sweep": {key: value for key, value in told.items() if value}}
+        )
+
+    def with_seeds(self, seeds):
+        """The same with other seeds."""
+        return replace(self, seeds=tuple(seeds))
+
+
+def plan(scenario, cc=(), over=None, seeds=1, world="packet"):
+    """The `Plan` of these, as `sweep` takes them. Raises `ScenarioError`."""
+    ccs = tuple([cc] if isinstance(cc, str) else cc or ())
+    if len(set(ccs)) < len(ccs):
+        raise ScenarioError("cc", ", ".join(ccs), "each algorithm once")
+    axes = tuple(axis(keys, values) for keys, values in (over or {}).items())
+    keys = [key for one in axes for key in one.keys]
+    for key in keys:
+        if keys.count(key) > 1 or key == "seed" or (ccs and key in ("cc", "cc.name")):
+            instead = {"seed": "the seeds by their own option"}.get(key, "each key once")
+            raise ScenarioError("over", key, instead)
+    return Plan(scenario, ccs, axes, _seeds(seeds, scenario.seed), world)
+
+
+def axis(keys, values):
+    """The `Axis` of a key and its values, or of a tuple of keys and tuples of values; see `spread`."""
+    keys = (keys,) if isinstance(keys, str) else tuple(keys)
+    rows = spread(values, keys[0]) if isinstance(values, str) else list(values)
+    rows = [(row,) for row in rows] if len(keys) == 1 else [tuple(row) for row in rows]
+    if not rows or any(len(row) != len(keys) for row in rows):
+        wanted = "one value or more" if len(keys) == 1 else f"rows of {len(keys)} values, one for each key"
+        raise ScenarioError("over", ", ".join(keys), wanted)
+    return Axis(keys, tuple(rows))
+
+
+def together(columns):
+    """The `{keys: rows}` of several keys that change together: `{key: values}`, equally many for each."""
+    spread_out = {
+        key: spread(values, key) if isinstance(values, str) else values for key, values in columns.items()
+    }
+    if len({len(values) for values in spread_out.values()}) != 1:
+        counts = ", ".join(f"{len(values)} of {key}" for key, values in spread_out.items())
+        raise ScenarioError("over", counts, "equally many values for keys that change together")
+    return {tuple(spread_out): list(zip(*spread_out.values(), strict=True))}
+
+
+def spread(text, key):
+    """The values of a text: "100pkt,250pkt", or "0.2:0.8:0.1", which is from, to (inclusive) and step."""
+    if text.count(":") == 2 and "," not in text:
+        return _range(text, key)
+    return [_value(part) for part in _split(text, ",")]
+
+
+def told(text):
+    """`(key, text)` pairs of an option "key=values key=values"; several change together."""
+    pairs = [part.partition("=") for part in _split(text, " ") if part]
+    for key, equals, values in pairs:
+        if not (key and equals and values):
+            raise ScenarioError("--over", text, "KEY=VALUE,VALUE or KEY=FROM:TO:STEP")
+    return [(key, values) for key, _, values in pairs]
+
+
+def _range(text, key):
+    parts = [_number(part) for part in text.split(":")]
+    expected = "FROM:TO:STEP, such as 0.2:0.8:0.1 or 100pkt:500pkt:100pkt"
+    units = {unit for _, unit in parts if unit} if all(parts) else None
+    if units is None or len(units) > 1:
+        raise ScenarioError("over", f"{key}={text}", expected)
+    (low, _), (high, _), (step, _) = parts
+    if step == 0 or (high - low) / step < 0 or (high - low) / step >= MOST_RUNS:
+        raise ScenarioError("over", f"{key}={text}", expected)
+    unit = units.pop() if units else ""
+    values = [low + step * i for i in range(int((high - low) / step) + 1)]
+    return [f"{value.normalize():f}{unit}" if unit else _plain(value) for value in values]
+
+
+def _number(text):
+    """`(Decimal, unit)` of a text, or None."""
+    digits = text.strip().rstrip("%abcdefghijklmnopqrstuvwxyzµABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    try:
+        number = Decimal(digits)
+    except InvalidOperation:
+        return None
+    return (number, text.strip()[len(digits) :]) if number.is_finite() else None
+
+
+def _plain(number):
+    return int(number) if number == int(number) and "." not in str(number) else float(number)
+
+
+def _value(text):
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def _split(text, separator):
+    """`text` at each `separator` outside quotes and brackets."""
+    parts, depth, quote = [""], 0, None
+    for letter in text:
+        if quote:
+            quote = None if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        else:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == separator and not quote and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _seeds(seeds, first):
+    if (
+        isinstance(seeds, bool)
+        or (isinstance(seeds, int) and seeds < 1)
+        or (not isinstance(seeds, int) and not seeds)
+    ):
+        raise ScenarioError("seeds", seeds, "how many, or a list of them")
+    return tuple(range(first, first + seeds) if isinstance(seeds, int) else seeds)
+
+
+def _algorithms(scenario):
+    return "+".join(dict.fromkeys(scenario.flows.cc_names))

@@ -1,0 +1,73 @@
+"""How far a sweep is: runs done and failed, time left, packet-hops a second."""
+
+import sys
+import time
+
+SILENT_S = 10
+
+
+class Progress:
+    """A bar on a terminal, a line now and then anywhere else; a context manager."""
+
+    def __init__(self, *, shown=True):
+        self._bar = _bar() if shown and sys.stderr.isatty() else None
+        self._lines = shown and not self._bar
+        self._task = None
+        self.said_at = time.monotonic()
+
+    def __enter__(self):
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_):
+        if self._bar:
+            self._bar.stop()
+
+    def begin(self, total, done):
+        """`total` runs, of which `done` were there already."""
+        self.total, self.done, self.failed, self.hops, self.first = total, done, 0, 0, done
+        self.began = time.monotonic()
+        if self._bar:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task("runs", total=total, completed=done, told="")
+
+    def row(self, row):
+        """One more has ended."""
+        self.done += 1
+        self.failed += row["failure"] is not None
+        self.hops += row["packet_hops"] or 0
+        told = f"{self.failed} failed, {self.hops / (time.monotonic() - self.began) / 1e6:.1f} M hops/s"
+        if self._bar:
+            self._bar.update(self._task, completed=self.done, told=told)
+        elif self._lines and time.monotonic() - self.said_at > SILENT_S:
+            self.said_at = time.monotonic()
+            print(
+                f"{self.done} of {self.total} runs, {told}, {self._left()} left", file=sys.stderr, flush=True
+            )
+
+    def _left(self):
+        passed = time.monotonic() - self.began
+        return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
+
+
+def duration(seconds):
+    """ "40 s", "12 min", "3.5 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _bar():
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        MofNCompleteColumn(),
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=Console(stderr=True),
+    )

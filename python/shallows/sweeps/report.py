@@ -1,0 +1,77 @@
+"""A sweep as tables for a terminal (rich renderables)."""
+
+import math
+
+from shallows.report import ROWS, plain_table
+
+LABELS = {key: title for key, title, _ in ROWS} | {
+    "queue_p50_pkt": "queue p50 (packets)",
+    "queue_max_pkt": "queue max (packets)",
+    "fct_p50_us": "fct p50 (us)",
+    "marked": "marked (packets)",
+    "pauses": "pauses",
+    "retransmits": "retransmits (packets)",
+    "packet_hops": "packet-hops",
+}
+"""What a person reads for a column of `Sweep.table`."""
+MOST_MESSAGES = 5
+
+
+def sweep_report(sweep, metrics, baseline=None):
+    """The mean and interval of `metrics` at every point; failures by their messages."""
+    rows = sweep.intervals(metrics, baseline=baseline)
+    groups, columns = {}, sweep.columns
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
+    titles = [title for metric in metrics for title in _titles(metric, baseline)]
+    told = plain_table(columns[0], [*columns[1:], "seeds", *titles])
+    for group, of in groups.items():
+        seeds = max(row["n"] for row in of.values())
+        cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
+        told.add_row(*map(str, group), str(seeds), *cells)
+    return [told, "", _method(rows), *_failures(sweep)]
+
+
+def _titles(metric, baseline):
+    title = LABELS.get(metric, metric)
+    return [title, f"less {baseline}'s"] if baseline else [title]
+
+
+def _cells(row, baseline):
+    cell = plus_minus(row["mean"], row["low"], row["high"]) + ("*" if row["few"] else "")
+    if not baseline:
+        return [cell]
+    if row["cc"] == baseline:
+        return [cell, "-"]
+    return [cell, plus_minus(row["difference"], row["difference_low"], row["difference_high"])]
+
+
+def plus_minus(mean, low, high):
+    """A mean and half its interval, to two digits of the latter: "14.3 ± 1.2"."""
+    if not math.isfinite(mean):
+        return "-"
+    half = (high - low) / 2
+    if not math.isfinite(half):
+        return f"{mean:.4g}"
+    digits = min(max(1 - math.floor(math.log10(half)), 0), 6) if half > 0 else 3
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"
+
+
+def _method(rows):
+    methods = {row["method"] for row in rows} | {row.get("difference_method") for row in rows} - {None}
+    text = f"± over seeds: {', '.join(sorted(methods))}"
+    return f"{text}; * percentile of few flows" if any(row["few"] for row in rows) else text
+
+
+def _failures(sweep):
+    failures = sweep.failures
+    if not failures:
+        return []
+    counts = {}
+    for message in failures.values():
+        counts[message] = counts.get(message, 0) + 1
+    said = [f"failed      {count} times: {message}" for message, count in counts.items()]
+    more = (
+        [f"            and {len(said) - MOST_MESSAGES} other messages"] if len(said) > MOST_MESSAGES else []
+    )
+    return [f"{len(failures)} of {len(sweep.rows)} runs failed", *said[:MOST_MESSAGES], *more]

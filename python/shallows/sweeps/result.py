@@ -1,0 +1,256 @@
+"""A sweep: the table of its runs, and what can be read off it."""
+
+import json
+import math
+import os
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from shallows.errors import BooksError, ScenarioError
+from shallows.results import Run
+from shallows.sweeps import statistics
+from shallows.sweeps.jobs import METRICS
+
+MOST_SEEDS = 200
+FEW = 10
+"""Flows beyond a percentile below which it is marked as one of few flows."""
+PERCENTILES = {"slowdown_p50": 0.5, "slowdown_p99": 0.99, "fct_p50_us": 0.5, "fct_p99_us": 0.99}
+NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
+
+
+class Sweep:
+    """The runs of a sweep: `table` has a row for each, `summary` means and intervals over seeds.
+
+    `swept` maps each swept key to its column.
+    """
+
+    def __init__(self, rows, swept, folder, about):
+        self.rows, self.swept, self.folder, self.about = rows, dict(swept), Path(folder), about
+
+    def __repr__(self):
+        return f"<Sweep {self.about['name']}: {len(self.rows)} runs, {len(self.failures)} failed>"
+
+    @classmethod
+    def load(cls, folder):
+        """The sweep saved in `folder`. Raises `ScenarioError` where there is none."""
+        import pyarrow
+        import pyarrow.parquet
+
+        path = Path(folder, "table.parquet")
+        try:
+            table = pyarrow.parquet.read_table(path, partitioning=None)
+            about = json.loads(table.schema.metadata[b"sweep"])
+        except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException):
+            raise ScenarioError("no table", file=path, expected="the folder of a sweep") from None
+        return cls(table.to_pylist(), about.pop("swept"), folder, about)
+
+    @property
+    def interrupted(self):
+        """Whether its user ended it early; the same sweep again goes on from there."""
+        return self.about["interrupted"]
+
+    @property
+    def failures(self):
+        """`{run: message}` of the runs that failed."""
+        return {row["run"]: row["failure"] for row in self.rows if row["failure"]}
+
+    @cached_property
+    def table(self):
+        """One row a run (pandas): its address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
+        import pandas
+
+        table = pandas.DataFrame(self.rows)
+        return table.astype({key: float for key in NUMBERS if key in table})
+
+    def summary(self, metrics=None, by=None, baseline=None, confidence=statistics.CONFIDENCE):
+        """Means and intervals over seeds (pandas), a row for each group and metric.
+
+        `by` are the columns that make a group, all that differ unless given; over the others each seed is
+        averaged first. With `baseline`, an algorithm of the sweep, also the difference from it: paired, seed
+        by seed, where both have the same seeds. `few` marks percentiles of few flows: less than `FEW` beyond.
+        """
+        import pandas
+
+        return pandas.DataFrame(self.intervals(metrics, by, baseline, confidence))
+
+    def intervals(self, metrics=None, by=None, baseline=None, confidence=statistics.CONFIDENCE):
+        """`summary` as a list of dicts."""
+        metrics = [check_metric(one) for one in listed(metrics)] or self.told_metrics()
+        columns = [self.column(one) for one in listed(by)] or self.columns
+        groups = self._groups(columns)
+        if baseline is not None and baseline not in {row["cc"] for row in self.rows}:
+            known = ", ".join(dict.fromkeys(row["cc"] for row in self.rows))
+            raise ScenarioError("baseline", baseline, f"one of {known}")
+        rows = []
+        for group, seeds in groups.items():
+            named = dict(zip(columns, group, strict=True))
+            for metric in metrics:
+                values = {seed: _mean([row[metric] for row in rows_]) for seed, rows_ in seeds.items()}
+                of = statistics.mean(list(values.values()), confidence)
+                few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
+                told = {**named, "metric": metric, **of._asdict(), "few": few}
+                if baseline is not None and "cc" in columns:
+                    other = tuple(baseline if key == "cc" else value for key, value in named.items())
+                    told |= _difference(values, groups.get(other, {}), metric, confidence)
+                rows.append(told)
+        return rows
+
+    @property
+    def columns(self):
+        """The columns that tell runs apart but for seeds: `cc` where there are several, and what is swept."""
+        several = len({row["cc"] for row in self.rows}) > 1 or not self.swept
+        return [*(["cc"] if several else []), *self.swept.values()]
+
+    def column(self, name):
+        """The column that `name` means: a column of the table, or a swept key."""
+        columns = ["cc", *self.swept.values()]
+        name = self.swept.get(name, name)
+        if name not in columns:
+            raise ScenarioError("by", name, f"one of {', '.join(columns)}")
+        return name
+
+    def told_metrics(self):
+        """What is shown where nothing is asked for: slowdown where flows finished, queue, goodput."""
+        wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
+        return [key for key in wanted if any(row[key] is not None for row in self.rows)] or ["queue_mean_pkt"]
+
+    def narrow(self, share, metric=None):
+        """Whether every interval of `metric` reaches no further than `share` of its mean to either side."""
+        return all(_width(row) <= share for row in self.intervals(metric or self.told_metrics()[0]))
+
+    def seeds_wanted(self, share, metric=None):
+        """How many seeds in all should make them so, at most twice as many as there are."""
+        have = len(self.about["seeds"])
+        widths = [_width(row) for row in self.intervals(metric or self.told_metrics()[0])]
+        worst = max((width for width in widths if math.isfinite(width)), default=math.inf)
+        wanted = have * (worst / share) ** 2 if math.isfinite(worst) else 2 * have
+        return min(max(math.ceil(wanted), have + 1), 2 * have, MOST_SEEDS)
+
+    def runs(self, **chosen):
+        """The `Run`s whose columns are as `chosen` (cc="dx", load=0.4, seed=1), read from disk one by one."""
+        for row in self.rows:
+            if not row["failure"] and all(row[key] == value for key, value in chosen.items()):
+                yield Run.load(self.folder / "runs" / f"run={row['run']}")
+
+    def scan(self, table="flows"):
+        """One table of all runs as a pyarrow data set, read when asked; its column `run` leads to `table`."""
+        import pyarrow
+        import pyarrow.dataset
+
+        paths = [
+            str(self.folder / "runs" / f"run={row['run']}" / f"{table}.parquet")
+            for row in self.rows
+            if not row["failure"]
+        ]
+        of_folders = pyarrow.dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive")
+        return pyarrow.dataset.dataset(paths, format="parquet", partitioning=of_folders)
+
+    def figure(self, x=None, y=None, by="cc", baseline=None):
+        """A matplotlib Figure of the mean of `y` against `x`, its interval a band; see `sweep.figures`."""
+        from shallows.sweeps import figures
+
+        return figures.figure(self, x, y, by, baseline)
+
+    def heatmap(self, x, y, of):
+        """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm."""
+        from shallows.sweeps import figures
+
+        return figures.heatmap(self, x, y, of)
+
+    def check_books(self):
+        """Return the sweep; raise `BooksError` if the books of a run do not close."""
+        open_books = [
+            f"run {run}: {said}" for run, said in self.failures.items() if said.startswith("the books")
+        ]
+        if open_books:
+            raise BooksError(open_books)
+        return self
+
+    def save(self, figure=None):
+        """Write the table and the summary beside the runs; and `figure`, a Figure, or none stays there."""
+        import pyarrow
+        import pyarrow.parquet
+
+        for name in ("figure.png", "figure.pdf"):
+            (self.folder / name).unlink(missing_ok=True)
+        about = json.dumps({**self.about, "swept": self.swept})
+        table = pyarrow.Table.from_pandas(self.table, preserve_index=False)
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), "sweep": about})
+        with _replaced(self.folder / "table.parquet") as path:
+            pyarrow.parquet.write_table(table, path, compression="zstd")
+        with _replaced(self.folder / "summary.csv") as path:
+            self.summary(NUMBERS if self.rows else None).to_csv(path, index=False)
+        with _replaced(self.folder / "sweep.toml") as path:
+            path.write_text(self.about["told"], "utf-8")
+        if figure is not None:
+            from shallows import plot
+
+            plot.save(figure, self.folder)
+        return self.folder
+
+    def _groups(self, columns):
+        """`{values of columns: {seed: rows}}`, without seeds that lack some of the rows that others have."""
+        groups = {}
+        for row in self.rows:
+            if not row["failure"]:
+                group = tuple(row[key] for key in columns)
+                groups.setdefault(group, {}).setdefault(row["seed"], []).append(row)
+        for seeds in groups.values():
+            most = max(map(len, seeds.values()))
+            for seed in [seed for seed, rows in seeds.items() if len(rows) < most]:
+                del seeds[seed]
+        return groups
+
+
+def check_metric(name):
+    """`name`, if the table of a sweep has numbers of that name."""
+    if name not in NUMBERS:
+        from shallows.units import did_you_mean
+
+        raise ScenarioError("metric", name, f"one of {', '.join(NUMBERS)}{did_you_mean(name, NUMBERS)}")
+    return name
+
+
+def _difference(values, others, metric, confidence):
+    """Columns of a difference from the baseline, whose rows are `others`: paired where seeds are shared."""
+    reference = {seed: _mean([row[metric] for row in rows]) for seed, rows in others.items()}
+    both = [seed for seed in values if seed in reference]
+    if both:
+        of = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
+    else:
+        of = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
+    return {
+        "difference": of.mean,
+        "difference_low": of.low,
+        "difference_high": of.high,
+        "difference_n": of.n,
+        "difference_method": of.method,
+    }
+
+
+def _width(row):
+    """Half an interval as a share of its mean."""
+    half = (row["high"] - row["low"]) / 2
+    return half / abs(row["mean"]) if row["mean"] else (0.0 if half == 0 else math.inf)
+
+
+def _few(row, metric):
+    share = PERCENTILES.get(metric)
+    return share is not None and row["completed"] is not None and row["completed"] * (1 - share) < FEW
+
+
+def _mean(values):
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else math.nan
+
+
+def listed(value):
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+@contextmanager
+def _replaced(path):
+    new = path.with_name(f".{path.name}.partial")
+    yield new
+    os.replace(new, path)

@@ -1,0 +1,159 @@
+"""From what is asked to a `Sweep`: the runs that are missing, wherever they go on, and seeds until enough."""
+
+import os
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from shallows.errors import ScenarioError
+from shallows.results import inventory, store
+from shallows.results.places import ROOT
+from shallows.sweeps import estimate, plans
+from shallows.sweeps.file import of_file, share_of
+from shallows.sweeps.jobs import perform, place_of
+from shallows.sweeps.result import Sweep, check_metric, listed
+from shallows.sweeps.where import rows_of, usable_cores
+
+FIRST_SEEDS = 5
+
+
+def sweep(
+    scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, executor=None, workers=None,
+    world="packet", out=None, progress=False, **overrides,
+):  # fmt: skip
+    """Run `scenario` under each algorithm of `cc`, at each point of `over`, with each of `seeds`: a `Sweep`.
+
+    `over` maps a key of the scenario to its values, as a list or a text: `{"traffic.0.load": "0.2:0.8:0.1"}`;
+    several keys in a tuple change together: `{("network.buffer", "hosts.nic"): [("90pkt", "fair"), …]}`.
+    `seeds` is how many, from the scenario's own on, or a list of them (1 unless given). All algorithms meet
+    the same arrivals. `until` (0.05) adds seeds until the interval of the mean of `metric` is that narrow, as
+    a share of the mean, at every point.
+
+    `executor` is any `concurrent.futures.Executor`, or "dask://HOST:PORT" or "slurm:…"; else runs go on in
+    `workers` processes (all cores unless given). `out` is the folder of the sweep, by default
+    `results/NAME/sweep`: runs that are in it already are not repeated.
+
+    Ctrl-C ends it with what is done. Runs that fail are rows with a message in `failure`. Raises
+    `ScenarioError` before anything runs where a point is wrong, or memory cannot suffice.
+    """
+    from shallows.sweeps.progress import Progress
+
+    overrides = {key.replace("__", "."): value for key, value in overrides.items()}
+    plan, told = asked(
+        scenario, cc, over, seeds=seeds, until=until, metric=metric, world=world, overrides=overrides
+    )
+    estimate.check(expected(plan, out or default_folder(plan), workers, executor))
+    metric = told["metric"][0] if told["metric"] else None
+    with Progress(shown=progress) as bar:
+        return run(plan, out, on=executor, workers=workers, until=told["until"], metric=metric, bar=bar)
+
+
+def asked(scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, world="packet", overrides=None):
+    """`(Plan, {"until", "metric"})` of what `sweep` is told, and of what the file says where it is not."""
+    base, told = read(scenario, overrides or {})
+    told |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
+    until = share_of(until or told.get("until"), "until")
+    metrics = [check_metric(one) for one in listed(metric or told.get("metric"))]
+    seeds = told.get("seeds", FIRST_SEEDS if until else 1)
+    return plans.plan(base, told.get("cc", ()), told.get("over"), seeds, world), {
+        "until": until,
+        "metric": metrics,
+    }
+
+
+def expected(plan, folder, workers=None, on=None):
+    """The `Estimate` of what is left to run of a `Plan`."""
+    left = [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
+    here = on in (None, "local")
+    return estimate.of_jobs(left, (workers or usable_cores()) if here else None)
+
+
+def read(scenario, overrides):
+    """`(Scenario, what its table [sweep] says)` of a `Scenario` or the path of a file."""
+    from shallows.scenario import Scenario
+
+    if isinstance(scenario, Scenario):
+        return (scenario.replace(overrides) if overrides else scenario), {}
+    return of_file(scenario, overrides)
+
+
+def default_folder(asked):
+    """`results/NAME/sweep`."""
+    return ROOT / asked.scenario.name / "sweep"
+
+
+def run(asked, out=None, *, on=None, workers=None, until=None, metric=None, bar=None):
+    """Run a `Plan` in the folder `out`; see `sweep`. `bar` is told of rows as they come."""
+    folder = Path(os.path.realpath(out or default_folder(asked)))
+    _check_place(folder)
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        inventory.remove(store.leftovers(folder / "runs"))
+        result = _run(asked, folder, on, workers, bar)
+        while until and not result.interrupted and not result.narrow(until, metric):
+            more = result.seeds_wanted(until, metric)
+            if more == len(asked.seeds):
+                break
+            asked = asked.with_seeds(range(asked.seeds[0], asked.seeds[0] + more))
+            result = _run(asked, folder, on, workers, bar)
+        result.save()
+    return result
+
+
+def _run(asked, folder, on, workers, bar):
+    jobs = asked.jobs()
+    there = [job for job in jobs if place_of(job, folder / "runs").exists()]
+    rows = {job.run: perform(job, folder / "runs") for job in there}
+    left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
+    interrupted = False
+    if bar:
+        bar.begin(len(jobs), len(jobs) - len(left))
+    try:
+        # Closing is what stops the workers.
+        with closing(rows_of(left, folder / "runs", on, workers)) as coming:
+            for row in coming if left else ():
+                rows[row["run"]] = row
+                if bar:
+                    bar.row(row)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Sweep(
+        [rows[job.run] for job in jobs if job.run in rows], asked.names, folder, _about(asked, interrupted)
+    )
+
+
+def _about(asked, interrupted):
+    import shallows
+
+    return {
+        "name": asked.scenario.name,
+        "world": asked.world,
+        "version": shallows.__version__,
+        "seeds": list(asked.seeds),
+        "interrupted": interrupted,
+        "told": asked.text(),
+    }
+
+
+def _check_place(folder):
+    """Refuse a folder that holds something and is no sweep's."""
+    ours = {"runs", "slurm", "table.parquet", "summary.csv", "sweep.toml", "figure.png", "figure.pdf"}
+    if folder.exists() and not folder.is_dir():
+        raise ScenarioError("it is a file", file=folder, expected="a folder for the sweep")
+    for entry in sorted(folder.iterdir()) if folder.exists() else ():
+        if entry.name not in ours and not entry.name.startswith("."):
+            expected = "a folder that is new, empty or an earlier sweep's"
+            raise ScenarioError(
+                f"it holds {entry.name}, which no sweep wrote", file=folder, expected=expected
+            )
+
+
+@contextmanager
+def _alone(folder):
+    """Only one sweep at a time goes on in a folder."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise ScenarioError("another sweep goes on in it", file=folder, expected="another --out") from None

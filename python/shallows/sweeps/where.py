@@ -1,0 +1,196 @@
+"""Where the runs of a sweep go on: processes of this machine, any executor, Dask, or a cluster under Slurm.
+
+Each is a generator of rows as runs end. A run leaves its tables in the folder of the sweep, which every
+machine must see under the same path; only its row comes back.
+"""
+
+import multiprocessing
+import os
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from shallows.errors import ScenarioError
+from shallows.sweeps.jobs import perform, perform_all, row
+
+CHUNKS = 1000
+"""Tasks that a scheduler elsewhere is given at most: more runs than that share tasks."""
+ARRAY = 100
+"""Jobs of an array under Slurm, unless told by `tasks=`."""
+
+
+def rows_of(jobs, folder, on=None, workers=None):
+    """The rows of `jobs` as they end.
+
+    `on` is "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor.
+    """
+    if not isinstance(on, str | None):
+        return through(on, jobs, folder)
+    kind, _, rest = (on or "local").partition(":")
+    if kind == "local" and not rest:
+        return local(jobs, folder, workers)
+    if kind == "dask" and rest.startswith("//"):
+        return dask(jobs, folder, f"tcp:{rest}")
+    if kind == "slurm":
+        return slurm(jobs, folder, **slurm_parameters(rest))
+    raise ScenarioError("--on", on, "local, dask://HOST:PORT, slurm or slurm:KEY=VALUE,…")
+
+
+def local(jobs, folder, workers=None):
+    """In `workers` processes that stay warm (all cores unless given).
+
+    Where one dies, as for want of memory, the runs that were going on are tried again one by one: who dies
+    alone as well has failed.
+    """
+    left = list(jobs)
+    while left:
+        suspects, left = yield from _pooled(left, folder, workers or usable_cores())
+        for job in suspects:
+            lost, _ = yield from _pooled([job], folder, 1)
+            for job in lost:
+                yield row(job, failure="its process was killed, twice: was there too little memory?")
+
+
+def through(executor, jobs, folder):
+    """By any `concurrent.futures.Executor`. What it does about machines that fail is its own affair."""
+    tasks = _chunks(jobs)
+    futures = {executor.submit(perform_all, chunk, str(folder)): chunk for chunk in tasks}
+    try:
+        for future in as_completed(futures):
+            yield from _told(future.exception(), future.result, futures[future])
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def dask(jobs, folder, address):
+    """By the workers of a Dask scheduler (the extra `dask`), which gives what a lost worker did to others."""
+    with dask_client(address) as client, client.get_executor(pure=False) as executor:
+        yield from through(executor, jobs, folder)
+
+
+def dask_client(address):
+    distributed = _extra("distributed", "dask")
+    try:
+        return distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ScenarioError("--on", address, f"the address of a Dask scheduler ({error})") from None
+
+
+def slurm(jobs, folder, cluster="slurm", **parameters):
+    """As one array of Slurm jobs through submitit (the extra `slurm`), each of several runs."""
+    submitit = _extra("submitit", "slurm")
+    tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
+    executor = slurm_executor(folder, cluster, **parameters)
+    submitted = executor.map_array(perform_all, tasks, [str(folder)] * len(tasks))
+    chunk_of = dict(zip(map(id, submitted), tasks, strict=True))
+    try:
+        for done in submitit.helpers.as_completed(submitted, poll_frequency=1):
+            yield from _told(done.exception(), done.result, chunk_of[id(done)])
+    except BaseException:
+        for job in submitted:
+            job.cancel(check=False)
+        raise
+
+
+def slurm_executor(folder, cluster="slurm", **parameters):
+    """submitit's executor, its scripts and logs beside the runs."""
+    submitit = _extra("submitit", "slurm")
+    try:
+        executor = submitit.AutoExecutor(folder=Path(folder).parent / "slurm", cluster=cluster)
+    except RuntimeError as error:
+        raise ScenarioError("--on", "slurm", f"a machine that can submit ({error})") from None
+    return _update(executor, parameters)
+
+
+def _update(executor, parameters):
+    try:
+        executor.update_parameters(**{"name": "shallows", **parameters})
+    except (AssertionError, NameError, TypeError, ValueError) as error:
+        raise ScenarioError("--on", "slurm", f"parameters that submitit knows ({error})") from None
+    return executor
+
+
+def slurm_script(jobs, folder, **parameters):
+    """The script that `slurm` would submit, also where there is no Slurm."""
+    _extra("submitit", "slurm")
+    from submitit.slurm.slurm import SlurmExecutor
+
+    class Shown(SlurmExecutor):
+        @classmethod
+        def affinity(cls):
+            return 1
+
+    tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
+    executor = slurm_executor(folder, "local")
+    executor.cluster, executor._executor = "slurm", Shown(executor.folder)
+    _update(executor, parameters)
+    executor._executor.parameters["map_count"] = len(tasks)
+    return executor._executor._make_submission_file_text(executor._executor._submitit_command_str, "sweep")
+
+
+def slurm_parameters(text):
+    """What "timeout_min=60,slurm_partition=cpu" says, as submitit's `update_parameters` takes it."""
+    pairs = [part.partition("=") for part in text.split(",") if part]
+    if not all(key and value for key, _, value in pairs):
+        raise ScenarioError("--on", f"slurm:{text}", "KEY=VALUE,… such as timeout_min=60,slurm_partition=cpu")
+    return {key: int(value) if value.isdigit() else value for key, _, value in pairs}
+
+
+def usable_cores():
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _pooled(jobs, folder, workers):
+    """Yields rows; returns (jobs that were going on when a process died, jobs not begun)."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["shallows.sweeps.warm"])
+    left, flying = deque(jobs), {}
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_deaf)
+    try:
+        while left or flying:
+            while left and len(flying) < 2 * workers:
+                future = pool.submit(perform, left[0], folder)
+                flying[future] = left.popleft()
+            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+                del flying[future]
+        return [], []
+    except BrokenProcessPool:
+        return list(flying.values()), list(left)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others if flying else ():
+            process.terminate()  # what it has not finished leaves nothing
+
+
+def _deaf():
+    """Ctrl-C is for the process that started the sweep."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _told(error, result, jobs):
+    """The rows of a task that has ended, or a failure for each of its jobs."""
+    return (
+        result() if error is None else [row(job, failure=f"{type(error).__name__}: {error}") for job in jobs]
+    )
+
+
+def _chunks(jobs, most=CHUNKS):
+    size = -(-len(jobs) // most)
+    return [jobs[start : start + size] for start in range(0, len(jobs), size)]
+
+
+def _extra(module, extra):
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ScenarioError("--on", extra, f"the extra {extra}: pip install 'shallows[{extra}]'") from None
