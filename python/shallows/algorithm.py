@@ -58,6 +58,22 @@ class Algorithm:
         return f"{self.name}@{self.preset}" if self.preset else self.name
 
     @property
+    def transport(self):
+        """What carries its packets: "tcp", "rated", "roce" or "credit"."""
+        return "tcp" if self.written or self.native else _row(self.name)["transport"]
+
+    @property
+    def honours(self):
+        """The keys of a scenario that act on its flows, of those that do not act on every flow."""
+        if self.written or self.native:
+            return frozenset().union(*(row["honours"] for row in catalog() if row["transport"] == "tcp"))
+        return frozenset(_row(self.name)["honours"])
+
+    def plain(self, frame):
+        """The same algorithm, every parameter at its default."""
+        return choose(self.name, frame)
+
+    @property
     def needs_marking(self):
         """Whether it is lost at ports that do not mark."""
         if self.written:

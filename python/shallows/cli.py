@@ -1,4 +1,4 @@
-"""The command line: `shallows run | compare | cc | fluid`.
+"""The command line: `shallows run | compare | sweep | results | scenarios | cc | fluid | live`.
 
 Commands only read options, call what Python users call, and print. What goes wrong by a user's
 mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
@@ -7,18 +7,19 @@ mistake is one message on stderr and status 2; heavy modules are imported by the
 import json
 import os
 import sys
-from functools import wraps
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from shallows import cli_fluid, cli_live
+from shallows import cli_fluid, cli_live, cli_papers, cli_results, extras
 from shallows.cli_settings import settings
-from shallows.errors import BooksError, ScenarioError
+from shallows.cli_status import DONE, INTERRUPTED, with_status
+from shallows.cli_sweep import sweep
+from shallows.errors import ScenarioError
 
-DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 EXAMPLE = "traffic.0.flows=20"
+WORTH_TELLING_S = 10
 
 app = typer.Typer(
     help="A laboratory for datacenter congestion control.",
@@ -30,8 +31,12 @@ app = typer.Typer(
 
 app.add_typer(cli_fluid.app, name="fluid")
 app.add_typer(cli_live.app, name="live")
+app.add_typer(cli_results.app, name="results")
+app.add_typer(cli_papers.app, name="papers")
 
-ScenarioFile = Annotated[str, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
+ScenarioFile = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML), or the name of an example.")
+]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key: traffic.0.flows=20.")
 ]
@@ -44,37 +49,9 @@ def main():
     """Run the command line and exit with its status."""
     # Arrow's own allocator keeps what it frees: 20 MB more in a run with a million samples.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # Looking for plugins of pydantic takes a tenth of a short run.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     app()
-
-
-def with_status(command):
-    """`command` for typer: it returns its exit status; what it raises becomes a message on stderr."""
-
-    @wraps(command)
-    def told(**options):
-        raise typer.Exit(_status(command, options))
-
-    return told
-
-
-def _status(command, options):
-    try:
-        return command(**options)
-    except KeyboardInterrupt:
-        return _complain("interrupted before there was anything to save", INTERRUPTED)
-    except BooksError as error:
-        return _complain(str(error), FAILED)
-    except (ScenarioError, OSError) as error:
-        return _complain(str(error), MISTAKE)
-    except RuntimeError as error:
-        if type(error).__name__ != "Bug":
-            raise
-        return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
-
-
-def _complain(message, status):
-    print(f"shallows: {message}", file=sys.stderr)
-    return status
 
 
 def _print_version(wanted):
@@ -102,28 +79,33 @@ def run(
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, max=100, help="How often the kernel world runs it (3).")
+    ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
     json_: Json = False,
 ):
-    """Run SCENARIO; save summary and tables to results/<name> or --out."""
-    from shallows.progress import Progress
+    """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
+    from shallows.progress import Progress, said_if_slow
     from shallows.report import run_report
+    from shallows.results import places
     from shallows.run import in_world, prepare
 
-    overrides, simulate = settings(set_, EXAMPLE), in_world(world)
-    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
-    told_cc = f"-{prepared.cc.label}" if any(key.split(".")[0] == "cc" for key in overrides) else ""
-    folder = _folder(out, prepared.name + told_cc)
+    if plot:
+        extras.need("plot", "--plot")
+    with said_if_slow("preparing: the network is laid out, flows are drawn"):
+        prepared = prepare(scenario, seed=seed, overrides=settings(set_, EXAMPLE), world=world)
+        simulate = in_world(world, repeats)
+        folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
+    if world == "packet":
+        _foretell(prepared)
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
-    result.save(folder)
-    saved = [folder]
-    if plot:
-        from shallows.plot import save
-
-        saved = [folder, *save(result.figure(), folder)]
-    _print(result.summary, run_report(result.summary), json_)
+    try:
+        saved = _saved(result, folder, named=out is not None, plot=plot)
+    finally:
+        _tell(result.summary, run_report(result.summary), json_)
     return _finish(result, saved)
 
 
@@ -145,18 +127,44 @@ def compare(
     from shallows.compare import Comparison, prepare_all, run_all
     from shallows.progress import Progress
     from shallows.report import comparison_report
+    from shallows.results import places
 
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
-    name = next(iter(jobs.values()))[1].name
-    folder = _folder(out, "-".join([name, *cc]))
+    first = next(iter(jobs.values()))[1]
+    folder = _place(out, first.file, lambda: places.of_comparison(jobs))
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
-    saved = comparison.save(folder)
     told = {label: run.summary for label, run in comparison.runs.items()}
     if comparison.distances:
         told["distances"] = comparison.distances
-    _print(told, comparison_report(comparison), json_)
+    try:
+        saved = _saved(comparison, folder, named=out is not None)
+    finally:
+        _tell(told, comparison_report(comparison), json_)
     return _finish(comparison, saved)
+
+
+app.command()(with_status(sweep))
+
+
+@app.command()
+@with_status
+def scenarios(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this one's file.")] = None,
+):
+    """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
+    from shallows import examples
+    from shallows.units import did_you_mean
+
+    names = examples.names()
+    if name is None:
+        _print(None, [f"{known:20}  {examples.summary(known)}" for known in names], False)
+    elif name in names:
+        print(examples.find(name).read_text(encoding="utf-8"), end="")
+    else:
+        expected = "one of the names that `shallows scenarios` prints" + did_you_mean(name, names)
+        raise ScenarioError("scenario", name, expected)
+    return DONE
 
 
 @app.command("cc")
@@ -182,11 +190,66 @@ def catalog(
     return DONE
 
 
-def _folder(out, name):
-    """The folder for results, made now: a place that cannot be written costs no run."""
-    folder = out or Path("results", name)
-    folder.mkdir(parents=True, exist_ok=True)
+def _foretell(scenario):
+    """Say what a long run will take; refuse one that this machine's memory cannot hold."""
+    from shallows.sweeps import estimate
+
+    if estimate.is_small(scenario):
+        return
+    expected = estimate.of_scenario(scenario)
+    estimate.check(expected)
+    if expected.cpu_s > WORTH_TELLING_S:
+        print(estimate.sentence(expected), file=sys.stderr, flush=True)
+
+
+def _place(out, source, usual):
+    """The folder for results, tried now: a place that cannot be written costs no run."""
+    from shallows.results import store
+
+    folder = out or usual()
+    store.check_replaceable(folder, source)
+    store.check_writable(folder)
     return folder
+
+
+def _saved(result, folder, *, named, **how):
+    """The folder that `result` was saved in: `folder`, a temporary one if that fails."""
+    from shallows.results import places
+
+    if result.interrupted and not named:
+        folder = places.interrupted(folder)
+    try:
+        result.save(folder, **how)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"while saving: {folder} is what it was before, or the whole new result"
+        ) from None
+    except (ScenarioError, OSError) as error:
+        return _rescued(result, error)
+    if not named:
+        places.newest(folder)
+    return folder
+
+
+def _rescued(result, error):
+    """The temporary folder that `result` was saved in because of `error`, raised if that fails too."""
+    import tempfile
+
+    try:
+        folder = result.save(Path(tempfile.mkdtemp(prefix="shallows-")))
+    except (ScenarioError, OSError):
+        raise error from None
+    print(f"shallows: {error}; what was done is not lost:", file=sys.stderr)
+    return folder
+
+
+def _tell(data, report, as_json):
+    from shallows.report import print_parts
+
+    if as_json:
+        print(json.dumps(data, indent=2))
+    else:
+        print_parts(report)
 
 
 def _print(data, report, as_json):
@@ -205,6 +268,6 @@ def _print(data, report, as_json):
 def _finish(result, saved):
     """The exit status after `result` was saved; says where, and whether it is whole."""
     early = "interrupted; what was done is " if result.interrupted else ""
-    print(f"{early}saved in {', '.join(map(str, saved))}", file=sys.stderr)
+    print(f"{early}saved in {saved}", file=sys.stderr)
     result.check_books()
     return INTERRUPTED if result.interrupted else DONE

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from shallows import extras
 from shallows.cli_settings import settings
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, did_you_mean
@@ -49,6 +50,9 @@ def _explained(command):
     @wraps(command)
     def told(**options):
         try:
+            extras.need("fluid", "shallows fluid")
+            if options.get("plot"):
+                extras.need("plot", "--plot")
             command(**options)
         except (ScenarioError, OSError) as error:
             print(f"shallows: {error}", file=sys.stderr)

@@ -87,6 +87,12 @@ def attach(
     cgroup: Annotated[
         str | None, typer.Option(metavar="DIR", help="Only for sockets of this control group.")
     ] = None,
+    host: Annotated[
+        bool, typer.Option("--host", help="For every new connection of this host, without asking.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be changed, and change nothing.")
+    ] = False,
     receiver: Annotated[
         str | None, typer.Option(metavar="NAME", help="inigo: slows down whoever sends to this host.")
     ] = None,
@@ -95,11 +101,32 @@ def attach(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter: headroom=30us, receiver.mark=true."),
     ] = None,
 ):
-    """Put an algorithm, a receiver or both in force for new connections. `detach` takes them off again."""
-    raise typer.Exit(_call("attach", request=lambda: _attachment(cc, receiver, set_, iface, cgroup)))
+    """Put an algorithm, a receiver or both in force for new connections. `detach` takes them off again.
+
+    Without --cgroup it concerns every new connection of this host: it then asks first, or wants --host.
+    """
+
+    def request():
+        told = _attachment(cc, receiver, set_, iface)
+        whole = cgroup is None and (host or dry_run or _agreed_to_whole_host(cc or f"{receiver}'s receiver"))
+        return {**told, "control_group": cgroup, "host": whole, "dry_run": dry_run}
+
+    raise typer.Exit(_call("attach", request=request))
 
 
-def _attachment(cc, receiver, set_, iface, cgroup):
+def _agreed_to_whole_host(what):
+    """Ask at a terminal; where there is none, the option must have been given. Raises `ScenarioError`."""
+    import sys
+
+    from shallows.errors import ScenarioError
+
+    question = f"This gives {what} to every new connection of this host. Go on?"
+    if sys.stdin.isatty() and typer.confirm(question, err=True):
+        return True
+    raise ScenarioError("attach", None, "--cgroup DIR, or --host for every new connection of this host")
+
+
+def _attachment(cc, receiver, set_, iface):
     from shallows.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import Frame
@@ -115,21 +142,34 @@ def _attachment(cc, receiver, set_, iface, cgroup):
         table["receiver"] = {"resolution": "1ms", **told, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
     check_receiver(chosen.receiver)
-    request = {**chosen.crossing, "interface": iface, "control_group": cgroup}
+    request = {**chosen.crossing, "interface": iface}
     control = {"name": request.pop("name"), "parameters": request.pop("parameters")}
     return {**request, "control": control if cc else None}
 
 
 @app.command()
-def detach():
-    """Take off what `attach` put in force, and remove what killed runs have left behind."""
-    raise typer.Exit(_call("detach"))
+def detach(
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where the device cannot be found: say what it is left with.")
+    ] = False,
+):
+    """Take off what `attach` put in force, and remove what killed runs have left behind.
+
+    From any network namespace. Status 2 with a sentence where something is left.
+    """
+    raise typer.Exit(_call("detach", *["--force"] * force))
 
 
-def _call(word, request=None):
+@app.command()
+def status():
+    """Say what `attach` has put in force: for whom, on which device, and what the device had before."""
+    raise typer.Exit(_call("status"))
+
+
+def _call(*words, request=None):
     from shallows import live
 
-    return _explained(lambda: live.call(word, request=request and request()))
+    return _explained(lambda: live.call(*words, request=request and request()))
 
 
 def _explained(command):

@@ -3,7 +3,7 @@
 from shallows.errors import ScenarioError
 
 
-def settings(told, example):
+def settings(told: list[str] | None, example: str) -> dict[str, str]:
     """`{key: text}` of a list of KEY=VALUE, or of None. Raises `ScenarioError`, which shows `example`."""
     pairs = [text.partition("=") for text in told or []]
     for key, equals, value in pairs:

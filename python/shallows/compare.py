@@ -7,17 +7,29 @@ from pathlib import Path
 
 import numpy as np
 
+from shallows import extras
 from shallows.errors import BooksError, ScenarioError
+from shallows.results import store
 from shallows.run import in_world, prepare
+from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 
 def compare(
-    scenario, ccs, *, worlds=("packet",), seed=None, threads=None, out=None, progress=False, **overrides
+    scenario,
+    ccs,
+    *,
+    worlds=("packet",),
+    seed=None,
+    threads=None,
+    out=None,
+    progress=False,
+    overrides=None,
+    **settings,
 ):
     """Run `scenario` once for each algorithm of `ccs` in each of `worlds`; return the `Comparison`.
 
-    `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or presets,
-    "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all cores unless given). With `out` each
+    `scenario`, `seed`, `overrides` and `settings` are those of `run`. `ccs` are names of the catalog or
+    presets, "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all cores unless given). With `out` each
     run is saved to a folder of its own below it, and table and figure beside them.
 
     Ctrl-C ends all runs early and keeps what is done. Raises `ScenarioError` for a wrong scenario
@@ -26,7 +38,10 @@ def compare(
     """
     from shallows.progress import Progress
 
+    overrides = {**(overrides or {}), **settings}
     jobs = prepare_all(scenario, ccs, worlds, seed=seed, overrides=overrides)
+    if out is not None:
+        store.check_replaceable(out, next(iter(jobs.values()))[1].file)
     with Progress(shown=progress) as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
     if out is not None:
@@ -35,12 +50,12 @@ def compare(
 
 
 def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
-    """`{label: (world's run, scenario)}`, everything checked before the first run starts."""
+    """`{label: (world, scenario)}`, everything checked before the first run starts."""
     if not ccs or len(set(ccs)) < len(ccs):
         raise ScenarioError("cc", ", ".join(ccs), "one or more algorithms, each once")
     return {
         cc if len(worlds) == 1 else f"{cc}-{world}": (
-            in_world(world),
+            world,
             prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}, world=world),
         )
         for cc in ccs
@@ -53,10 +68,10 @@ def run_all(jobs, bars, threads=None):
 
     Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
     """
-    in_real_time = any(label.endswith("-kernel") for label in jobs)  # leave it the machine
+    in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave it the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count())) as pool:
         futures = {
-            pool.submit(world, scenario, bars.of(scenario, label)): label
+            pool.submit(in_world(world), scenario, bars.of(scenario, label)): label
             for label, (world, scenario) in jobs.items()
         }
         with suppress(KeyboardInterrupt):
@@ -85,8 +100,13 @@ class Comparison:
 
     @property
     def rows(self):
-        """The table as a list of dicts, a row for each run: `cc`, then what of its summary applies."""
-        return [{"cc": label, **_row(run.summary)} for label, run in self.runs.items()]
+        """The table as a list of dicts, a row for each run: `cc`, then what of its summary applies.
+
+        What is said of a port is said of the same one in every row.
+        """
+        ports = bottlenecks(self.runs.values())
+        rows = zip(self.runs.items(), ports, strict=True)
+        return [{"cc": label, **row(run.summary, port)} for (label, run), port in rows]
 
     @property
     def table(self):
@@ -118,8 +138,9 @@ class Comparison:
                 first[cc] = run
                 continue
             named = {"cc": cc, "world": world, "than": first[cc].summary["world"]}
-            references = _compared(first[cc])
-            rows += [named | _distance(*pair, references) for pair in _compared(run).items()]
+            port, reference = bottlenecks([run, first[cc]])
+            references = _compared(first[cc], reference)
+            rows += [named | _distance(*pair, references) for pair in _compared(run, port).items()]
         return rows
 
     def figure(self):
@@ -136,24 +157,50 @@ class Comparison:
         return self
 
     def save(self, folder):
-        """Save each run below `folder`, table and figure in it; return the paths of all of them."""
-        from shallows import plot
+        """Save each run below `folder`, table and, where matplotlib is installed, figure; return its path.
 
-        folder = Path(folder)
-        folders = [run.save(folder / label) for label, run in self.runs.items()]
-        tables = [folder / "comparison.csv"]
-        self.table.to_csv(tables[0])
-        if self.distances:
-            import pandas
+        An earlier result there is replaced as a whole, as `Run.save` does it.
+        """
+        with store.replacing(folder) as filling:
+            for label, run in self.runs.items():
+                (filling / label).mkdir()
+                run.write(filling / label)
+            self.table.to_csv(filling / "comparison.csv")
+            if self.distances:
+                import pandas
 
-            tables.append(folder / "distances.csv")
-            pandas.DataFrame(self.distances).to_csv(tables[1], index=False)
-        return [*folders, *tables, *plot.save(self.figure(), folder)]
+                pandas.DataFrame(self.distances).to_csv(filling / "distances.csv", index=False)
+            if extras.has("plot"):
+                from shallows import plot
+
+                plot.save(self.figure(), filling)
+        return Path(folder)
 
 
-def _compared(run):
+def bottlenecks(runs):
+    """What each of `runs` says of the one port by which they are compared, as `bottleneck` of a summary.
+
+    Of their own bottlenecks it is the one that queues most in all of them; where they have no port in common,
+    each has its own.
+    """
+    runs = list(runs)
+    tables = [_by_port(run) for run in runs]
+    queues = [{port: row["queue_mean_pkt"] for port, row in table.items()} for table in tables]
+    port = shared_bottleneck([run.summary for run in runs], queues)
+    return [
+        run.summary["bottleneck"] if port in (None, run.summary["bottleneck"]["port"]) else table[port]
+        for run, table in zip(runs, tables, strict=True)
+    ]
+
+
+def _by_port(run):
+    """{port: its row of the table of ports}, None for what does not exist."""
+    table = run.table("ports").select(["port", *BOTTLENECK_KEYS]).to_pylist()
+    return {row["port"]: row for row in table}
+
+
+def _compared(run, port):
     """`{quantity: value}` of what worlds are compared by; goodput is of the flows without an end."""
-    port = run.summary["bottleneck"]
     keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
     flows = run.table("flows")
     goodput = flows.column("goodput_gbps").to_numpy()[flows.column("bytes").is_null().to_numpy()]
@@ -166,18 +213,29 @@ def _compared(run):
 
 def _distance(quantity, value, references):
     reference = references[quantity]
+    if value is None or reference is None:
+        return {
+            "quantity": quantity,
+            "value": value,
+            "reference": reference,
+            "difference": None,
+            "percent": None,
+        }
     difference = value - reference
     percent = 100 * difference / reference if reference else None
     numbers = {"value": value, "reference": reference, "difference": difference, "percent": percent}
     return {"quantity": quantity, **numbers}
 
 
-def _row(summary):
+def row(summary, bottleneck):
     """The numbers of one run that a comparison shows; what does not exist in this run is None."""
-    bottleneck, flows = summary["bottleneck"], summary["flows"]
+    flows = summary["flows"]
     return {
         **{key: bottleneck[key] for key in ("port", "utilization", "queue_mean_pkt", "queue_p99_pkt")},
-        **{key: bottleneck[key] for key in ("delay_mean_us", "delay_p99_us", "dropped")},
-        **{key: flows[key] for key in ("goodput_gbps", "jain", "offered", "finished", "fct_mean_us")},
-        **{key: flows[key] for key in ("fct_p99_us", "slowdown_p50", "slowdown_p99", "timeouts")},
+        **{key: bottleneck[key] for key in ("delay_mean_us", "backlog_p99_us", "dropped")},
+        **{key: flows[key] for key in ("goodput_gbps", "jain", "offered", "finished", "completed")},
+        **{
+            key: flows[key]
+            for key in ("fct_mean_us", "fct_p99_us", "slowdown_p50", "slowdown_p99", "timeouts")
+        },
     }

@@ -5,6 +5,12 @@
 `shallows._core.Bug` (a `RuntimeError`) is the third: a broken invariant inside the packet world.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 300
+"""Letters of a wrong value that an error repeats."""
+
 
 class ScenarioError(ValueError):
     """A scenario, an option or an input file is wrong.
@@ -13,33 +19,35 @@ class ScenarioError(ValueError):
     that are not known (no file, no single key) are left out.
     """
 
-    def __init__(self, key=None, value=None, expected="", *, file=None):
+    def __init__(
+        self, key: str | None = None, value: object = None, expected: str = "", *, file: str | None = None
+    ) -> None:
         self.file, self.key, self.value, self.expected = file, key, value, expected
         super().__init__(str(self))
 
-    def __str__(self):
+    def __str__(self) -> str:
         wrong = self.key
         if self.key is not None and self.value is not None:
-            value = f'"{self.value}"' if isinstance(self.value, str) else self.value
-            wrong = f"{self.key} = {value}"
+            value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+            wrong = f"{self.key} = {value if len(value) <= LONGEST else value[:LONGEST] + '…'}"
         expected = f"expected {self.expected}" if self.expected else None
         return ": ".join(str(part) for part in (self.file, wrong, expected) if part)
 
-    def in_file(self, file):
+    def in_file(self, file: str | None) -> "ScenarioError":
         """The same error, naming the file it was found in; a file already named stays."""
         return ScenarioError(self.key, self.value, self.expected, file=self.file or file)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.file, self.key, self.value, self.expected)
 
 
-def _rebuild(file, key, value, expected):
+def _rebuild(file: str | None, key: str | None, value: object, expected: str) -> ScenarioError:
     return ScenarioError(key, value, expected, file=file)
 
 
 class BooksError(Exception):
     """A run's books do not close. `problems` is a list of sentences, `run` the saved `Run`."""
 
-    def __init__(self, problems, run=None):
+    def __init__(self, problems: Iterable[str], run: Any = None) -> None:
         self.problems, self.run = list(problems), run
         super().__init__("the books do not close: " + "; ".join(self.problems))

@@ -31,10 +31,10 @@ def program():
     return found
 
 
-def call(word, request=None):
+def call(*words, request=None):
     """Run a command of the program on this terminal, with a request if it takes one; return its status."""
     text = encode(request) if request else None
-    return subprocess.run([program(), word], input=text, text=True, check=False).returncode
+    return subprocess.run([program(), *words], input=text, text=True, check=False).returncode
 
 
 def ask(request, word="run"):

@@ -90,6 +90,6 @@ def choose(table, frame):
 
 def _row(kind):
     rows = {row["name"]: row for row in markings()}
-    if kind not in rows:
+    if str(kind) not in rows:
         raise ScenarioError("kind", kind, f"one of {', '.join(rows)}{did_you_mean(kind, rows)}")
     return rows[kind]

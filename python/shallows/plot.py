@@ -46,14 +46,26 @@ RATE_BINS = 80
 CLOSE_UP = 500  # samples of the queue
 MOST_FLOWS = 6  # drawn one by one; more become their mean and range
 FLOWS_PER_SIZE_BIN = 100
+CHARACTERS_IN = 23  # of small print, an inch
+
+
+def look(i):
+    """Colour, dash and marker of the `i`-th of several: the 8th has the first colour, other dashes."""
+    again = i // 7
+    dash, marker = DASHES[(i + 3 * again) % 7], MARKERS[(i + 2 * again) % 7]
+    return {"color": COLOURS[i % 7], "linestyle": dash, "marker": marker}
+
+
+def _line(i):
+    return {key: value for key, value in look(i).items() if key != "marker"}
 
 
 def queue_over_time(ax, runs, labels=None):
     """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
     drawn, dense = {}, False
     runs = _labelled(runs, labels)
-    for i, (run, _) in enumerate(runs):
-        columns, port = _of_port(run, "queues")
+    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+        columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
             dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, marks=len(runs) > 1)
@@ -65,12 +77,13 @@ def queue_over_time(ax, runs, labels=None):
 def queue_close_up(ax, runs, labels=None):
     """Queue of the bottleneck in the last `CLOSE_UP` samples, every one of them drawn."""
     drawn = {}
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
-        columns, port = _of_port(run, "queues")
+    runs = _labelled(runs, labels)
+    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+        columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
             time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
-            ax.plot(time_us / 1e3, queue, color=COLOURS[i % 7], linestyle=DASHES[i % 7], linewidth=1.0)
+            ax.plot(time_us / 1e3, queue, **_line(i), linewidth=1.0)
     _axes(ax, f"Queue at {_ports(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
@@ -80,15 +93,16 @@ def queue_close_up(ax, runs, labels=None):
 def queue_cdf(ax, runs, labels=None):
     """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
     drawn = {}
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
-        columns, port = _of_port(run, "queue_histograms")
+    runs = _labelled(runs, labels)
+    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+        columns, port = _of_port(run, "queue_histograms", port)
         if port is not None:
             drawn[i] = port
             share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
             # both ends of every bin: between two bins, where the queue never was, the curve is flat
             edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
             shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
-            ax.plot(edges, shares, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+            ax.plot(edges, shares, **_line(i))
     _axes(ax, f"Distribution of the queue at {_ports(drawn)}", "queue (packets)", "share of time")
     ax.set_ylim(0, 1.01)
     ax.set_xlim(left=0)
@@ -152,13 +166,13 @@ def slowdown_by_size(ax, runs, labels=None):
         which = np.searchsorted(np.unique(edges)[1:-1], size, side="right")
         bins = [(size[which == b], slowdown[which == b]) for b in np.unique(which)]
         middle = [np.median(sizes) / 1e3 for sizes, _ in bins]
-        for share, line, face in ((0.50, "-", COLOURS[i % 7]), (0.99, "--", "white")):
+        for share, line, face in ((0.50, "-", look(i)["color"]), (0.99, "--", "white")):
             ax.plot(
                 middle,
                 [np.quantile(values, share) for _, values in bins],
-                color=COLOURS[i % 7],
+                color=look(i)["color"],
                 linestyle=line,
-                marker=MARKERS[i % 7],
+                marker=look(i)["marker"],
                 markerfacecolor=face,
                 linewidth=1.0,
             )
@@ -182,7 +196,7 @@ def fct_cdf(ax, runs, labels=None):
         _, fct_us = _finished(run, "fct_us")
         if len(fct_us):
             drawn = True
-            ax.ecdf(fct_us / 1e3, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+            ax.ecdf(fct_us / 1e3, **_line(i))
     _axes(ax, "Completion times", "fct (ms)", "share of flows")
     if drawn:
         _logarithmic(ax.xaxis)
@@ -207,9 +221,9 @@ def goodput_by_flow(ax, runs, labels=None):
         algorithms = run.summary["cc"] if len(runs) == 1 and len(set(cc)) > 1 else [None]
         for j, name in enumerate(algorithms, start=i):
             its = slice(None) if name is None else cc == name
-            look = {"color": COLOURS[j % 7], "markersize": 3, "clip_on": False, "label": name}
+            shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False, "label": name}
             if len(goodput[its]):
-                ax.plot(place[its], goodput[its], MARKERS[j % 7], **look)
+                ax.plot(place[its], goodput[its], **shape)
         if len(algorithms) > 1:
             _legend_beside(ax)
     _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
@@ -227,7 +241,7 @@ def queues_by_port(ax, runs, labels=None):
         if len(queue):
             drawn = True
             place = np.arange(1, len(queue) + 1)
-            ax.plot(place, queue, color=COLOURS[i % 7], linestyle=DASHES[i % 7])
+            ax.plot(place, queue, **_line(i))
     _axes(ax, "Mean queue of each port", "port, largest queue first", "queue (packets)")
     if drawn:
         _logarithmic(ax.xaxis)
@@ -270,7 +284,7 @@ def figure(runs, labels=None):
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
         if len(runs) > 1:
             drawing.legend(handles=_keys(runs), loc="outside upper center", ncols=min(len(runs), 7))
-        drawing.supxlabel(_small_print(runs), fontsize=5.5, color="#555555", x=0.995, ha="right")
+        small_print(drawing, _small_print(runs))
     return drawing
 
 
@@ -290,11 +304,27 @@ class Plots:
 
 
 def save(drawing, folder):
-    """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths."""
+    """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths.
+
+    The small print of the figure is also the title in their metadata.
+    """
     paths = [Path(folder, f"figure.{kind}") for kind in ("png", "pdf")]
     for path in paths:
-        drawing.savefig(path)
+        drawing.savefig(path, metadata={"Title": drawing.get_supxlabel().replace("\n", "  ·  ")})
     return paths
+
+
+def small_print(drawing, text):
+    """Write what a figure is made of below it, at the right, in as many lines as its width asks for."""
+    most = int(drawing.get_figwidth() * CHARACTERS_IN)
+    lines = [""]
+    for part in text.split("  ·  "):
+        joined = f"{lines[-1]}  ·  {part}" if lines[-1] else part
+        if len(joined) > most and lines[-1]:
+            lines.append(part)
+        else:
+            lines[-1] = joined
+    drawing.supxlabel("\n".join(lines), fontsize=5.5, color="#555555", x=0.995, ha="right")
 
 
 def _labelled(runs, labels):
@@ -314,10 +344,7 @@ def _has_data(panel, runs):
 
 def _keys(runs):
     """Legend entries: the colour, dash and marker of each run."""
-    return [
-        Line2D([], [], color=COLOURS[i % 7], linestyle=DASHES[i % 7], marker=MARKERS[i % 7], label=label)
-        for i, (_, label) in enumerate(runs)
-    ]
+    return [Line2D([], [], **look(i), label=label) for i, (_, label) in enumerate(runs)]
 
 
 def _small_print(runs):
@@ -334,15 +361,21 @@ def _columns(run, table):
     return {name: arrow.column(name).to_numpy() for name in arrow.column_names}
 
 
-def _of_port(run, table):
-    """The rows of `table` for the bottleneck if it is there, else for the recorded port that queues most."""
+def _bottlenecks(runs):
+    """The port that is drawn of each run: the same one, if they have one in common."""
+    from shallows.compare import bottlenecks
+
+    return [port["port"] for port in bottlenecks(run for run, _ in runs)]
+
+
+def _of_port(run, table, bottleneck):
+    """The rows of `table` for `bottleneck` if it is there, else for the recorded port that queues most."""
     columns = _columns(run, table)
     recorded = set(columns["port"])
     if not recorded:
         return columns, None
     ports = _columns(run, "ports")
     mean = dict(zip(ports["port"], ports["queue_mean_pkt"], strict=True))
-    bottleneck = run.summary["bottleneck"]["port"]
     port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=mean.get)
     rows = columns["port"] == port
     return {name: values[rows] for name, values in columns.items()}, port
@@ -402,7 +435,7 @@ def _series(ax, x, y, i, label=None, marks=True):
 
     Returns whether they were dense.
     """
-    colour = COLOURS[i % 7]
+    colour = look(i)["color"]
     edges = np.linspace(x.min(), x.max(), TIME_BINS + 1)
     dense = len(x) > 2 * TIME_BINS
     if dense:
@@ -415,7 +448,7 @@ def _series(ax, x, y, i, label=None, marks=True):
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     # markers of different lines do not sit on each other
     every = max(1, len(x) // 8)
-    marker = {"marker": MARKERS[i % 7], "markevery": (i * every // 3, every)} if marks else {}
+    marker = {"marker": look(i)["marker"], "markevery": (i * every // 3, every)} if marks else {}
     ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marker)
     return dense
 
@@ -431,14 +464,14 @@ def _means(line, time_ms, value, width_ms):
 
 def _bundle(ax, x, lines, i):
     """Lines [lines, x] of run `i`, or of many their mean with the range as a band."""
-    look = {"color": COLOURS[i % 7], "linestyle": DASHES[i % 7], "linewidth": 1.0}
+    shape = {**_line(i), "linewidth": 1.0}
     if len(lines) <= MOST_FLOWS:
-        ax.plot(x, lines.T, **look)
+        ax.plot(x, lines.T, **shape)
         return
     there = np.isfinite(lines).any(axis=0)
     low, mean, high = (of(lines[:, there], axis=0) for of in (np.nanmin, np.nanmean, np.nanmax))
-    ax.fill_between(x[there], low, high, color=look["color"], alpha=0.18, linewidth=0)
-    ax.plot(x[there], mean, **look)
+    ax.fill_between(x[there], low, high, color=shape["color"], alpha=0.18, linewidth=0)
+    ax.plot(x[there], mean, **shape)
 
 
 def _axes(ax, title, x, y):

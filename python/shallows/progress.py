@@ -7,9 +7,24 @@ flows_finished)`. Several runs of several threads may share one `Progress`.
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 #: Off a terminal, how long a run stays silent, and between its lines.
 SILENT_S = 10
+#: How long preparations stay silent.
+SLOW_S = 2
+
+
+@contextmanager
+def said_if_slow(what, after_s=SLOW_S):
+    """Says on stderr what goes on if the block takes longer than `after_s`."""
+    timer = threading.Timer(after_s, lambda: print(what, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Progress:

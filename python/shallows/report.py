@@ -1,4 +1,6 @@
-"""Summaries and comparisons as tables for a terminal (rich renderables)."""
+"""Summaries and comparisons as text and tables for a terminal (rich renderables)."""
+
+import sys
 
 SIZES = {
     10_000: "< 10 KB",
@@ -14,12 +16,13 @@ ROWS = (
     ("queue_mean_pkt", "queue mean (packets)", "{:.2f}"),
     ("queue_p99_pkt", "queue p99 (packets)", "{:.1f}"),
     ("delay_mean_us", "delay mean (us)", "{:.2f}"),
-    ("delay_p99_us", "delay p99 (us)", "{:.1f}"),
+    ("backlog_p99_us", "backlog p99 (us)", "{:.1f}"),
     ("dropped", "dropped (packets)", "{}"),
     ("goodput_gbps", "goodput (Gbit/s)", "{:.3f}"),
     ("jain", "Jain's index", "{:.3f}"),
     ("offered", "flows offered", "{}"),
     ("finished", "flows finished", "{}"),
+    ("completed", "flows in fct, slowdown", "{}"),
     ("fct_mean_us", "fct mean (us)", "{:.0f}"),
     ("fct_p99_us", "fct p99 (us)", "{:.0f}"),
     ("slowdown_p50", "slowdown p50", "{:.2f}"),
@@ -50,25 +53,41 @@ QUANTITIES = {
 
 def run_report(summary):
     """One run: what the bottleneck did, what became of the flows, slowdown by size."""
-    from rich.text import Text
-
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
-        f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {port['marked']} marked, "
-        f"{port['dropped']} dropped",
-        f"queue       mean {port['queue_mean_pkt']:.2f}, p50 {port['queue_p50_pkt']:.1f}, "
-        f"p99 {port['queue_p99_pkt']:.1f}, max {port['queue_max_pkt']:.1f} packets",
-        f"delay       mean {port['delay_mean_us']:.2f}, p99 {port['delay_p99_us']:.1f} us",
+        *_bottleneck(port),
         f"flows       {_accounts(flows)}",
         f"goodput     {_number(flows['goodput_gbps'], '{:.3f}')} Gbit/s, "
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_loads(summary), _speed(summary), *_doubts([summary])]
+    lines += [*_drain(summary), *_loads(summary), _speed(summary), *_doubts([summary])]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
-    return [Text("\n".join(lines)), *tables, *by_traffic(summary["traffic"])]
+    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
+
+
+def _bottleneck(port):
+    if port["utilization"] is None:
+        return [f"bottleneck  {port['port']}: nothing was measured"]
+    return [
+        f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {port['marked']} marked, "
+        f"{port['dropped']} dropped",
+        f"queue       mean {port['queue_mean_pkt']:.2f}, p50 {port['queue_p50_pkt']:.1f}, "
+        f"p99 {port['queue_p99_pkt']:.1f}, max {port['queue_max_pkt']:.1f} packets",
+        f"delay       mean {port['delay_mean_us']:.2f} us over packets; "
+        f"backlog p99 {port['backlog_p99_us']:.1f} us over time",
+    ]
+
+
+def _drain(summary):
+    drained, measured = summary["drain_s"], summary["duration_s"] - summary["warmup_s"]
+    if not drained or drained <= 0 or measured <= 0:
+        return []
+    return [
+        f"drain       the last {drained / measured:.0%} of what was measured came after the last flow's start"
+    ]
 
 
 def by_traffic(rows):
@@ -76,7 +95,7 @@ def by_traffic(rows):
     if len(rows) < 2:
         return []
     told = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
-    table = _table("traffic", [title for _, title, _ in told])
+    table = plain_table("traffic", [title for _, title, _ in told])
     for row in rows:
         cells = [_number(row[key], form) for key, _, form in told]
         table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
@@ -89,7 +108,7 @@ def comparison_report(comparison):
     told = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
     if not any(r["finished"] for r in rows):
         told = [row for row in told if row[0] not in ("finished", "timeouts")]
-    table = _table("", [r["cc"] for r in rows])
+    table = plain_table("", [r["cc"] for r in rows])
     for key, title, form in told:
         table.add_row(title, *(_number(r[key], form) for r in rows))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
@@ -110,7 +129,7 @@ def _distances(rows):
     for row in rows:
         pair = row["cc"], row["than"], row["world"]
         if pair not in tables:
-            tables[pair] = _table(f"{row['cc']}: distance", [*pair[1:], "difference", "percent"])
+            tables[pair] = plain_table(f"{row['cc']}: distance", [*pair[1:], "difference", "percent"])
         numbers = [_number(row[key], "{:.3f}") for key in ("reference", "value")]
         change = [_number(row["difference"], "{:+.3f}"), _number(row["percent"], "{:+.1f}")]
         tables[pair].add_row(QUANTITIES[row["quantity"]], *numbers, *change)
@@ -119,7 +138,7 @@ def _distances(rows):
 
 def by_size(summaries):
     """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
-    table = _table("slowdown p50 / p99", summaries)
+    table = plain_table("slowdown p50 / p99", summaries)
     table.add_column("flows", justify="right")
     for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
         counts = list(dict.fromkeys(str(row["count"]) for row in rows))
@@ -152,7 +171,8 @@ def _speed(summary):
     else:
         took = f"simulated   {took}, {(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
     if summary["world"] == "kernel":
-        return f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
+        ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
+        return f"{ran}\n{_spread(summary['spread'])}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
@@ -161,6 +181,15 @@ def _lateness(record):
     share = late / record["round_trip_us"]
     again = len(record["rejected"])
     return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
+
+
+def _spread(spread):
+    if spread["runs"] == 1:
+        return "repeated    once: nothing tells how far runs are apart"
+    share, queue = (spread[of] for of in ("utilization", "queue_mean_pkt"))
+    used = f"utilisation {share['mean']:.1%} ± {share['half_width']:.1%}"
+    queued = f"mean queue {queue['mean']:.2f} ± {queue['half_width']:.2f} packets"
+    return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"
 
 
 def _any_finished(summaries):
@@ -175,7 +204,23 @@ def _number(value, form):
     return "-" if value is None else form.format(value)
 
 
-def _table(title, columns):
+def print_parts(parts):
+    """Print text as it is, and rich renderables in a window's width; rich is loaded only for the latter."""
+    console = None
+    for part in parts:
+        if isinstance(part, str):
+            print(part)
+            continue
+        if console is None:
+            from rich.console import Console
+
+            # In a pipe or a file there is no window to fit into.
+            console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        console.print(part)
+
+
+def plain_table(title, columns):
+    """A table without lines, its first column to the left."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -7,11 +7,12 @@ what was expected.
 """
 
 import tomllib
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import tomli_w
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -23,9 +24,10 @@ from pydantic import (
     model_validator,
 )
 
-from shallows import marking, toml
+from shallows import examples, marking
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
 from shallows.switch import Pauses, Shared
 from shallows.topology import KINDS as TOPOLOGIES
@@ -33,6 +35,7 @@ from shallows.topology import Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.traffic import NO_FLOW, AlgorithmChoice, Traffic, draw
 from shallows.units import (
+    MOST_ROWS,
     NEVER,
     RATE,
     SIZE,
@@ -43,6 +46,7 @@ from shallows.units import (
     Few,
     Frame,
     HeaderSize,
+    Name,
     OptionalCount,
     OptionalInterval,
     OptionalTime,
@@ -53,7 +57,6 @@ from shallows.units import (
     did_you_mean,
 )
 
-MOST_ROWS = 20_000_000
 MOST_MTU = 65_535
 MOST_PACKETS = 2**31
 LEAST_RATE_BPS = 10**6
@@ -62,7 +65,7 @@ _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and 
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 def _marking(value, info):
@@ -89,6 +92,9 @@ class NetworkTable(_Table):
     pfc: Pauses | None = Field(None, description="whether switches pause links that bring too much")
     marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
         None, description='"none" or a table of a kind and its keys; absent: what the algorithms need'
+    )
+    balancing: Literal["flow", "packet", "queue"] = Field(
+        "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
     )
 
     @model_validator(mode="before")
@@ -200,8 +206,8 @@ class RecordTable(_Table):
     def _ports(cls, ports):
         if ports in ("bottleneck", "all"):
             return ports
-        if isinstance(ports, list) and all(isinstance(port, str) for port in ports):
-            return ports
+        if isinstance(ports, list) and ports and all(isinstance(port, str) for port in ports):
+            return list(dict.fromkeys(ports))
         raise ValueError('"bottleneck", "all", or a list of ports such as ["s0->s1"]')
 
     @field_validator("flows")
@@ -219,7 +225,7 @@ class Scenario(_Table):
     graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
     """
 
-    name: str = Field("scenario", description="what results are called")
+    name: Name = Field("scenario", description="what results are called")
     seed: Seed = Field(1, description="of everything random")
     duration: Duration = Field(description='how long it runs, or "until-done"')
     warmup: Time = Field("0s", description="left out of the summary")
@@ -230,7 +236,7 @@ class Scenario(_Table):
     traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
     record: RecordTable = Field(default_factory=dict)
 
-    def __init__(self, *, file=None, **tables):
+    def __init__(self, /, *, file=None, **tables):
         try:
             tables = _without_graphs(tables, Path(file).parent if file else Path())
             frame = _frame(tables)
@@ -239,6 +245,7 @@ class Scenario(_Table):
                 "folder": Path(file).parent if file else Path(),
                 "algorithm": lambda table: choose(table, frame),
             }
+            _check_depth(tables)
             try:
                 self.__pydantic_validator__.validate_python(tables, self_instance=self, context=context)
             except ValidationError as error:
@@ -252,12 +259,18 @@ class Scenario(_Table):
 
     @classmethod
     def load(cls, path, overrides=None):
-        """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks."""
+        """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks.
+
+        `path` may be the name of an example too, such as "dctcp-40".
+        """
+        path = examples.find(path)
         try:
-            text = Path(path).read_text()
-        except (OSError, UnicodeDecodeError) as error:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:  # not there, not text, or no name of a file
             reason = getattr(error, "strerror", None) or "not text"
-            raise ScenarioError(None, None, f"a readable scenario file ({reason})", file=str(path)) from None
+            hint = did_you_mean(path.name, examples.names()) if path.name == str(path) else ""
+            expected = f"a readable scenario file ({reason}) or the name of an example{hint}"
+            raise ScenarioError(None, None, expected, file=str(path)) from None
         return cls.from_toml(text, file=str(path), overrides=overrides)
 
     @classmethod
@@ -267,6 +280,8 @@ class Scenario(_Table):
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
+        except RecursionError:
+            raise ScenarioError(None, None, _SHALLOW, file=file) from None
         if file:
             tables.setdefault("name", Path(file).stem)
         return cls(file=file, **_overridden(tables, overrides or {}, file))
@@ -274,7 +289,14 @@ class Scenario(_Table):
     def to_toml(self):
         """This scenario as TOML, with every default resolved."""
         context = {"frame": self.frame}
-        return toml.dumps(self.model_dump(by_alias=True, exclude_none=True, context=context))
+        tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
+        return tomli_w.dumps(
+            {
+                **tables,
+                "topology": _kind_first(tables["topology"]),
+                "traffic": [_kind_first(table) for table in tables["traffic"]],
+            }
+        )
 
     def set(self, key, value):
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
@@ -286,7 +308,11 @@ class Scenario(_Table):
 
     def replace(self, overrides):
         """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
-        return Scenario(file=self._file, **_overridden(self._tables, overrides, self._file))
+        return _replaced(self._tables, self._file, overrides)
+
+    def deferred(self, overrides):
+        """A function without arguments, that can be pickled, and makes what `replace` would."""
+        return partial(_replaced, self._tables, self._file, overrides)
 
     def __reduce__(self):
         return _rebuild, (self._tables, self._file)
@@ -301,6 +327,11 @@ class Scenario(_Table):
     def file(self):
         """The file it was read from, which errors name; None if there is none."""
         return self._file
+
+    @property
+    def told(self):
+        """Its tables as they were told, without defaults."""
+        return _copied(self._tables)
 
     @property
     def mtu(self):
@@ -330,14 +361,21 @@ class Scenario(_Table):
     def _pauses_before_marks(self):
         if self.network.pfc is None or self.network.marking == "none":
             return []
-        pauses, marks = self.network.pfc.threshold, self._marking_begins()
+        key, pauses, marks = *self._pauses_begin(), self._marking_begins()
         if marks < pauses:
             return []
         told = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
         return [
-            f"network.pfc.threshold = {told[0]} pauses a link before a port marks, from {told[1]} on: "
+            f"{key} = {told[0]} pauses a link before a port marks, from {told[1]} on: "
             "what one link brings is held back by pauses, not by the algorithm"
         ]
+
+    def _pauses_begin(self):
+        """(what decides, bytes of one link in a switch at which a lone link is paused at the latest)."""
+        shared = self.network.shared
+        if shared is None:
+            return "network.pfc.threshold", self.network.pfc.threshold
+        return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
 
     def _priority_without_end(self):
         endless = (self.flows.priority == 1) & (self.flows.bytes == 0) & (self.flows.stop_ps == NEVER)
@@ -409,11 +447,12 @@ class Scenario(_Table):
 
     def _check(self):
         self._check_links()
+        refuse_what_no_flow_honours(self)
         self._check_times()
         self._check_marking()
         self._check_priorities()
         self._check_credits()
-        self._check_stamps()
+        self._check_receivers()
         self._check_rows()
 
     def _check_links(self):
@@ -423,6 +462,16 @@ class Scenario(_Table):
             rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
             told = f"{network.port_names[link]} of {rate}, {delay} long"
             raise ScenarioError("topology", told, "links of at least 1 Mbps and at most 2 s")
+        shared = self.network.shared
+        holds = {"network.buffer": self.network.buffer}
+        if shared:
+            holds = {"network.shared.size": int(min(shared.size, shared.size * shared.alpha))}
+        for key, size in holds.items():
+            if size < self.mtu:
+                expected = (
+                    f"at least one full frame, {SIZE.text(self.mtu)}: nothing passes a port that holds less"
+                )
+                raise ScenarioError(key, SIZE.text(size), expected)
 
     def _check_times(self):
         if self.warmup >= self.duration:
@@ -484,10 +533,20 @@ class Scenario(_Table):
             if used.credits and used.credits != self.credits:
                 raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
 
-    def _check_stamps(self):
-        if self.hosts.timestamps and any(used.receiver for used in self._algorithms()):
-            expected = "none beside a receiver that reads stamps of its own: it has a resolution"
-            raise ScenarioError("hosts.timestamps", self.hosts.timestamps.kind, expected)
+    def _check_receivers(self):
+        for where, used in algorithms(self):
+            if not used.receiver:
+                continue
+            if self.hosts.timestamps:
+                expected = (
+                    f"none beside {where}.receiver, whose stamps have an error of their own, resolution"
+                )
+                raise ScenarioError("hosts.timestamps", self.hosts.timestamps.kind, expected)
+            if used.receiver.parameters.get("mark") and not used.needs_marking:
+                expected = (
+                    f"false: {used.label} does not react to marks, only to the window that it is advertised"
+                )
+                raise ScenarioError(f"{where}.receiver.mark", True, expected)
 
     def _check_rows(self):
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1
@@ -505,6 +564,14 @@ class Scenario(_Table):
 
 def _rebuild(tables, file):
     return Scenario(file=file, **tables)
+
+
+def _replaced(tables, file, overrides):
+    return Scenario(file=file, **_overridden(tables, overrides, file))
+
+
+def _kind_first(table):
+    return {"kind": table["kind"], **table}
 
 
 def _frame(tables):
@@ -547,13 +614,31 @@ def _without_graphs(tables, folder):
         raise ScenarioError(key, value, str(error)) from None
 
 
+_DEEPEST = 8
+_SHALLOW = f"tables at most {_DEEPEST} deep, which is more than any scenario has"
+
+
+def _check_depth(value, depth=0):
+    """Refuses tables that would be too deep to walk through."""
+    if depth > _DEEPEST:
+        raise ScenarioError(None, None, _SHALLOW)
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, depth + 1)
+
+
 def _overridden(tables, overrides, file):
+    _check_depth(tables)
     tables = _copied(tables)
     for key, value in overrides.items():
         try:
             _put(tables, key, _from_text(value))
         except ScenarioError as error:
             raise error.in_file(file) from None
+    if "file" in tables:  # it would be taken for what `Scenario` is read from
+        raise ScenarioError(
+            "file", tables["file"], f"a known key ({', '.join(Scenario.model_fields)})", file=file
+        )
     return tables
 
 
@@ -569,13 +654,15 @@ def _from_text(value):
         return value
     try:
         return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return value
 
 
 def _put(tables, key, value):
     """Sets a dotted key, making the tables on its way where they are missing."""
     *way, last = key.replace("[", ".").replace("]", "").split(".")
+    if len(way) >= _DEEPEST:
+        raise ScenarioError(f"{key[:40]}…", None, _SHALLOW)
     at = tables
     for depth, step in enumerate(way):
         if isinstance(at, list):

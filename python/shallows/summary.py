@@ -20,7 +20,7 @@ BOTTLENECK_KEYS = (
     "queue_p99_pkt",
     "queue_max_pkt",
     "delay_mean_us",
-    "delay_p99_us",
+    "backlog_p99_us",
     "marked",
     "dropped",
 )
@@ -40,12 +40,26 @@ def jain(goodput):
 def bottleneck(ports, among):
     """The port with the highest mean queue, of those at the positions `among`; if none queued, the busiest.
 
-    `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`.
+    `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`. Where nothing was measured it is the first of
+    `among`, and everything about it is None.
     """
     # lexsort: last key first; both negated so that a tie keeps the network's own order
     busiest = np.lexsort((-ports["utilization"][among], -ports["queue_mean_pkt"][among]))[0]
     port = int(among[busiest])
+    if np.isnan(ports["utilization"][port]):
+        return {"port": ports["port"].names[port]} | dict.fromkeys(BOTTLENECK_KEYS)
     return {"port": ports["port"].names[port]} | {key: plain(ports[key][port]) for key in BOTTLENECK_KEYS}
+
+
+def shared_bottleneck(summaries, queue_means):
+    """The one port by which runs are compared: of their bottlenecks, the one that queues most in all of them.
+
+    `queue_means` is `{port: mean queue}` of each run, None where it measured nothing. None where they have no
+    port in common.
+    """
+    candidates = dict.fromkeys(summary["bottleneck"]["port"] for summary in summaries)
+    common = [port for port in candidates if all(port in means for means in queue_means)]
+    return max(common, key=lambda port: sum(means[port] or 0.0 for means in queue_means), default=None)
 
 
 def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
@@ -63,6 +77,7 @@ def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
         "lost": 0,  # a flow cannot be given up yet: the transport retries for ever
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
+        "completed": int(np.sum(done)),
         **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
         "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
         "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
@@ -84,7 +99,9 @@ def traffic_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
         "finished": int(np.sum(np.isfinite(flows["fct_us"]))),
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
+        "completed": int(np.sum(done)),
         **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
+        "exchanges": len(exchange_us),
         **{f"exchange_{name}_us": value for name, value in mean_p50_p99(exchange_us).items()},
     }
 
@@ -126,6 +143,25 @@ def flow_problems(flows, delivered_bytes):
         (flows["slowdown"] < 1, "beat its empty path (slowdown below 1)"),
     ]
     return [_sentence(np.flatnonzero(wrong), what) for wrong, what in checks if wrong.any()]
+
+
+MOST_BUSY = 1 + 1e-6
+"""A port is busy for all of the time at most; what is above it is more than rounding."""
+
+
+def capacity_problems(ports, flows, delivered_bytes, rate_bps, ended_us):
+    """What is more than a link can carry: a list of sentences, empty when nothing is.
+
+    `rate_bps` is that of the link to each flow's receiver, `ended_us` when the run ended.
+    """
+    busy = np.flatnonzero(ports["utilization"] > MOST_BUSY)
+    problems = [f"port {ports['port'].names[port]} sent for longer than it was measured" for port in busy[:1]]
+    began_us = np.minimum(np.nan_to_num(flows["start_us"], nan=ended_us), ended_us)
+    lived_us = np.where(np.isfinite(flows["fct_us"]), flows["fct_us"], ended_us - began_us)
+    wrong = delivered_bytes * 8.0 > MOST_BUSY * rate_bps * lived_us / 1e6
+    if wrong.any():
+        problems.append(_sentence(np.flatnonzero(wrong), "delivered more than its receiver's link can carry"))
+    return problems
 
 
 def _sentence(flows, what):

@@ -10,7 +10,7 @@ from shallows.units import NEVER, Headroom, WireSize
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class Shared(_Table):

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from shallows import extras
 from shallows.errors import ScenarioError
 from shallows.units import Count, Rate, Several, Time, did_you_mean
 
@@ -151,7 +152,7 @@ def _named(prefix, count):
 
 
 class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class _RoundTripKind(_Kind):
@@ -445,6 +446,7 @@ def read_graph(path):
 
     Raises `ValueError` with what was expected.
     """
+    extras.need("graph", f"topology.file = {path}")
     import networkx
 
     try:

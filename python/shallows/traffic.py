@@ -6,6 +6,7 @@ one. To add a kind, write a model with a literal `kind` and `draw()`, and enter 
 """
 
 import csv
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import reduce
@@ -125,9 +126,10 @@ def _file(value, info):
     folder = (info.context or {}).get("folder") or Path()
     if not isinstance(value, str):
         raise ValueError("the path of a file")
-    for path in (folder / value, Path(value)):
-        if path.is_file():
-            return str(path.resolve())
+    with suppress(OSError, ValueError):  # too long, or no name of a file
+        for path in (folder / value, Path(value)):
+            if path.is_file():
+                return str(path.resolve())
     raise ValueError(f"an existing file; there is none in {folder.resolve()}")
 
 
@@ -165,7 +167,7 @@ AlgorithmChoice = Annotated[
 
 
 class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
     cc: AlgorithmChoice = Field(None, description="the algorithm; absent: the scenario's")
     priority: Literal[0, 1] = Field(0, description="1: its packets go before those of 0")
@@ -407,8 +409,10 @@ class Poisson(_Between):
         drawn = sizes.sample(draws.uniform("sizes", self.flows))
         mean_bytes = sizes.mean + frame.header * sizes.frames(frame.payload)
         gap_ps = 8e12 * mean_bytes / (self.load * capacity_bps)
-        gaps_ps = np.rint(-np.log1p(-draws.uniform("arrivals", self.flows)) * gap_ps).astype(np.uint64)
-        start_ps = np.cumsum(gaps_ps, dtype=np.uint64)
+        gaps_ps = np.rint(-np.log1p(-draws.uniform("arrivals", self.flows)) * gap_ps)
+        if gaps_ps.sum() >= NEVER:
+            raise ScenarioError("load", self.load, "a load whose flows all arrive within 213 days")
+        start_ps = np.cumsum(gaps_ps.astype(np.uint64), dtype=np.uint64)
         wire_bytes = float(np.sum(drawn)) + frame.header * float(np.sum(np.ceil(drawn / frame.payload)))
         realised = 8e12 * wire_bytes / (capacity_bps * max(float(start_ps[-1]), 1))
         load = Load(self.load, realised, self.load_of, capacity_bps, mean_bytes)

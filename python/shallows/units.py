@@ -15,6 +15,8 @@ from pydantic import BeforeValidator, PlainSerializer
 
 NEVER = 2**64 - 1
 """A time that does not come, and a buffer without a limit."""
+MOST_ROWS = 20_000_000
+"""Samples of queues, and of senders, that a run keeps."""
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*?)?\s*")
 
@@ -121,6 +123,18 @@ def share(value):
     return float(value)
 
 
+def name(value):
+    """What a folder of results can be called, the same text."""
+    expected = (
+        "a name, not a path: up to 100 letters, digits, spaces and signs, no / or \\, no dot at its start"
+    )
+    if not isinstance(value, str) or not value.strip() or len(value.encode()) > 100 or value[0] == ".":
+        raise ValueError(expected)
+    if any(c in "/\\" or not c.isprintable() for c in value):
+        raise ValueError(expected)
+    return value
+
+
 def did_you_mean(word, known):
     """The hint `; did you mean "…"?`, or nothing where no known word is near."""
     near = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
@@ -180,6 +194,7 @@ Buffer = _quantity(SIZE, least=1, part="wire", words={"unlimited": NEVER})
 Headroom = _quantity(SIZE, part="wire", words={"auto": NEVER})
 Payload = _quantity(SIZE, least=1, part="payload")
 PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
+Name = Annotated[str, BeforeValidator(name)]
 Share = Annotated[float, BeforeValidator(share)]
 Count = _whole(1, 10_000_000)
 OptionalCount = _whole(1, 10_000_000, optional=True)

@@ -55,8 +55,12 @@ class Sizes:
 
     def frames(self, payload):
         """The mean number of packets a flow needs at `payload` bytes each."""
-        full = np.arange(1, int(self.sizes[-1]) // payload + 1)
-        return float(1 + np.sum(1 - self.cdf(full * payload + 0.5)))
+        # Flows of more than k full packets need another one. Between two sizes their share falls by the
+        # same from each k to the next: their sum is the number of k times the share in their middle.
+        edges = np.ceil((self.sizes - 0.5) / payload).clip(1)
+        first, last = edges[:-1], edges[1:] - 1
+        shares = 1 - self.cdf((first + last) / 2 * payload + 0.5)
+        return float(edges[0] + np.sum(np.where(last >= first, (last - first + 1) * shares, 0.0)))
 
     def below(self, limit):
         """The same distribution given that the size is below `limit` bytes.

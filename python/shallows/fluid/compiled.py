@@ -30,15 +30,16 @@ def _cache():
 CACHE = _cache()
 
 
-def compiled(*signature):
-    """numba's `njit` with this folder's options and cache; without arguments it compiles when called."""
+def compiled(*signature, **options):
+    """numba's `njit` with this folder's options and cache; without a signature it compiles when called."""
+    options = OPTIONS | options
 
     def decorate(function):
         before, config.CACHE_DIR = config.CACHE_DIR, CACHE
         try:
-            return njit(*signature, cache=True, **OPTIONS)(function)
+            return njit(*signature, cache=True, **options)(function)
         except RuntimeError:  # there is nowhere to write
-            return njit(*signature, **OPTIONS)(function)
+            return njit(*signature, **options)(function)
         finally:
             config.CACHE_DIR = before
 

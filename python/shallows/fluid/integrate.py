@@ -6,6 +6,8 @@ linear interpolation. The past before time 0 is the initial state. A lag shorter
 the future: that is refused. A lag of exactly 0 reads the present.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import float64, int64, types
 
@@ -15,6 +17,70 @@ from shallows.fluid.system import FLOAT
 DONE, STEP_TOO_LONG, HISTORY_TOO_SHORT, NOT_FINITE = range(4)
 
 _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+
+
+class Layout(NamedTuple):
+    """Which number of the state is what. S, K: numbers of the link and of a flow, F flows after each other.
+
+    tap_states, tap_lags: [M] for each delayed value, its state and its lag. lags: how many there are.
+    low, high: [S + K] bounds. drain: how fast the queue drains, where the lags contain the wait in it (else
+    0): the wait is then that of the packet the feedback is about, not of one that comes now.
+    """
+
+    S: int
+    K: int
+    tap_states: np.ndarray
+    tap_lags: np.ndarray
+    lags: int
+    low: np.ndarray
+    high: np.ndarray
+    drain: float
+
+
+class Classes(NamedTuple):
+    """[F] flows alike in each class, and when (s) they are there."""
+
+    counts: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
+
+
+class Noise(NamedTuple):
+    """draws: [F, draws] seconds added to every lag of a class, each held for `spacing` seconds.
+
+    taps: [M] what one second of it adds to a delayed value.
+    """
+
+    draws: np.ndarray
+    spacing: float
+    taps: np.ndarray
+
+
+class Steps(NamedTuple):
+    """Steps `first` to `last` - 1 of `size` seconds, recorded every `every`. order: 4 is RK4, 2 is Heun."""
+
+    size: float
+    first: int
+    last: int
+    every: int
+    order: int
+
+
+class Memory(NamedTuple):
+    """y: [S + F K] the state now. states, slopes: [ring + 1, S + F K] the last ones; last row: before 0."""
+
+    y: np.ndarray
+    states: np.ndarray
+    slopes: np.ndarray
+
+
+_TYPES = (
+    types.NamedTuple((int64, int64, _INDICES, _INDICES, int64, _VECTOR, _VECTOR, float64), Layout),
+    types.NamedUniTuple(_VECTOR, 3, Classes),
+    types.NamedTuple((_MATRIX, float64, _VECTOR), Noise),
+    types.NamedTuple((float64, int64, int64, int64, int64), Steps),
+    types.NamedTuple((_VECTOR, _MATRIX, _MATRIX), Memory),
+)
 
 
 @compiled()
@@ -60,80 +126,96 @@ def _entered(states, slopes, newest, step, left, base, now, deepest, drain, cubi
     return high
 
 
-@compiled(
-    types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(
-        FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, int64, int64, _INDICES, _INDICES, int64,
-        _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _MATRIX, float64, float64,
-        float64, int64, int64, int64, int64, _VECTOR, _MATRIX, _MATRIX,
-    ),
-)  # fmt: skip
-def integrate(
-    reaction, link, sending, feedback, constants, S, K, tap_states, tap_lags, lags,
-    counts, starts, stops, low, high, tap_noise, jitter, jitter_step, drain,
-    step, first, last, every, order, y, states, slopes,
-):  # fmt: skip
-    """Takes the steps `first` to `last` - 1; returns the states at those that `every` divides.
+@compiled(inline="always")
+def _jittered(draws, spacing, tap, i, time, lag, wait):
+    """The lag of class `i` with its jitter, and what that adds to the value, which was `wait` under way."""
+    if draws.shape[1] == 0:
+        return lag, 0.0
+    last = draws.shape[1] - 1
+    seen = max(0, int((time - wait) / spacing))
+    return lag + draws[i, min(int(time / spacing), last)], tap * draws[i, min(seen, last)]
 
-    S, K: states of the link and of a flow. counts, starts, stops: [F] flows alike in each class, and
-    when (s) they are there. low, high: [S + K] bounds. jitter: [F, draws] seconds added to every lag of
-    a class, each draw held for jitter_step; tap_noise: [M] what one second of it adds to a delayed value.
-    drain: how fast the queue drains, where the lags contain the wait in it (else 0): the wait is then
-    that of the packet the feedback is about, not of one that comes now. order: 4 is RK4, 2 is Heun.
-    y: [S + F K] the state at `first`, and after the call at `last`. states, slopes: [ring + 1, S + F K]
-    the steps remembered, filled in as well; the last row is the state before time 0.
+
+@compiled(inline="always")
+def _hold(stage, k, s, S, K, low, high):
+    """A state at its bound does not move beyond it."""
+    for j in range(stage.size):
+        limit = j if j < S else S + (j - S) % K
+        if (stage[j] <= low[limit] and k[s, j] < 0.0) or (stage[j] >= high[limit] and k[s, j] > 0.0):
+            k[s, j] = 0.0
+
+
+@compiled(inline="always")
+def _clamp(y, S, K, low, high):
+    for j in range(y.size):
+        limit = j if j < S else S + (j - S) % K
+        y[j] = min(max(y[j], low[limit]), high[limit])
+
+
+@compiled(
+    types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, *_TYPES)
+)
+def integrate(reaction, link, sending, feedback, constants, layout, classes, noise, steps, memory):
+    """Takes the steps; fills `memory`, whose y is the state at the first and after the call at the last.
 
     Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
     """
-    F, M, ring, size = counts.size, tap_states.size, states.shape[0] - 1, y.size
+    # Whatever a loop reads is a local: numba counts references at every field of a tuple.
+    S, K, tap_states, tap_lags, lags, low, high, drain = layout
+    counts, starts, stops = classes
+    draws, spacing, taps = noise
+    step, first, last, every, order = steps
+    y, states, slopes = memory
+    F, M, ring, cubic = counts.size, tap_states.size, states.shape[0] - 1, order == 4
     skipped = -(-first // every)
     recorded = -(-last // every) - skipped
-    out_time, out_states, out_rates = np.empty(recorded), np.empty((recorded, size)), np.empty((recorded, F))
-    stages = 4 if order == 4 else 2
-    k, stage = np.empty((stages, size)), np.empty(size)
-    delayed, lag_values, one_flow, d_flow = np.empty(M), np.empty(lags), np.empty(K), np.empty(K)
-    total, d_shared, rate, none = np.empty(1), np.empty(S), np.empty(1), np.empty(0)
-    cubic, deepest = order == 4, states[:, 0].max()
+    out_time, out_states, out_rates = (
+        np.empty(recorded),
+        np.empty((recorded, y.size)),
+        np.empty((recorded, F)),
+    )
+    k, stage, rates = np.empty((4 if cubic else 2, y.size)), np.empty(y.size), np.empty(F)
+    head, flow, d_head, d_flow = np.empty(S), np.empty(K), np.empty(S), np.empty(K)
+    delayed, lag_values, total, rate, none = (
+        np.empty(M),
+        np.empty(lags),
+        np.empty(1),
+        np.empty(1),
+        np.empty(0),
+    )
+    deepest = states[:, 0].max()
     for n in range(first, last):
         now = n * step
         states[n % ring] = y
         deepest = max(deepest, y[0])
-        for s in range(stages):
-            if s == 0:
-                time, stage[:] = now, y
-            elif s == stages - 1:
-                time, stage[:] = now + step, y + step * k[s - 1]
-            else:
-                time, stage[:] = now + step / 2, y + step / 2 * k[s - 1]
-            head = stage[:S].copy()
+        for s in range(k.shape[0]):
+            time, stage[:] = now, y
+            if s > 0:
+                ahead = step if s == k.shape[0] - 1 else step / 2
+                time += ahead
+                stage += ahead * k[s - 1]
+            head[:] = stage[:S]
             total[0] = 0.0
             for i in range(F):
-                one_flow[:] = stage[S + i * K : S + (i + 1) * K]
-                sending(head, one_flow, none, constants, rate)
-                active = starts[i] <= now < stops[i]
-                if active:
-                    total[0] += counts[i] * rate[0]
-                if s == 0 and n % every == 0:
-                    out_rates[n // every - skipped, i] = rate[0] if active else 0.0
-            link(head, total, none, constants, d_shared)
-            k[s, :S] = d_shared
+                flow[:] = stage[S + i * K : S + (i + 1) * K]
+                sending(head, flow, none, constants, rate)
+                rates[i] = rate[0] if starts[i] <= now < stops[i] else 0.0
+                total[0] += counts[i] * rates[i]
+            link(head, total, none, constants, d_head)
+            k[s, :S] = d_head
             for i in range(F):
                 base = S + i * K
                 if not (starts[i] <= now < stops[i]):
                     k[s, base : base + K] = 0.0
                     continue
-                one_flow[:] = stage[base : base + K]
-                feedback(head, one_flow, none, constants, lag_values)
+                flow[:] = stage[base : base + K]
+                feedback(head, flow, none, constants, lag_values)
                 for m in range(M):
                     component = tap_states[m] if tap_states[m] < S else base + tap_states[m] - S
                     lag = lag_values[tap_lags[m]]
-                    noise = 0.0
-                    if jitter.shape[1] > 0:
-                        drawn = min(int(time / jitter_step), jitter.shape[1] - 1)
-                        seen = max(0, int((time - (lag - lag_values[0])) / jitter_step))
-                        noise = tap_noise[m] * jitter[i, min(seen, jitter.shape[1] - 1)]
-                        lag += jitter[i, drawn]
+                    lag, extra = _jittered(draws, spacing, taps[m], i, time, lag, lag - lag_values[0])
                     if lag == 0.0:
-                        delayed[m] = stage[component] + noise
+                        delayed[m] = stage[component] + extra
                         continue
                     if lag < step * (1.0 - 1e-9):
                         return STEP_TOO_LONG, lag, out_time, out_states, out_rates
@@ -146,20 +228,15 @@ def integrate(
                     if np.isnan(value):
                         status = NOT_FINITE if np.isnan(y).any() else HISTORY_TOO_SHORT
                         return status, now, out_time, out_states, out_rates
-                    delayed[m] = value + noise
-                reaction(head, one_flow, delayed, constants, d_flow)
+                    delayed[m] = value + extra
+                reaction(head, flow, delayed, constants, d_flow)
                 k[s, base : base + K] = d_flow
-            for j in range(size):
-                limit = j if j < S else S + (j - S) % K
-                if (stage[j] <= low[limit] and k[s, j] < 0.0) or (stage[j] >= high[limit] and k[s, j] > 0.0):
-                    k[s, j] = 0.0
+            _hold(stage, k, s, S, K, low, high)
             if s == 0:
                 slopes[n % ring] = k[0]
-        if n % every == 0:
-            out_time[n // every - skipped] = now
-            out_states[n // every - skipped] = y
+                if n % every == 0:
+                    row = n // every - skipped
+                    out_time[row], out_states[row], out_rates[row] = now, y, rates
         y += step * ((k[0] + 2 * k[1] + 2 * k[2] + k[3]) / 6 if cubic else (k[0] + k[1]) / 2)
-        for j in range(size):
-            limit = j if j < S else S + (j - S) % K
-            y[j] = min(max(y[j], low[limit]), high[limit])
+        _clamp(y, S, K, low, high)
     return DONE, last * step, out_time, out_states, out_rates

@@ -1,8 +1,9 @@
 """Margins of many points at once by JAX, on a GPU where JAX finds one.
 
-The equations are the models' own (see `branchless`). The method is `linear.margin`'s, written for all
-points in step: gains over the whole grid of frequencies first, then the crossings one after another, each
-until the slowest point of the piece is there. Numbers are float64 here, whatever JAX is set to elsewhere.
+The equations are the models' own (see `traced`); the fixed points, a small part of the work, are numba's.
+The method is `linear.margin`'s, written for all points in step: gains over the whole grid of frequencies
+first, then the crossings one after another, each until the slowest point of the piece is there. Numbers are
+float64 here, whatever JAX is set to elsewhere.
 """
 
 import inspect
@@ -14,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shallows.fluid.branchless import evaluate
 from shallows.fluid.linear import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, PER_DECADE
+from shallows.fluid.maps import rest_points
+from shallows.fluid.traced import evaluate
 
 POINTS_IN_ONE_PIECE = {"cpu": 1 << 13, "gpu": 1 << 17}
 """What bounds the memory: a point needs about a kilobyte."""
@@ -36,19 +38,21 @@ def margins(model, constants, flows, workers=None):
     platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
     size = min(POINTS_IN_ONE_PIECE[platform], 1 << max(len(flows) - 1, 0).bit_length())
     rest, out = np.empty((len(flows), 1 + len(model.system.states))), np.empty((len(flows), 2))
+    equilibrium = model.system.equilibrium_float
     solve = _solver(type(model))
 
     def fill(start):
         piece = slice(start, min(start + size, len(flows)))
         missing = size - (piece.stop - start)
+        rest_points(equilibrium, constants[piece], rest[piece])
         # Every piece has the same shape, or each would be compiled anew.
         padded = (
             np.pad(constants[piece], ((0, missing), (0, 0)), "edge"),
             np.pad(flows[piece], (0, missing), "edge"),
+            np.pad(rest[piece], ((0, missing), (0, 0)), "edge"),
         )
         with jax.enable_x64(True):
-            found = solve(*padded)
-            rest[piece], out[piece] = (np.asarray(one)[: size - missing] for one in found)
+            out[piece] = np.asarray(solve(*padded))[: size - missing]
 
     threads = (workers or os.cpu_count()) if platform == "cpu" else 1
     with ThreadPoolExecutor(threads) as pool:
@@ -58,25 +62,22 @@ def margins(model, constants, flows, workers=None):
 
 @cache
 def _solver(model):
-    """The compiled function of (constants [points, constants], flows [points]) for one class of models."""
+    """The compiled function of constants, flows and rest, all [points, …], for one class of models."""
     system, at_mark = model.system, model.loop_at == "mark"
 
-    def point(constants, flows):
+    def point(constants, flows, rest):
         symbols = dict(zip(system.constants, constants, strict=True))
-        status, *states = _results(system.equilibrium, symbols)
-        symbols |= dict(zip(system.states, states, strict=True))
+        symbols |= dict(zip(system.states, rest[1:], strict=True))
         gain, advance = _loop(system, symbols, flows, at_mark)
         phase, crossover = _margin(gain, advance)
-        out = jnp.where(status > 1, jnp.nan, jnp.stack([phase, crossover]))
-        return jnp.stack([jnp.asarray(one, float) for one in (status, *states)]), out
+        return jnp.where(rest[0] > 1, jnp.nan, jnp.stack([phase, crossover]))
 
     return jax.jit(jax.vmap(point))
 
 
 def _results(function, symbols):
     """The results of equations for symbols by name, as a tuple."""
-    found = evaluate(function, *(symbols[name] for name in _arguments(function)))
-    return found if isinstance(found, tuple) else (found,)
+    return evaluate(function, *(symbols[name] for name in _arguments(function)))
 
 
 def _arguments(function):

@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.fluid.integrate import DONE, HISTORY_TOO_SHORT, NOT_FINITE, STEP_TOO_LONG, integrate
+from shallows.fluid.integrate import (
+    DONE,
+    HISTORY_TOO_SHORT,
+    NOT_FINITE,
+    STEP_TOO_LONG,
+    Classes,
+    Layout,
+    Memory,
+    Noise,
+    Steps,
+    integrate,
+)
 from shallows.fluid.model import Model
 
 ORDERS = {"rk4": 4, "heun": 2}
@@ -113,22 +124,25 @@ def trajectory(
         raise ScenarioError("step", step, "a time above 0 s")
     steps = max(1, round(duration_s / step))
     every = max(1, round((duration_s / 10_000 if sample_s is None else sample_s) / step))
-    low, high = _bounds(model)
-    draws, noise, jitter_step = _draws(model, jitter, len(classes), duration_s)
+    layout = Layout(
+        len(system.shared), len(system.flow), system.tap_states, system.tap_lags, system.lags,
+        *_bounds(model), float(model.drain),
+    )  # fmt: skip
+    there = (
+        np.array([float(getattr(one, name)) for one in classes]) for name in ("count", "start_s", "stop_s")
+    )
+    there = Classes(*there)
+    noise = _noise(model, jitter, len(classes), duration_s)
 
-    ring = 16 + int(2 * (lags.max() + draws.max(initial=0.0)) / step)
+    ring = 16 + int(2 * (lags.max() + noise.draws.max(initial=0.0)) / step)
     start = np.concatenate([start_shared, start_flows.ravel()])
     piece = max(1, PIECE // len(classes))
 
-    def advance(first, *memory):
+    def advance(first, memory):
+        part = Steps(float(step), first, min(first + piece, steps + 1), every, ORDERS[method])
         return integrate(
             system.reaction_float, system.link_float, system.sending_float, system.feedback_float,
-            constants, len(system.shared), len(system.flow), system.tap_states, system.tap_lags, system.lags,
-            np.array([float(one.count) for one in classes]),
-            np.array([float(one.start_s) for one in classes]),
-            np.array([float(one.stop_s) for one in classes]),
-            low, high, noise, draws, jitter_step, model.drain,
-            step, first, min(first + piece, steps + 1), every, ORDERS[method], *memory,
+            constants, layout, there, noise, part, memory,
         )  # fmt: skip
 
     status = HISTORY_TOO_SHORT
@@ -149,12 +163,12 @@ def trajectory(
 
 def _pieces(advance, firsts, start, ring, on_progress):
     """(status, when it ended, [(times, states, rates)], interrupted) of `advance` from each of `firsts`."""
-    y, states, slopes = start.copy(), np.zeros((ring + 1, start.size)), np.zeros((ring + 1, start.size))
-    states[ring] = start
+    memory = Memory(start.copy(), np.zeros((ring + 1, start.size)), np.zeros((ring + 1, start.size)))
+    memory.states[ring] = start
     pieces = []
     with _interrupts_held() as pressed:
         for first in firsts:
-            status, where, *columns = advance(first, y, states, slopes)
+            status, where, *columns = advance(first, memory)
             if status != DONE:
                 return status, where, pieces, False
             pieces.append(columns)
@@ -208,16 +222,17 @@ def _bounds(model):
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _draws(model, jitter, classes, duration_s):
-    """(extra delays [classes, draws], what a second of them adds to a delayed value [M], draws' spacing)."""
+def _noise(model, jitter, classes, duration_s):
+    """The `Noise` of `jitter`."""
     system = model.system
-    noise = np.zeros(len(system.delayed))
+    taps = np.zeros(len(system.delayed))
     if jitter is None:
-        return np.empty((classes, 0)), noise, 1.0
+        return Noise(np.empty((classes, 0)), 1.0, taps)
     if jitter.measured:
-        noise[:] = [model.measured_per_second.get(symbol, 0.0) for symbol in system.delayed]
+        taps[:] = [model.measured_per_second.get(symbol, 0.0) for symbol in system.delayed]
     shape = classes, 2 + int(duration_s / jitter.every_s)
-    return np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, shape), noise, jitter.every_s
+    draws = np.random.default_rng(jitter.seed).uniform(0.0, jitter.width_s, shape)
+    return Noise(draws, float(jitter.every_s), taps)
 
 
 def _tables(model, time, states, rates, classes, step, interrupted):

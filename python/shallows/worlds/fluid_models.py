@@ -5,7 +5,7 @@ from on the right. To let another algorithm run in the fluid world, write its mo
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -14,19 +14,37 @@ class Row:
 
     model: its name in `shallows.fluid.MODELS`. parameters: the model's name -> "cc.NAME", "marking.NAME", or
     a function of `Given`. states: the same for what a flow starts with, by the model's symbols. only: what
-    the algorithm's parameters must be, because the model stands for nothing else. unlike: parameters that
-    the model has not (None), or only with this value: they may keep their default, but not be set.
-    at: where ports must mark; None is anywhere. sends_apart: whether the model adds the sending of a packet
-    to its delay itself.
+    the algorithm's parameters must be, because the model stands for nothing else. same: what a parameter that
+    the row does not read may be besides its default. at: where ports must mark; None is anywhere.
+    sends_apart: whether the model adds the sending of a packet to its delay itself.
     """
 
     model: str
     parameters: Mapping[str, str | Callable]
     states: Mapping[str, str | Callable] = field(default_factory=dict)
     only: Mapping[str, float] = field(default_factory=dict)
-    unlike: Mapping[str, float | None] = field(default_factory=dict)
+    same: Mapping[str, float] = field(default_factory=dict)
     at: str | None = None
     sends_apart: bool = False
+
+    def reads(self, given):
+        """The algorithm's parameters that the model reads."""
+        noted = _Noted(given.cc)
+        for source in (*self.parameters.values(), *self.states.values()):
+            replace(given, cc=noted).get(source)
+        return noted.read | {"start_rate"}
+
+
+class _Noted(dict):
+    """A dict that notes what is read of it."""
+
+    def __init__(self, values):
+        super().__init__(values)
+        self.read = set()
+
+    def __getitem__(self, name):
+        self.read.add(name)
+        return super().__getitem__(name)
 
 
 @dataclass(frozen=True)
@@ -79,7 +97,6 @@ MODELS = {
     ("dx", None): Row(
         "dx",
         {"headroom": lambda given: max(given.cc["headroom"], given.packet_s)},
-        unlike={"tolerance": None},
     ),
     ("dcqcn", "red"): Row(
         "dcqcn",
@@ -91,7 +108,7 @@ MODELS = {
             "ramp": lambda given: "extended" if given.marking["extended"] else "cliff",
         },
         states={"alpha": "cc.alpha"},
-        unlike={"sampled": 1.0, "r_hai": None, "min_rate": None},
+        same={"sampled": 1.0},
     ),
     ("dcqcn", "pi"): Row(
         "dcqcn-pi",
@@ -103,20 +120,19 @@ MODELS = {
             "k2": lambda given: given.marking["k2"] * given.mtu / 1e3,
         },
         states={"alpha": "cc.alpha"},
-        unlike={"sampled": 1.0, "r_hai": None, "min_rate": None},
+        same={"sampled": 1.0},
     ),
     ("timely", None): Row(
         "timely",
         _TIMELY,
         only={"hai": 1.0, "keep": 0.0, "burst": 0.0},
-        unlike={"min_rate": None},
         sends_apart=True,
     ),
     ("patched-timely", None): Row(
         "patched-timely",
         _PATCHED,
         only={"burst": 0.0},
-        unlike={"min_rate": None, "base_rtt": 0.0},
+        same={"base_rtt": 0.0},
         sends_apart=True,
     ),
     ("patched-timely-pi", None): Row(
@@ -125,7 +141,7 @@ MODELS = {
         # the model's integral I is p less what the first error contributes, -k1 q_ref in bits
         states={"Z": lambda given: given.cc["p"] + given.cc["k1"] * 8 * given.cc["q_ref"]},
         only={"burst": 0.0},
-        unlike={"min_rate": None, "base_rtt": 0.0},
+        same={"base_rtt": 0.0},
         sends_apart=True,
     ),
 }

@@ -1,8 +1,8 @@
 """The kernel world: real Linux TCP between network namespaces, over an emulated network, in real time.
 
 The algorithms are those of `bpf/`, and the kernel's own reno, cubic and bbr. A machine that is busy with
-other things is late; a run that was too late is repeated, and the record of the one that counts is in the
-summary.
+other things is late; a run that was too late is made again, and the record of the one that counts is in the
+summary. No two runs are alike: a scenario is run several times, and the summary says how far they are apart.
 """
 
 import threading
@@ -12,10 +12,49 @@ import numpy as np
 
 from shallows import live
 from shallows.errors import ScenarioError
+from shallows.honours import ALWAYS, World
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import packet
+from shallows.worlds.spread import spread
 
-ALGORITHMS = ("dctcp", "dx", "inigo", "reno", "cubic", "bbr")
+WORLD = World(
+    "kernel",
+    honours=ALWAYS
+    | {f"topology.{kind}" for kind in TOPOLOGIES}
+    | {f"traffic.{kind}" for kind in TRAFFICS}
+    | {"network.mtu", "network.buffer", "network.marking", "cc.receiver"}
+    | {f"hosts.{key}" for key in ("initial_window", "rto", "rto_min", "acks_every")},
+    why={
+        "network": "its ports are FIFOs with a buffer each",
+        "network.header": "real TCP writes its own, 52 bytes and under dx 68",
+        "hosts": "Linux decides that itself",
+        "hosts.timestamps": "the stamps are this machine's own, with their own errors",
+        "hosts.rto_initial": "Linux waits 1 s before it has a round trip",
+        "hosts.rto_max": "Linux doubles up to 120 s",
+        "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
+        "traffic.priority": "its ports have one class",
+    },
+    parameters={
+        "dctcp": ("g", "alpha", "min_window"),
+        "dx": ("headroom",),
+        "inigo": ("threshold", "g", "alpha", "sub_window", "increase", "samples", "dilation"),
+        "reno": ("ecn",),
+        "cubic": ("ecn",),
+        "bbr": (),
+    },
+    limits={
+        "topology": "one shortest path between hosts; 64 hosts, 1 Gbps at the bottleneck",
+        "network.marking": "not `rcp`",
+        "hosts.rto": "its `rto_min`",
+        "hosts.acks_every": "1 or 2",
+        "duration": "a time",
+        "cc.receiver": '`resolution = "1ms"`, no `tsecr`',
+    },
+)
+ALGORITHMS = tuple(WORLD.parameters)
+RUNS = 3
 ATTEMPTS = 5
 MOST_RATE = 10**9
 MOST_HOSTS, MOST_FLOWS = 64, 128
@@ -26,15 +65,18 @@ _alone = threading.Lock()
 
 def check(scenario):
     """Raise `ScenarioError` for what a kernel on one machine cannot be asked."""
+    WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
-        if used.name not in ALGORITHMS:
-            expected = f"an algorithm of the kernel world: {', '.join(ALGORITHMS)}"
-            raise ScenarioError("cc.name", used.label, expected)
         check_receiver(used.receiver)
-    for i, table in enumerate(scenario.traffic):
-        if table.priority:
-            raise ScenarioError(f"traffic[{i}].priority", table.priority, "0: its ports have one class")
+    if scenario.hosts.acks_every > 2:
+        expected = "1 or 2: Linux acknowledges every packet, or every other one"
+        raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
+    if getattr(scenario.network.marking, "kind", None) == "rcp":
+        raise ScenarioError(
+            "network.marking.kind", "rcp", "a kind that marks: no algorithm here asks for rates"
+        )
     wiring = scenario.wiring
+    _check_ways(wiring, scenario.flows)
     slowest = int(wiring.rate_bps[~wiring.is_nic].min())
     if slowest > MOST_RATE:
         expected = f"at most {RATE.text(MOST_RATE)} at the bottleneck, which one processor can emulate"
@@ -50,6 +92,35 @@ def check(scenario):
         raise ScenarioError("duration", "until-done", expected)
 
 
+def _check_ways(wiring, flows):
+    """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest ways."""
+    pairs = {(int(a), int(b)) for a, b in zip(flows.src, flows.dst, strict=True)}
+    pairs |= {(b, a) for a, b in pairs}
+    into = {}
+    for a, b in zip(wiring.link_from.tolist(), wiring.link_to.tolist(), strict=True):
+        into.setdefault(b, []).append(a)
+    for target in {b for _, b in pairs}:
+        ways = _shortest_ways(into, target, wiring.hosts)
+        for source in (a for a, b in pairs if b == target and ways[a] > 1):
+            names = f"{wiring.host_names[source]} to {wiring.host_names[target]}"
+            expected = f"one shortest way from {names}, not {ways[source]}: the kernel world has no ECMP"
+            raise ScenarioError("topology", None, expected)
+
+
+def _shortest_ways(into, target, hosts):
+    """How many shortest ways lead from each node to `target`; hosts do not forward."""
+    ways, reached = {target: 1}, [target]
+    while reached:
+        found = {}
+        for node in reached:
+            for before in into.get(node, ()) if node >= hosts or node == target else ():
+                if before not in ways:
+                    found[before] = found.get(before, 0) + ways[node]
+        ways |= found
+        reached = list(found)
+    return ways
+
+
 def check_receiver(receiver):
     """Raise `ScenarioError` for what a kernel's receiver cannot do."""
     if receiver is None:
@@ -62,36 +133,55 @@ def check_receiver(receiver):
         raise ScenarioError("cc.receiver.tsecr", True, "false: a kernel's receiver has a clock of its own")
 
 
-def run(scenario, on_progress=None):
-    """Run `scenario` on this machine's kernel and return its `Run`.
+def run(scenario, on_progress=None, repeats=None):
+    """Run `scenario` on this machine's kernel `repeats` times (`RUNS`) and return the `Run` in the middle.
 
-    A run in which the machine was late is repeated, up to `ATTEMPTS` times in all; where none is good enough
-    the last one is returned with books that do not close. One run goes on at a time.
+    That is the one whose mean queue at the bottleneck is the median; `spread` in its summary has how far the
+    others are from it. A run in which the machine was late is rejected and made again, up to `ATTEMPTS` times
+    in all; where none is good enough the last one is returned with books that do not close. One run goes on
+    at a time.
     """
-    from shallows.run import Run
+    from shallows.results import Run
 
     check(scenario)
     request = packet.request(scenario)
     started = time.perf_counter()
-    rejected = []
+    accepted, rejected = [], []
     with _alone:
-        for attempt in range(ATTEMPTS):
-            # On a machine with a processor to spare ordinary scheduling is better, on a busy one the other.
-            answer = live.ask({**request, "real_time": attempt % 2 == 1})
-            if on_progress:
-                on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
-            reason = answer["lateness"]["reason"]
-            if reason is None or answer["interrupted"]:
+        while len(accepted) < (repeats or RUNS):
+            answer = _accepted(request, on_progress, rejected)
+            if answer["books"]["closed"] or not accepted:
+                accepted.append(answer)
+            if answer["interrupted"] or not answer["books"]["closed"]:
                 break
-            rejected.append(reason)
-        else:
-            answer["books"]["closed"] = False
-            answer["books"]["problems"] += [f"too late in {ATTEMPTS} attempts: {reason}"]
-    wall_s = time.perf_counter() - started
-    columns = _columns(answer)
-    result = Run.from_answer(scenario, scenario.wiring, scenario.flows, columns, wall_s, world="kernel")
-    result.summary["lateness"] = {**answer["lateness"], "rejected": rejected}
+    wall_s = (time.perf_counter() - started) / len(accepted)
+    runs = [
+        Run.from_answer(scenario, scenario.wiring, scenario.flows, _columns(answer), wall_s, world="kernel")
+        for answer in accepted
+    ]
+    # A run that ended before its warm-up has measured nothing.
+    middle = sorted(range(len(runs)), key=lambda i: runs[i].summary["bottleneck"]["queue_mean_pkt"] or 0)
+    middle = middle[(len(runs) - 1) // 2]
+    result = runs[middle]
+    result.summary["lateness"] = {**accepted[middle]["lateness"], "rejected": rejected}
+    result.summary["spread"] = spread([run.summary for run in runs])
     return result
+
+
+def _accepted(request, on_progress, rejected):
+    """The answer of a run in which the machine kept up, or of the last; `rejected` gets what was wrong."""
+    for attempt in range(ATTEMPTS):
+        # Before everything else only where going first among the rest was not enough: it costs pauses.
+        answer = live.ask({**request, "real_time": attempt >= ATTEMPTS - 2})
+        if on_progress:
+            on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
+        reason = answer["lateness"]["reason"]
+        if reason is None or answer["interrupted"]:
+            return answer
+        rejected.append(reason)
+    answer["books"]["closed"] = False
+    answer["books"]["problems"] += [f"too late in {ATTEMPTS} attempts: {reason}"]
+    return answer
 
 
 def _finished(answer):

@@ -6,11 +6,29 @@ import numpy as np
 
 from shallows import switch
 from shallows.errors import ScenarioError
+from shallows.honours import ALWAYS, World
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER
+
+WORLD = World(
+    "packet",
+    honours=ALWAYS
+    | {f"topology.{kind}" for kind in TOPOLOGIES}
+    | {f"traffic.{kind}" for kind in TRAFFICS}
+    | {f"network.{key}" for key in ("mtu", "header", "buffer", "shared", "pfc", "marking", "balancing")}
+    | {f"hosts.{key}" for key in ("nic", "initial_window", "rto", "rto_min", "rto_initial", "rto_max")}
+    | {f"hosts.{key}" for key in ("acks_every", "ack_delay", "segment", "timestamps")}
+    | {"traffic.priority", "cc.receiver"},
+)
 
 
 def check(scenario):
-    """Raise `ScenarioError` for an algorithm that only a kernel has."""
+    """Raise `ScenarioError` for an algorithm that only a kernel has, and for credits over many ways."""
+    WORLD.refuse(scenario)
+    if scenario.credits and scenario.network.balancing != "flow":
+        expected = '"flow": credits and what they call need one way there and back'
+        raise ScenarioError("network.balancing", scenario.network.balancing, expected)
     for used in scenario.flows.ccs:
         if used.native:
             raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
@@ -23,7 +41,7 @@ def run(scenario, on_progress=None):
     it raises ends the run early with what there is.
     """
     from shallows import _core
-    from shallows.run import Run
+    from shallows.results import Run
 
     started = time.perf_counter()
     answer = _core.simulate(request(scenario), on_progress)
@@ -37,6 +55,7 @@ def request(scenario):
     return {
         "hosts": network.hosts,
         "nodes": network.nodes,
+        "balancing": scenario.network.balancing,
         **_links(scenario, network),
         "flows": {
             "src": flows.src,

@@ -1,0 +1,30 @@
+"""The compiled half of Shallows; docs/crossing.md has the shapes of requests, answers and tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+class Bug(RuntimeError):  # noqa: N818 (its name in the core)
+    """An invariant of the simulator does not hold: please report it."""
+
+def simulate(
+    request: dict[str, Any], on_progress: Callable[[int, int, int], None] | None = None
+) -> dict[str, Any]:
+    """The answer to a request. `on_progress` hears simulated picoseconds, packet-hops and flows finished."""
+
+def paths(request: dict[str, Any]) -> list[tuple[list[int], list[int]]]:
+    """The links on each flow's way there, and on the way back of what answers it."""
+
+def catalog() -> list[dict[str, Any]]:
+    """The algorithms."""
+
+def markings() -> list[dict[str, Any]]:
+    """The kinds of marking."""
+
+def receivers() -> list[dict[str, Any]]:
+    """The receivers that can stand in for an algorithm's own."""
+
+def version() -> str:
+    """The release, such as "0.1.0"."""
+
+def sources() -> str:
+    """A checksum of the Rust sources that this was built from."""

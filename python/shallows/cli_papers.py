@@ -1,0 +1,162 @@
+"""`shallows papers list | run | report`: five papers, claim by claim."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows.cli_settings import settings
+from shallows.cli_status import DONE, with_status
+
+app = typer.Typer(help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None)
+
+STORE = Path("results", "papers")
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; said so wherever it shows.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Measurements at a time; all cores if absent.")]
+Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
+Ids = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Rows (DX7) or papers (dx); all if absent.")
+]
+
+
+@app.command("list")
+@with_status
+def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False):
+    """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
+    from shallows.papers import recorded
+    from shallows.papers.survey import rows
+
+    content = recorded.load()
+    lines = [_line(row, content) for row in rows(ids)]
+    if json_:
+        print(json.dumps(lines, indent=2))
+        return DONE
+    _table(lines)
+    print(f"{content.get('mode', 'nothing')} survey of commit {content.get('commit', '-')}")
+    return DONE
+
+
+def _line(row, content):
+    from shallows.papers import recorded
+
+    entry = content.get("rows", {}).get(row.id)
+    check = row.checks[0] if row.checks else None
+    line = {"id": row.id, "figure": row.figure, "verdict": entry["verdict"] if entry else "not recorded"}
+    line |= {
+        "measured": check.metric if check else "",
+        "here": "",
+        "paper": "",
+        "commit": content.get("commit", ""),
+    }
+    if check and entry:
+        line["here"] = recorded.interval(entry, check.metric)
+    if check:
+        line["paper"] = "" if check.reported is None else _short(check.reported)
+        line["paper"] = line["paper"] or check.expected
+    return line
+
+
+def _short(reported):
+    return f"{reported:.4g}" if isinstance(reported, float) else str(reported)
+
+
+def _table(lines):
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for name in ("id", "figure", "verdict", "measured", "here", "paper", "commit"):
+        table.add_column(name, overflow="fold")
+    for line in lines:
+        table.add_row(*line.values())
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+@with_status
+def run(
+    ids: Ids = None,
+    quick: Quick = False,
+    perturb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--perturb", metavar="CC.PARAMETER=VALUE", help="Change a constant and see whether verdicts do."
+        ),
+    ] = None,
+    threads: Threads = None,
+    store: Folder = STORE,
+):
+    """Measure rows, and print their checks."""
+    told = settings(perturb, "dx.headroom=50us")
+    for finding, _ in _survey(ids, store, quick, threads, told):
+        print(f"{finding.row.id}, {finding.row.figure}: {finding.verdict}. {finding.row.claim}")
+        for check, ok in zip(finding.row.checks, finding.passed, strict=True):
+            beside = f" ({finding.estimates[check.other].text})" if check.other else ""
+            said = "" if check.reported is None else f", the paper {_short(check.reported)}"
+            here = finding.estimates[check.metric].text
+            print(
+                f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {check.expected}{beside}{said}"
+            )
+
+
+def _survey(ids, store, quick, threads, perturb=None):
+    from shallows.papers.store import Store
+    from shallows.papers.survey import rows, seeds, survey
+
+    chosen, kept = rows(ids), Store(store)
+    missing = sum(
+        kept.get(row, seed, quick, perturb) is None
+        for row in chosen
+        if not row.cannot
+        for seed in seeds(row, quick)
+    )
+    done = 0
+
+    def tick(row, seed):
+        nonlocal done
+        done += 1
+        shown = sys.stderr.isatty()
+        if shown or done % 50 == 0:
+            told = f"{done} of {missing} measured ({row.id}, seed {seed})"
+            print(f"\r{told}    " if shown else told, end="" if shown else "\n", file=sys.stderr, flush=True)
+
+    try:
+        yield from survey(chosen, kept, quick=quick, threads=threads, perturb=perturb, on_done=tick)
+    finally:
+        if done and sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+@app.command()
+@with_status
+def report(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("results", "papers.html"),
+    record: Annotated[
+        bool, typer.Option("--record", help="Put the findings on file, and into the documentation.")
+    ] = False,
+):
+    """Measure what is missing, and write one HTML page that needs nothing else."""
+    from shallows import __version__
+    from shallows.papers import PAPERS, recorded
+    from shallows.papers.page import page
+
+    results = {finding.row.id: (finding, samples) for finding, samples in _survey(ids, store, quick, threads)}
+    commit = __version__
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(PAPERS, results, commit, quick), "utf-8")
+    found = [finding for finding, _ in results.values()]
+    if record:
+        from shallows.papers.documentation import write
+
+        recorded.save(recorded.record(found, commit, quick))
+        write(recorded.load())
+    verdicts = [finding.verdict for finding in found]
+    told = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    print(f"{told}: {out}")
+    return DONE

@@ -1,0 +1,40 @@
+"""How a command ends: its exit status, and what goes wrong as one message on stderr."""
+
+import sys
+from functools import wraps
+
+import typer
+
+from shallows.errors import BooksError, ScenarioError
+
+DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+
+def with_status(command):
+    """`command` for typer: it returns its exit status; what it raises becomes a message on stderr."""
+
+    @wraps(command)
+    def told(**options):
+        raise typer.Exit(_status(command, options))
+
+    return told
+
+
+def _status(command, options):
+    try:
+        return command(**options)
+    except KeyboardInterrupt as when:
+        return _complain(f"interrupted {when or 'before there was anything to save'}", INTERRUPTED)
+    except BooksError as error:
+        return _complain(str(error), FAILED)
+    except (ScenarioError, OSError) as error:
+        return _complain(str(error), MISTAKE)
+    except RuntimeError as error:
+        if type(error).__name__ != "Bug":
+            raise
+        return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
+
+
+def _complain(message, status):
+    print(f"shallows: {message}", file=sys.stderr)
+    return status

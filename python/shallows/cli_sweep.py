@@ -1,0 +1,136 @@
+"""`shallows sweep`: algorithms, swept keys and seeds, with intervals and a figure."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows.cli_settings import settings
+
+EXAMPLE = "traffic.0.flows=20"
+
+
+def sweep(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Scenario file, or one with [sweep].")],
+    cc: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="An algorithm or preset; repeat for each.")
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="Sweep a key: traffic.0.load=0.2:0.8:0.1 or network.buffer=100pkt,250pkt. "
+            'Several keys in one option change together: "a=1,2 b=3,4".',
+        ),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from the scenario's own on.")] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Add seeds until intervals are this narrow: 5%.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="What --until, table and figure are about: slowdown_p99."),
+    ] = None,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="KEY", help="The swept key along the figure's axis.")
+    ] = None,
+    heatmap: Annotated[
+        str | None, typer.Option(metavar="KEY", help="A second swept key: draw a heat map over both.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Tell paired differences from this algorithm too.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key for all runs.")
+    ] = None,
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    on: Annotated[
+        str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT, or slurm:KEY=VALUE,… for submitit.")
+    ] = "local",
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if absent.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and under Slurm the script.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+):
+    """Run SCENARIO for every combination; what is done already is not repeated."""
+    from shallows import extras
+    from shallows.sweeps import running
+    from shallows.sweeps.estimate import check, sentence
+    from shallows.sweeps.progress import Progress
+
+    if plot or x or heatmap:
+        extras.need("plot", "--plot")
+    asked, told = running.asked(
+        scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
+        overrides=settings(set_, EXAMPLE),
+    )  # fmt: skip
+    folder = out or running.default_folder(asked)
+    expected = running.expected(asked, folder, workers, on)
+    _say(sentence(expected))
+    if dry_run:
+        return _rehearse(asked, folder, on)
+    check(expected)
+    with Progress() as bar:
+        result = running.run(asked, folder, on=on, workers=workers, until=told["until"],
+                              metric=told["metric"][0] if told["metric"] else None, bar=bar)  # fmt: skip
+    return _finish(result, told["metric"], x, heatmap, baseline, plot, json_)
+
+
+def _axes(over):
+    """The `over` of `shallows.sweeps` that options say."""
+    from shallows.sweeps import plans
+
+    axes = {}
+    for text in over or []:
+        pairs = plans.told(text)
+        axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
+    return axes
+
+
+def _rehearse(asked, folder, on):
+    if on.partition(":")[0] == "slurm":
+        from shallows.sweeps import where
+
+        print(
+            where.slurm_script(asked.jobs(), folder / "runs", **where.slurm_parameters(on.partition(":")[2]))
+        )
+    return 0
+
+
+def _finish(result, metrics, x, heatmap, baseline, plot, json_):
+    """Print, draw and save; the exit status."""
+    import json
+
+    from shallows.report import print_parts
+    from shallows.sweeps.report import sweep_report
+
+    metrics = metrics or result.told_metrics()
+    if plot or x or heatmap:
+        if heatmap:
+            drawing = result.heatmap(x or result.columns[-1], heatmap, metrics[0])
+        else:
+            drawing = result.figure(x, metrics)
+        result.save(drawing)
+    if json_:
+        print(json.dumps(_plain(result.intervals(metrics, baseline=baseline)), indent=2))
+    else:
+        print_parts(sweep_report(result, metrics, baseline))
+    early = "interrupted; the same command goes on from what is " if result.interrupted else ""
+    _say(f"{early}saved in {result.folder}")
+    result.check_books()
+    return 130 if result.interrupted else 1 if result.failures else 0
+
+
+def _plain(rows):
+    from shallows.summary import plain
+
+    return [{key: plain(value) for key, value in row.items()} for row in rows]
+
+
+def _say(text):
+    import sys
+
+    print(text, file=sys.stderr, flush=True)

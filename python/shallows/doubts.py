@@ -1,0 +1,103 @@
+"""What a run did that is lawful and hardly meant: sentences for who reads the result.
+
+`Scenario.doubts` says it of what can be seen before a run, these of what the run shows.
+"""
+
+import numpy as np
+
+from shallows.summary import jain
+from shallows.units import MOST_ROWS, NEVER, TIME
+
+RESENT_SHARE, RESENT_PACKETS = 0.2, 100
+"""More is not what an algorithm that answers losses does to a network that it fits."""
+UNFAIR, ROUND_TRIPS = 0.7, 1000
+"""Jain's index below which flows that are alike are not, after so many round trips."""
+
+
+FRAMES = 100
+"""Fewer in what is measured make the goodput of a flow coarse: a packet counts whole when it arrives."""
+
+
+def of_run(answer):
+    """The doubts of a `results.answer.Answer`."""
+    checks = (_no_statistics, _coarse, _not_recorded, _sent_again, _unlike)
+    return [doubt for check in checks for doubt in check(answer)]
+
+
+def _no_statistics(answer):
+    if answer.measured_ps:
+        return []
+    ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
+    return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
+
+
+def _coarse(answer):
+    """What is measured of flows without an end is shorter than `FRAMES` frames of a host's link."""
+    if not answer.measured_ps or not np.isnan(answer.flow_columns["bytes"]).any():
+        return []
+    slowest = int(answer.network.host_rate_bps.min())
+    frames = int(answer.measured_ps) * slowest // (8 * 10**12 * answer.scenario.mtu)
+    if frames >= FRAMES:
+        return []
+    span = TIME.text(int(answer.measured_ps))
+    return [
+        f"measured for {span}, in which a host's link carries {frames} frames: packets count whole as they "
+        "arrive, so goodput is coarse, and may pass the link's rate"
+    ]
+
+
+def _not_recorded(answer):
+    """Samples of a run without a set duration end where they would fill the memory."""
+    rows = {
+        "queues": (answer.answer["queues"]["time_ps"], len(answer.answer["queues"]["bytes"])),
+        "probes": (answer.answer["probes"]["time_ps"], 1),
+    }
+    said = []
+    for key, (times, series) in rows.items():
+        if len(times) * series >= MOST_ROWS:
+            until = TIME.text(int(times[-1]))
+            said.append(f"record.{key} stopped at {until}, with {MOST_ROWS} rows; the run went on")
+    return said
+
+
+def _sent_again(answer):
+    """Most of what is sent being repairs, the goodput is not the algorithm's but its loss recovery's."""
+    payload = answer.scenario.frame.payload
+    again = int(answer.flow_columns["retransmits"].sum())
+    first = float(answer.answer["flows"]["delivered_bytes"].sum()) / payload
+    share = again / (again + first) if again else 0.0
+    if again < RESENT_PACKETS or share < RESENT_SHARE:
+        return []
+    return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
+
+
+def _unlike(answer):
+    """Flows of one table, without an end, that go the same ways at the same time and share unequally."""
+    flows, said = answer.flow_columns, []
+    for number, table in enumerate(answer.scenario.traffic):
+        used = table.cc or answer.scenario.cc
+        its = (flows["traffic"] == number) & np.isnan(flows["bytes"])
+        if table.kind != "long-lived" or table.stop != NEVER or used.transport != "tcp" or its.sum() < 2:
+            continue
+        fairness = jain(flows["goodput_gbps"][its])
+        if fairness is None or fairness >= UNFAIR or not _long_enough(answer) or not _alike(answer, its):
+            continue
+        said.append(
+            f"flows of traffic[{number}] are alike and share unequally, Jain {fairness:.2f}: packets that "
+            "stay in step can do that; compare other seeds, or a jitter of a round trip and more"
+        )
+    return said
+
+
+def _alike(answer, its):
+    """Whether each has hosts of its own, and all cables of hosts are alike."""
+    src, dst = (answer.flow_columns[end].codes[its] for end in ("src", "dst"))
+    network = answer.network
+    edges = (network.link_from < network.hosts) | (network.link_to < network.hosts)
+    kinds = np.unique(np.stack([network.rate_bps[edges], network.delay_ps[edges]]), axis=1)
+    return len(np.unique(src)) == len(src) and len(np.unique(dst)) in (1, len(dst)) and kinds.shape[1] == 1
+
+
+def _long_enough(answer):
+    longest = int(answer.network.delay_ps.max()) if len(answer.network.delay_ps) else 0
+    return answer.measured_ps > ROUND_TRIPS * 6 * longest

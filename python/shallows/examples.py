@@ -1,0 +1,30 @@
+"""The scenarios that come with Shallows: `shallows run dctcp-40` works in any folder."""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def folder() -> Path:
+    """Where they are: in an installed package inside it, in a checkout `scenarios/`."""
+    inside = PACKAGE / "scenarios"
+    return inside if inside.is_dir() else PACKAGE.parents[1] / "scenarios"
+
+
+def names() -> list[str]:
+    """Their names, in alphabetical order."""
+    return sorted(path.stem for path in folder().glob("*.toml"))
+
+
+def find(scenario: str | Path) -> Path:
+    """The path of a scenario: a file, or else the example of that name. A file of that name comes first."""
+    path = Path(scenario)
+    if path.name != str(scenario) or path.stem not in names() or path.exists():
+        return path
+    return folder() / f"{path.stem}.toml"
+
+
+def summary(name: str) -> str:
+    """The first line of an example, a comment that says what it shows."""
+    first = (folder() / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("#").strip()

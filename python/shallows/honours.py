@@ -1,0 +1,209 @@
+"""Which keys of a scenario a world and a transport honour, and the refusal of every other key that is set.
+
+A world declares its keys as a `World`, beside its `run`; a transport's are in the core's catalog, a list for
+each algorithm. Nothing else is listed: a key that is set and that nobody declares is refused, so a new key is
+silent nowhere. `world_table` and `transport_table` are the tables of docs/scenario.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from shallows.errors import ScenarioError
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
+
+KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
+ALWAYS = frozenset(
+    ["name", "seed", "duration", "warmup", "cc", "traffic.cc"]
+    + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
+)
+"""What every world honours."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What a world honours.
+
+    honours: the keys; a kind of topology or traffic counts as one, "topology.star", with its own keys. why:
+    the reason for what it refuses, by key or by table. parameters: those of each algorithm that it honours,
+    by name; None is all of all. limits: what the documentation says of a key that it honours in part.
+    """
+
+    name: str
+    honours: frozenset
+    why: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, tuple] | None = None
+    limits: Mapping[str, str] = field(default_factory=dict)
+
+    def kinds(self, table):
+        """The kinds of topology or traffic that it honours."""
+        return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.honours]
+
+    def refuse(self, scenario):
+        """Raise `ScenarioError` for the first key of `scenario` that is set and not honoured."""
+        for one in departures(scenario):
+            if one.key not in self.honours:
+                raise ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
+        if self.parameters is not None:
+            self._refuse_parameters(scenario)
+
+    def _instead(self, one):
+        if one.where.endswith(".kind"):
+            return " or ".join(self.kinds(one.key.partition(".")[0]))
+        return one.instead
+
+    def _reason(self, key):
+        return self.why.get(key) or self.why[key.partition(".")[0]]
+
+    def _refuse_parameters(self, scenario):
+        for where, used in algorithms(scenario):
+            if used.name not in self.parameters:
+                expected = f"an algorithm of the {self.name} world: {', '.join(self.parameters)}"
+                raise ScenarioError(f"{where}.name", used.label, expected)
+            told, default = used.table(scenario.mtu), used.plain(scenario.frame).table(scenario.mtu)
+            for name in used.parameters:
+                if name not in self.parameters[used.name] and told[name] != default[name]:
+                    has = ", ".join(self.parameters[used.name]) or "no parameter"
+                    expected = (
+                        f"{default[name]}, the default: of {used.name} the {self.name} world honours {has}"
+                    )
+                    at = "name" if used.preset else name
+                    raise ScenarioError(f"{where}.{at}", used.label if used.preset else told[name], expected)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A key that is not at its default: as worlds declare it, and where and how the scenario says it.
+
+    of: the algorithm that it belongs to, if it does to one.
+    """
+
+    key: str
+    where: str
+    value: object
+    default: object
+    of: object = None
+
+    @property
+    def instead(self):
+        """What to write in its place."""
+        return "none" if self.default is None else f"{_said(self.default)}, the default"
+
+
+def departures(scenario):
+    """Every `Departure` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
+    yield Departure(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
+    for name in ("network", "hosts"):
+        yield from _departed(name, getattr(scenario, name), {"frame": scenario.frame})
+    for i, table in enumerate(scenario.traffic):
+        yield Departure(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
+        if table.priority:
+            yield Departure("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
+    for where, used in algorithms(scenario):
+        if used.receiver:
+            yield Departure("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
+
+
+def algorithms(scenario):
+    """(where it is named, the algorithm) of each traffic table."""
+    for i, table in enumerate(scenario.traffic):
+        yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
+
+
+def _departed(name, table, context):
+    told = _dumped(table, context)
+    for key, value in told.items():
+        default = _default(type(table), told, key, context)
+        if value != default:
+            shown = None if isinstance(value, dict) else value
+            yield Departure(f"{name}.{key}", f"{name}.{key}", shown, default)
+
+
+def _dumped(table, context):
+    return table.model_dump(by_alias=True, exclude_none=True, context=context)
+
+
+def _default(model, told, key, context):
+    """What `key` would be were it absent. A default may follow from the rest of its table."""
+    for rest in ({other: value for other, value in told.items() if other != key}, {}):
+        try:
+            return _dumped(model.model_validate(rest, context=context), context).get(key)
+        except (ScenarioError, ValidationError):
+            continue  # the rest alone is no table: times that fit together, one of them missing
+    return None
+
+
+def refuse_what_no_flow_honours(scenario):
+    """Raise `ScenarioError` for a key that acts over some transports, over none of which a flow runs."""
+    every = [used for _, used in algorithms(scenario)]
+    by_transport = transports()
+    for one in departures(scenario):
+        heard = [one.of] if one.of else every
+        acting = [name for name, keys in by_transport.items() if one.key in keys]
+        if not acting or any(one.key in used.honours for used in heard):
+            continue
+        label, transport = heard[0].label, heard[0].transport
+        why = f"it acts over {' or '.join(acting)}, and {label} runs over {transport}"
+        if transport in acting:
+            why = f"{label} begins with a window of its own"
+        raise ScenarioError(one.where, one.value, f"{one.instead}: {why}")
+
+
+def transports():
+    """{transport: the keys that act over it}, as the core declares them."""
+    from shallows.algorithm import catalog
+
+    found = {}
+    for row in catalog():
+        found.setdefault(row["transport"], set()).update(row["honours"])
+    return found
+
+
+def world_table(worlds, models):
+    """The table key by world of the documentation, as lines; `models` are the tables by name."""
+    keys = [
+        "duration",
+        *KINDS,
+        *(f"{name}.{key}" for name, model in models.items() for key in model.model_fields),
+    ]
+    keys += ["traffic.priority", "cc", "cc.receiver"]
+    lines = [_row("key", *(world.name for world in worlds)), _row(*["---"] * (1 + len(worlds)))]
+    return lines + [_row(f"`{key}`", *(_cell(world, key) for world in worlds)) for key in keys]
+
+
+def _cell(world, key):
+    if key in KINDS:
+        kinds = world.kinds(key)
+        named = "all kinds" if len(kinds) == len(KINDS[key]) else ", ".join(f"`{kind}`" for kind in kinds)
+        return "; ".join(filter(None, [named, world.limits.get(key)]))
+    return world.limits.get(key, "yes") if key in world.honours else ""
+
+
+def transport_table():
+    """The table key by transport of the documentation, as lines."""
+    from shallows.algorithm import catalog
+
+    by_transport, every = transports(), {}
+    for row in catalog():
+        every.setdefault(row["transport"], []).append(row)
+    keys = dict.fromkeys(key for rows in every.values() for row in rows for key in row["honours"])
+    lines = [_row("", *every), _row(*["---"] * (1 + len(every)))]
+    lines += [_row("algorithms", *(", ".join(f"`{row['name']}`" for row in rows) for rows in every.values()))]
+    for key in keys:
+        cells = []
+        for name, rows in every.items():
+            deaf = [f"`{row['name']}`" for row in rows if key not in row["honours"]]
+            said = f"yes, but for {', '.join(deaf)}" if deaf else "yes"
+            cells.append(said if key in by_transport[name] else "")
+        lines.append(_row(f"`{key}`", *cells))
+    return lines
+
+
+def _row(*cells):
+    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells).replace(" --- ", "---") + "|"
+
+
+def _said(value):
+    return f'"{value}"' if isinstance(value, str) else value

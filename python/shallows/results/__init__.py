@@ -1,0 +1,10 @@
+"""What a run leaves: its summary and its tables, in memory (`Run`) or in a folder.
+
+A folder holds `scenario.toml` (every default written out), `summary.json`, and a Parquet file for each of
+`TABLES`.
+"""
+
+from shallows.results.run import Run
+from shallows.results.tables import TABLES
+
+__all__ = ["TABLES", "Run"]

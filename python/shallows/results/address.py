@@ -1,0 +1,61 @@
+"""The address of a run: a digest of all that decides its result.
+
+That is the scenario with every default resolved, the contents of the files it names, the world, the classes
+of algorithms written in Python, and the version of the code with its commit. Same address, same result; only
+the kernel world, which runs in real time, gives another one each time.
+"""
+
+import hashlib
+import inspect
+import os
+import re
+import secrets
+import tomllib
+
+LENGTH = 16
+
+
+def address(scenario, world="packet", seed=None):
+    """The address of `scenario` (a `Scenario`) in `world`: 16 hexadecimal digits.
+
+    With `seed` that of the same scenario with that seed, without drawing its flows.
+    Where the code is not known exactly, or the source of an algorithm cannot be read, every call gives
+    another one.
+    """
+    import shallows
+
+    digest, text = hashlib.sha256(), scenario.to_toml()
+    if seed is not None:
+        text = re.sub(r"^seed = \d+$", f"seed = {seed}", text, count=1, flags=re.M)
+    for part in (shallows.__version__, world, text, *_written(scenario), *_files(text)):
+        digest.update(part.encode() + b"\0")
+    if shallows.__version__.endswith("+unknown"):
+        digest.update(secrets.token_bytes(16))
+    return digest.hexdigest()[:LENGTH]
+
+
+def _written(scenario):
+    """The sources of the algorithms that are Python classes: the whole files, for what they call."""
+    for used in scenario.flows.ccs:
+        if used.written:
+            try:
+                yield inspect.getsource(inspect.getmodule(used.written))
+            except (OSError, TypeError):
+                yield secrets.token_hex(16)
+
+
+def _files(text):
+    """The digests of the files that the text of a scenario names, by absolute paths."""
+    told = set(_texts(tomllib.loads(text))) if '"/' in text else ()
+    for path in sorted(told):
+        if os.path.isabs(path) and os.path.isfile(path):
+            with open(path, "rb") as file:
+                yield hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _texts(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)

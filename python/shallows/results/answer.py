@@ -1,0 +1,313 @@
+"""What a world returns, turned into the summary and the tables of a run."""
+
+import numpy as np
+
+from shallows import doubts
+from shallows import summary as sums
+from shallows.results.tables import Names
+
+NEVER = 2**64 - 1
+NO_FLOW = 2**32 - 1
+QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
+BATCH_ROWS = 1 << 16
+PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
+
+
+class Answer:
+    """Turns what a world returns into summary and tables."""
+
+    def __init__(self, scenario, network, flows, answer):
+        self.scenario, self.network, self.answer = scenario, network, answer
+        self.mtu = float(scenario.mtu)
+        self.ended_ps = answer["ended_ps"]
+        self.warmup_ps = min(scenario.warmup_ps, self.ended_ps)
+        self.measured_ps = self.ended_ps - self.warmup_ps
+        # In real time the ports are read when the processor gets to it, and say when that was.
+        self.ports_measured_ps = answer.get("measured_ps", self.measured_ps)
+        self.loads = flows.loads
+        # Where no flow waits for another, they start when the scenario says.
+        self.start_ps = answer["flows"].get("start_ps", flows.start_ps)
+        self.flow_columns = self._flows(flows)
+        self.port_columns = self._ports()
+
+    def _flows(self, flows):
+        answer, hosts = self.answer, self.network.host_names
+        finish = answer["flows"]["finish_ps"]
+        finished, limited = finish != NEVER, flows.bytes > 0
+        begun = _where(self.start_ps != NEVER, self.start_ps.astype(float))
+        # The difference of integers: late in a long run a float no longer tells picoseconds apart.
+        fct_ps = _where(finished, _since(finish, self.start_ps))
+        ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
+        none = np.zeros(len(finish), np.uint64)
+        return {
+            "flow": np.arange(len(finish), dtype=np.uint32),
+            "traffic": flows.group,
+            "cc": Names(flows.cc, flows.cc_names),
+            "src": Names(flows.src, hosts),
+            "dst": Names(flows.dst, hosts),
+            "bytes": _where(limited, flows.bytes.astype(float)),
+            "start_us": begun / 1e6,
+            "fct_us": fct_ps / 1e6,
+            "exchange_us": self._exchanges(flows, finished) / 1e6,
+            "ideal_us": ideal_ps / 1e6,
+            "slowdown": fct_ps / ideal_ps,
+            "goodput_gbps": self._goodput(flows, fct_ps, limited),
+            "retransmits": answer["flows"]["retransmits"],
+            "timeouts": answer["flows"]["timeouts"],
+            **{of: answer["flows"].get(of, none) for of in ("credits", "credits_wasted")},
+        }
+
+    def _exchanges(self, flows, finished):
+        """Picoseconds from the start of a request to the end of the response to it."""
+        answered = (flows.answers != NO_FLOW) & finished
+        request = np.where(answered, flows.answers, 0)
+        return _where(answered, _since(self.answer["flows"]["finish_ps"], self.start_ps[request]))
+
+    def _goodput(self, flows, fct_ps, limited):
+        """Gbit/s of every flow over the time it ran; without an end, of what was after the warm-up."""
+        first = np.where(limited, self.start_ps, np.maximum(self.start_ps, self.warmup_ps)).astype(float)
+        last = np.minimum(flows.stop_ps, self.ended_ps)
+        ran_ps = np.where(np.isfinite(fct_ps), fct_ps, last - first)
+        answer = self.answer["flows"]
+        # What is still on its way at a flow's stop arrives outside of its time.
+        in_time = answer.get("goodput_by_stop_bytes", answer["goodput_bytes"])
+        payload = np.where(limited, answer["delivered_bytes"], in_time)
+        return payload * 8e3 / _where(ran_ps > 0, ran_ps)
+
+    def _ports(self):
+        answer, names = self.answer["ports"], self.network.port_names
+        columns = {
+            "port": Names(np.arange(len(names)), names),
+            "utilization": answer["busy_ps"] / max(self.ports_measured_ps, 1),
+            **{f"queue_{of}_pkt": answer[f"queue_{of}_bytes"] / self.mtu for of in QUEUE_STATISTICS},
+            "delay_mean_us": answer["delay_mean_ps"] / 1e6,
+            "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
+            **{of: answer[of] for of in ("sent", "marked", "dropped")},
+            "pauses": answer["pauses"],
+            "paused_us": answer["paused_ps"] / 1e6,
+        }
+        return columns if self.measured_ps else _unmeasured(columns)
+
+    def summary(self, wall_s):
+        """The dict of `summary.json`."""
+        answer, flows, warmup_us = self.answer, self.flow_columns, self.warmup_ps / 1e6
+        return {
+            **self._origin(),
+            "duration_s": self.ended_ps / 1e12,
+            "warmup_s": self.warmup_ps / 1e12,
+            "drain_s": self._drain_s(),
+            **self._interruption(),
+            "wall_s": wall_s,
+            "events": answer["events"],
+            "packet_hops": answer["packet_hops"],
+            "packet_hops_per_s": answer["packet_hops"] / wall_s if wall_s > 0 else None,
+            "bottleneck": sums.bottleneck(self.port_columns, self._candidates()),
+            "network": self._network(),
+            "flows": sums.flow_statistics(
+                flows,
+                warmup_us=warmup_us,
+                measured_s=self.measured_ps / 1e12,
+                goodput_bytes=answer["flows"]["goodput_bytes"],
+            ),
+            "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
+            "traffic": self._traffic(),
+            "load": self._load(),
+            "doubts": [*self.scenario.doubts, *doubts.of_run(self)],
+            "books": self._books(),
+        }
+
+    def _traffic(self):
+        """A row for each table of traffic: what its flows got."""
+        flows, rows = self.flow_columns, []
+        goodput_bytes = self.answer["flows"]["goodput_bytes"]
+        for number, table in enumerate(self.scenario.traffic):
+            its = flows["traffic"] == number
+            statistics = sums.traffic_statistics(
+                {name: flows[name][its] for name in sums.TRAFFIC_COLUMNS},
+                warmup_us=self.warmup_ps / 1e6,
+                measured_s=self.measured_ps / 1e12,
+                goodput_bytes=goodput_bytes[its],
+            )
+            names = sorted({flows["cc"].names[code] for code in flows["cc"].codes[its]})
+            rows.append({"traffic": number, "kind": table.kind, "cc": ", ".join(names)} | statistics)
+        return rows
+
+    def _drain_s(self):
+        """Of a run that ends with its flows: from the start of the last one to the end. None of any other."""
+        began = self.start_ps[self.start_ps != NEVER]
+        if self.scenario.duration_ps is not None or not len(began):
+            return None
+        return (self.ended_ps - max(int(began.max()), self.warmup_ps)) / 1e12
+
+    def _network(self):
+        """Counts of all ports, how long they were paused, and the ports of a deadlock, in order."""
+        names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
+        counts = {of: int(self.answer["ports"][of].sum()) for of in PORT_COUNTS}
+        if not self.measured_ps:
+            lost = counts["dropped"] + counts["dropped_in_warmup"]
+            counts = {**dict.fromkeys(counts, 0), "dropped_in_warmup": lost}
+        return counts | {
+            "paused_us": float(self.answer["ports"]["paused_ps"].sum()) / 1e6,
+            "deadlock": [names[link] for link in links],
+        }
+
+    def _origin(self):
+        import shallows
+
+        return {
+            "name": self.scenario.name,
+            "seed": self.scenario.seed,
+            "version": shallows.__version__,
+            "fingerprint": self.answer["fingerprint"],
+            "cc": self._algorithms(),
+        }
+
+    def _books(self):
+        books = self.answer["books"]
+        delivered = self.answer["flows"]["delivered_bytes"]
+        problems = sums.flow_problems(self.flow_columns, delivered) + sums.capacity_problems(
+            self.port_columns, self.flow_columns, delivered, self._last_link_bps(), self.ended_ps / 1e6
+        )
+        return {"closed": books["closed"] and not problems, "problems": [*books["problems"], *problems]}
+
+    def _last_link_bps(self):
+        """The rate of the link to each flow's receiver; of a network of one port, that port's."""
+        network = self.network
+        rates = np.full(len(network.host_names), float(np.max(network.rate_bps)))
+        last = network.link_to < len(network.host_names)
+        rates[network.link_to[last]] = network.rate_bps[last]
+        return rates[self.flow_columns["dst"].codes]
+
+    def _load(self):
+        """Stated and realised load of the traffic tables that state one."""
+        return [
+            {"traffic": i, "stated": load.stated, "realised": load.realised, "of": load.of}
+            for i, load in enumerate(self.loads)
+            if load
+        ]
+
+    def _candidates(self):
+        """The ports among which the bottleneck is: those the scenario names, else all."""
+        network, told = self.network, self.scenario.record.ports
+        return network.recorded_ports if isinstance(told, list) else np.arange(len(network.port_names))
+
+    def _algorithms(self):
+        """The algorithms that have a flow, in the order of the scenario."""
+        codes, names = self.flow_columns["cc"]
+        return list(dict.fromkeys(names[code] for code in np.unique(codes)))
+
+    def _interruption(self):
+        if not self.answer["interrupted"]:
+            return {}
+        return {"interrupted": True, "interrupted_at_s": self.ended_ps / 1e12}
+
+    def blocks(self):
+        """What `Run` builds its tables from; big tables come in pieces, scaled only when needed."""
+        return {
+            "flows": self._flow_block,
+            "queues": self._queue_blocks,
+            "probes": self._probes,
+            "ports": self._port_block,
+            "queue_histograms": self._histogram_blocks,
+        }
+
+    # Methods and not lambdas: a run may be pickled, and sent to another process.
+    def _flow_block(self):
+        return iter([self.flow_columns])
+
+    def _port_block(self):
+        return iter([self.port_columns])
+
+    def _queue_blocks(self):
+        return _merged(self._queues())
+
+    def _histogram_blocks(self):
+        return _merged(self._histograms())
+
+    def _queues(self):
+        time_ps, names = self.answer["queues"]["time_ps"], self.network.port_names
+        if not len(time_ps):  # not recorded: then there are no rows for the ports either
+            return
+        for port, queue in zip(self.network.recorded_ports, self.answer["queues"]["bytes"], strict=True):
+            for rows in _pieces(len(time_ps)):
+                yield {
+                    "time_us": time_ps[rows] / 1e6,
+                    "port": Names(np.full(len(time_ps[rows]), port), names),
+                    "queue_pkt": queue[rows] / self.mtu,
+                    "queue_bytes": queue[rows],
+                }
+
+    def _probes(self):
+        answer = self.answer
+        for rows in _pieces(len(answer["probes"]["value"])):
+            yield {
+                "time_us": answer["probes"]["time_ps"][rows] / 1e6,
+                "flow": answer["probes"]["flow"][rows],
+                "name": Names(answer["probes"]["name"][rows], answer["probe_names"]),
+                "value": answer["probes"]["value"][rows],
+            }
+
+    def _histograms(self):
+        names = self.network.port_names
+        if not self.measured_ps:
+            return
+        for port, histogram in zip(self.network.recorded_ports, self.answer["queue_histograms"], strict=True):
+            edges, time_ps = histogram["edges_bytes"], histogram["time_ps"]
+            visited = np.flatnonzero(time_ps)
+            yield {
+                "port": Names(np.full(len(visited), port), names),
+                "from_pkt": edges[visited] / self.mtu,
+                "below_pkt": edges[visited + 1] / self.mtu,
+                "time_us": time_ps[visited] / 1e6,
+            }
+
+
+def _unmeasured(columns):
+    """Columns of ports of which nothing was measured: the run ended before its warm-up did."""
+
+    def unknown(values):
+        return np.full(len(values), np.nan) if values.dtype.kind == "f" else np.zeros_like(values)
+
+    return {
+        name: values if isinstance(values, Names) else unknown(values) for name, values in columns.items()
+    }
+
+
+def _since(later, earlier):
+    """Picoseconds from one time to another, as floats; nonsense where one of them is `NEVER`."""
+    return (later.astype(np.uint64) - earlier.astype(np.uint64)).view(np.int64).astype(float)
+
+
+def _where(known, values):
+    """`values` where `known`, NaN elsewhere."""
+    return np.where(known, values, np.nan)
+
+
+def _merged(blocks):
+    """The same rows in blocks of `BATCH_ROWS` or more: each block of a file repeats all its names."""
+    waiting, rows = [], 0
+    for block in blocks:
+        waiting.append(block)
+        rows += len(block["time_us"])
+        if rows >= BATCH_ROWS:
+            yield _joined(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks):
+    if len(blocks) == 1:
+        return blocks[0]
+    columns = {column: [block[column] for block in blocks] for column in blocks[0]}
+    return {
+        column: Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
+        if isinstance(pieces[0], Names)
+        else np.concatenate(pieces)
+        for column, pieces in columns.items()
+    }
+
+
+def _pieces(rows):
+    """Slices of at most `BATCH_ROWS` rows that cover `rows`."""
+    return (slice(start, start + BATCH_ROWS) for start in range(0, rows, BATCH_ROWS))

@@ -1,0 +1,118 @@
+"""What results there are below a folder, how their scenarios differ, and what of them can go."""
+
+import json
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from shallows.errors import ScenarioError
+from shallows.results import store
+from shallows.results.places import LATEST
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run: where it is, its summary, its scenario as `{dotted key: value}`, when it was saved.
+
+    `whole` is the folder that was saved at once: its own, or that of the comparison it belongs to.
+    """
+
+    folder: Path
+    summary: dict
+    scenario: dict
+    saved: float
+
+    @property
+    def whole(self):
+        parent = self.folder.parent
+        return parent if (parent / "comparison.csv").exists() else self.folder
+
+    @property
+    def latest(self):
+        """Whether `latest` points to it."""
+        link = self.whole.parent / LATEST
+        return link.exists() and link.resolve() == self.whole.resolve()
+
+
+def found(root):
+    """Every run below `root`, the oldest first; runs of sweeps are left to their sweeps."""
+    root = Path(root)
+    runs = [_found(path.parent) for path in sorted(root.rglob("summary.json")) if _stands_alone(path, root)]
+    return sorted((run for run in runs if run), key=lambda run: (run.summary["name"], run.saved))
+
+
+def sweeps(root):
+    """The folders of sweeps below `root`."""
+    return sorted(
+        path.parent for path in Path(root).rglob("table.parquet") if (path.parent / "runs").is_dir()
+    )
+
+
+def of_folder(folder):
+    """The run in `folder`. Raises `ScenarioError` where there is none."""
+    run = _found(Path(folder))
+    if run is None:
+        raise ScenarioError("no run", file=folder, expected="a folder saved by a run")
+    return run
+
+
+def differences(runs):
+    """The keys that not all of `runs` have the same: `{key: [value, …]}`, None for what one has not."""
+    keys = dict.fromkeys(key for run in runs for key in run.scenario)
+    values = {key: [run.scenario.get(key) for run in runs] for key in keys}
+    return {key: of for key, of in values.items() if any(one != of[0] for one in of)}
+
+
+def removable(root, everything=False):
+    """What can go: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
+
+    What `latest` points to stays, and so do sweeps.
+    """
+    from shallows import __version__
+
+    old = [
+        run.whole
+        for run in found(root)
+        if not run.latest
+        and (everything or run.summary.get("interrupted") or run.summary["version"] != __version__)
+    ]
+    return [*dict.fromkeys([*store.leftovers(root), *old])]
+
+
+def size(folder):
+    """Bytes of everything in `folder`."""
+    return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+
+
+def remove(folders):
+    """Remove them."""
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+def _stands_alone(path, root):
+    below = path.relative_to(root).parts
+    linked = any(parent.is_symlink() for parent in path.parents if parent != root and root in parent.parents)
+    return not linked and not any(part.startswith((".", "run=")) for part in below)
+
+
+def _found(folder):
+    try:
+        summary = json.loads((folder / "summary.json").read_text("utf-8"))
+        scenario = dict(_flat(tomllib.loads((folder / "scenario.toml").read_text("utf-8"))))
+        summary["name"], summary["seed"], summary["version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Found(folder, summary, scenario, (folder / "summary.json").stat().st_mtime)
+
+
+def _flat(value, key=""):
+    if isinstance(value, dict):
+        for word, item in value.items():
+            yield from _flat(item, f"{key}.{word}" if key else word)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for place, item in enumerate(value):
+            yield from _flat(item, f"{key}.{place}")
+    else:
+        yield key, value

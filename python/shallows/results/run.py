@@ -1,0 +1,231 @@
+"""One run: its scenario, its summary and its tables, in memory or in a folder.
+
+The tables of a run that was just made stay in the columns the packet world returned; they become Arrow or
+pandas only when asked for, and reach the disk in batches, so that a run with millions of samples is saved in
+the memory it already has.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+
+from shallows.errors import BooksError, ScenarioError
+from shallows.results import store
+from shallows.results.answer import Answer
+from shallows.results.tables import TABLES, record_batch, schema
+
+ATTEMPTS = 3
+TEXTS = ("scenario.toml", "summary.json")
+WHOLE = "a table as its run saved it"
+
+
+class Run:
+    """A finished (or interrupted) run.
+
+    `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default resolved.
+    `flows`, `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first
+    asked for; `TABLES` names their columns with unit and definition.
+
+    `blocks` maps the name of a table to a function that yields it piecewise, as dicts of equally long
+    columns (numpy arrays, NaN for what does not exist, or `Names`).
+    """
+
+    def __init__(self, scenario_toml, summary, blocks):
+        self.scenario_toml = scenario_toml
+        self.summary = summary
+        self._blocks = blocks
+        self._arrow = {}
+
+    @classmethod
+    def from_answer(cls, scenario, network, flows, answer, wall_s, world="packet"):
+        """The run that the `answer` of the packet world (docs/crossing.md), or one like it, describes.
+
+        `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of
+        the flows and `cc_names`; times in picoseconds, sizes in bytes. `wall_s` is how long it took.
+        """
+        told = Answer(scenario, network, flows, answer)
+        return cls(scenario.to_toml(), {"world": world, **told.summary(wall_s)}, told.blocks())
+
+    @classmethod
+    def load(cls, folder):
+        """The run saved in `folder`. Tables are read when first asked for.
+
+        Raises `ScenarioError` where the folder holds no result, or not all of it is of one run.
+        """
+        folder = Path(folder)
+        if "\0" in str(folder):
+            raise ScenarioError("folder", str(folder), "a path: no path has a NUL in it")
+        store.restore(folder)
+        for attempt in range(ATTEMPTS):
+            try:
+                return cls._loaded(folder)
+            except ScenarioError:
+                # Another run may have taken the folder's place while it was read.
+                if attempt == ATTEMPTS - 1:
+                    raise
+
+    @classmethod
+    def _loaded(cls, folder):
+        try:
+            scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
+        except OSError as error:
+            missing = Path(error.filename).name
+            raise ScenarioError(f"no {missing}", file=folder, expected="a folder saved by a run") from None
+        except UnicodeDecodeError:
+            raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
+        try:
+            run = cls(scenario_toml, json.loads(summary), {})
+            run.summary["fingerprint"], run.summary["books"]["closed"]
+        except (ValueError, TypeError, KeyError):
+            file = folder / "summary.json"
+            raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
+        run._folder, run._mark = folder, _mark(scenario_toml, summary)
+        for name in TABLES:
+            run._check_saved(name)
+        return run
+
+    def table(self, name):
+        """One of `TABLES` as a pyarrow table, with unit and definition in the metadata of each column."""
+        if name not in self._arrow:
+            import pyarrow
+
+            if name in self._blocks:
+                table = pyarrow.Table.from_batches(self._batches(name), schema(name))
+            else:
+                table = self._saved(name).replace_schema_metadata()
+            self._arrow[name] = table
+        return self._arrow[name]
+
+    def _saved(self, name):
+        """A table from the disk, its pages checked."""
+        import pyarrow.parquet
+
+        self._check_saved(name)
+        path = self._folder / f"{name}.parquet"
+        try:
+            return pyarrow.parquet.read_table(path, page_checksum_verification=True, partitioning=None)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise ScenarioError(str(error), file=path, expected=WHOLE) from None
+
+    def _check_saved(self, name):
+        """Raise `ScenarioError` unless the table on disk is there, and of this run."""
+        import pyarrow.parquet
+
+        path = self._folder / f"{name}.parquet"
+        try:
+            saved = pyarrow.parquet.read_schema(path)
+        except (OSError, pyarrow.ArrowException) as error:
+            raise ScenarioError(str(error).splitlines()[0], file=path, expected=WHOLE) from None
+        if (saved.metadata or {}).get(b"run") != self._mark.encode():
+            raise ScenarioError(
+                "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
+            )
+        if saved.names != list(TABLES[name]):
+            columns = ", ".join(TABLES[name])
+            raise ScenarioError("columns", ", ".join(saved.names), columns, file=path)
+
+    @cached_property
+    def flows(self):
+        """The flow table (pandas): a row for each flow, also for those that did not finish."""
+        return self.table("flows").to_pandas()
+
+    @cached_property
+    def queues(self):
+        """Samples of the recorded queues (pandas)."""
+        return self.table("queues").to_pandas()
+
+    @cached_property
+    def probes(self):
+        """Samples of what the algorithms know and decide (pandas): windows, rates, alpha, delays."""
+        return self.table("probes").to_pandas()
+
+    @cached_property
+    def ports(self):
+        """Exact statistics of every egress port after the warm-up (pandas)."""
+        return self.table("ports").to_pandas()
+
+    @cached_property
+    def queue_histograms(self):
+        """How long each recorded queue had which length (pandas), exact, after the warm-up."""
+        return self.table("queue_histograms").to_pandas()
+
+    def __repr__(self):
+        s = self.summary
+        return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
+
+    @property
+    def scenario(self):
+        """The `Scenario` of this run, every default resolved."""
+        from shallows.scenario import Scenario
+
+        return Scenario.from_toml(self.scenario_toml)
+
+    @property
+    def interrupted(self):
+        """Whether the run was ended early by its user."""
+        return self.summary.get("interrupted", False)
+
+    def check_books(self):
+        """Return the run; raise `BooksError` if packets or flows are unaccounted for."""
+        if not self.summary["books"]["closed"]:
+            raise BooksError(self.summary["books"]["problems"], self)
+        return self
+
+    def save(self, folder, *, plot=False):
+        """Write everything to `folder`, with `plot` the figure too; return its path.
+
+        An earlier result there is replaced as a whole, when all is written; until then it stays. Raises
+        `ScenarioError` where the folder holds anything else, and `OSError` where it cannot be written.
+        """
+        with store.replacing(folder) as filling:
+            self.write(filling)
+            if plot:
+                from shallows import plot as figures
+
+                figures.save(self.figure(), filling)
+        return Path(folder)
+
+    def write(self, folder):
+        """Write texts and tables into `folder`, an empty one that nobody reads yet; see `save`."""
+        import pyarrow.parquet
+
+        summary = json.dumps(self.summary, indent=2) + "\n"
+        metadata = {
+            "run": _mark(self.scenario_toml, summary),
+            "fingerprint": self.summary["fingerprint"] or "",
+        }
+        for name in TABLES:
+            stamped = schema(name).with_metadata(metadata)
+            with pyarrow.parquet.ParquetWriter(
+                folder / f"{name}.parquet", stamped, compression="zstd", write_page_checksum=True
+            ) as writer:
+                for batch in self._batches(name):
+                    writer.write_batch(batch)
+        for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
+            (folder / name).write_text(text, "utf-8")
+
+    def figure(self):
+        """The four-panel matplotlib figure of this run; see `shallows.plot.figure`."""
+        from shallows import plot
+
+        return plot.figure([self])
+
+    @property
+    def plot(self):
+        """Single figures, such as `run.plot.queue_over_time()`; see `shallows.plot.PANELS`."""
+        from shallows import plot
+
+        return plot.Plots(self)
+
+    def _batches(self, name):
+        if name not in self._blocks:
+            yield from self.table(name).to_batches()
+            return
+        for block in self._blocks[name]():
+            yield record_batch(name, block)
+
+
+def _mark(scenario_toml, summary):
+    """What every table of a saved run carries: a digest of the two texts beside it."""
+    return hashlib.sha256(f"{scenario_toml}\0{summary}".encode()).hexdigest()[:32]

@@ -1,0 +1,179 @@
+"""Folders of results that are whole or not there.
+
+A folder is filled beside its place under a hidden name, written through to the disk, and put in place by one
+rename. Who is killed on the way leaves what was there before, and a hidden folder that the next one removes.
+"""
+
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+from shallows.errors import ScenarioError
+from shallows.results.tables import TABLES
+
+FILES = {
+    "scenario.toml",
+    "summary.json",
+    "figure.png",
+    "figure.pdf",
+    "comparison.csv",
+    "distances.csv",
+    *(f"{name}.parquet" for name in TABLES),
+}
+"""Every file that a run or a comparison may have written: only such files are ever replaced."""
+
+
+@contextmanager
+def replacing(folder):
+    """An empty folder to fill, which takes the place of `folder` when the block ends, all at once.
+
+    Where the block raises, `folder` stays as it was. Raises `ScenarioError` where `folder` holds anything
+    that is not a result's.
+    """
+    folder = Path(os.path.realpath(folder))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        check_replaceable(folder)
+        filling = _beside(folder, "partial")
+        shutil.rmtree(filling, ignore_errors=True)
+        filling.mkdir()
+        try:
+            yield filling
+            sync(filling)
+            put(filling, folder)
+        finally:
+            shutil.rmtree(filling, ignore_errors=True)
+
+
+def check_replaceable(folder, source=None):
+    """Raise `ScenarioError` where results written to `folder` would take the place of anything else.
+
+    `source` is a file that the run reads, which may not lie there either.
+    """
+    folder = Path(os.path.realpath(folder))
+    if not folder.exists():
+        return
+    expected = "a folder that is new, empty or holds an earlier result and nothing else"
+    if not folder.is_dir():
+        raise ScenarioError("it is a file", file=folder, expected=expected)
+    if source and Path(os.path.realpath(source)).parent == folder:
+        raise ScenarioError(
+            f"it holds {Path(source).name}, which the run reads", file=folder, expected=expected
+        )
+    entries = sorted(folder.iterdir())
+    for entry in entries:
+        if not _of_a_result(entry):
+            raise ScenarioError(f"it holds {entry.name}, which no run wrote", file=folder, expected=expected)
+    if entries and not any((folder / name).is_file() for name in ("summary.json", "comparison.csv")):
+        raise ScenarioError("it holds no result", file=folder, expected=expected)
+
+
+def check_writable(folder):
+    """Make sure that `folder` can be written before a run is spent on it; raises `OSError`."""
+    parent = Path(os.path.realpath(folder)).parent
+    parent.mkdir(parents=True, exist_ok=True)
+    trial = _beside(Path(os.path.realpath(folder)), f"trial-{os.getpid()}")
+    trial.mkdir()
+    trial.rmdir()
+
+
+def restore(folder):
+    """Put back a result that a killed save had moved aside, on file systems that cannot swap two names."""
+    folder = Path(os.path.realpath(folder))
+    aside = _beside(folder, "replaced")
+    if not aside.exists():
+        return
+    with _locked(folder):
+        if aside.exists() and not folder.exists():
+            os.rename(aside, folder)
+
+
+def put(filled, folder):
+    """Rename `filled` to `folder`; what was there is then at `filled`, or gone."""
+    try:
+        os.rename(filled, folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        if not _swap(filled, folder):
+            _change_over(filled, folder)
+    _sync_path(folder.parent)
+
+
+def sync(folder):
+    """Write everything below `folder` through to the disk."""
+    for path, _, files in os.walk(folder):
+        for name in files:
+            _sync_path(os.path.join(path, name))
+        _sync_path(path)
+
+
+def point(link, target):
+    """Make `link` a symbolic link to `target`, a name beside it, in place of an earlier link."""
+    new = _beside(link, f"new-{os.getpid()}")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    os.replace(new, link)
+
+
+def leftovers(folder):
+    """What killed saves left below `folder`: a list of paths."""
+    return sorted(path for path in Path(folder).rglob(".*") if path.suffix in (".partial", ".replaced"))
+
+
+def _of_a_result(entry):
+    """Whether a run or a comparison made `entry`: one of its files, or the folder of one of its runs."""
+    if entry.is_symlink():
+        return False
+    if not entry.is_dir():
+        return entry.name in FILES or entry.suffix == ".partial"
+    inside = {path.name for path in entry.iterdir()}
+    return "summary.json" in inside and inside <= FILES
+
+
+@contextmanager
+def _locked(folder):
+    from filelock import FileLock
+
+    path = _beside(folder, "lock")
+    with FileLock(path):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # who waits for it sees that, and makes a new one
+
+
+def _beside(folder, what):
+    return folder.with_name(f".{folder.name}.{what}")
+
+
+def _sync_path(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _swap(one, other):
+    """Exchange two names at once; False where the system or its file system cannot."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    if hasattr(libc, "renameat2"):
+        here, exchange = -100, 2
+        return libc.renameat2(here, names[0], here, names[1], exchange) == 0
+    if hasattr(libc, "renamex_np"):
+        return libc.renamex_np(*names, 2) == 0
+    return False
+
+
+def _change_over(filled, folder):
+    """The same in two steps; who is killed between them leaves the old folder where `restore` finds it."""
+    aside = _beside(folder, "replaced")
+    shutil.rmtree(aside, ignore_errors=True)
+    os.rename(folder, aside)
+    os.rename(filled, folder)
+    shutil.rmtree(aside, ignore_errors=True)
