@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from shallows.run import NEVER, Run
+from shallows.results import Run
+from shallows.results.answer import NEVER
+from shallows.units import Frame
 
 US = 10**6  # picoseconds
 
@@ -21,14 +23,28 @@ def scenario(ports="bottleneck"):
         mtu=1500,
         warmup_ps=100 * US,
         doubts=[],
-        traffic=[SimpleNamespace(kind="trace"), SimpleNamespace(kind="long-lived")],
+        duration_ps=300 * US,
+        frame=Frame(1500, 1460),
+        cc=SimpleNamespace(transport="tcp"),
+        traffic=[
+            SimpleNamespace(kind="trace", cc=None),
+            SimpleNamespace(kind="long-lived", cc=None, stop=NEVER),
+        ],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )
 
 
 def network():
     return SimpleNamespace(
-        host_names=["h0", "h1"], port_names=["h0->s0", "s0->h1"], recorded_ports=column([1], np.uint32)
+        host_names=["h0", "h1"],
+        hosts=2,
+        port_names=["h0->s0", "s0->h1"],
+        recorded_ports=column([1], np.uint32),
+        link_from=column([0, 2], np.uint32),
+        link_to=column([2, 1], np.uint32),
+        rate_bps=column([10**11, 10**11]),
+        delay_ps=column([US, US]),
+        host_rate_bps=column([10**11, 10**11]),
     )
 
 

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import shallows as sh
-from test_compare import SCENARIO
 
 ENDLESS = 'kind = "long-lived"\nflows = 2'
+SCENARIO = Path(__file__).with_name("small.toml").read_text()
 LONG = SCENARIO.partition('kind = "incast"')[0].replace("until-done", "3000s") + ENDLESS
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 
@@ -33,8 +34,8 @@ def test_run_saves_a_folder_and_says_where(shallows, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "4 offered = 4 finished + 0 cut off + 0 lost" in done.stdout
     assert "books closed" in done.stdout
-    assert "saved in results/small" in done.stderr
-    assert sh.Run.load(tmp_path / "results" / "small").summary["flows"]["finished"] == 4
+    assert "saved in results/small/dctcp-seed1-" in done.stderr
+    assert sh.Run.load(tmp_path / "results" / "small" / "latest").summary["flows"]["finished"] == 4
 
 
 def test_json_is_the_summary_alone(shallows, tmp_path):
@@ -48,7 +49,7 @@ def test_json_is_the_summary_alone(shallows, tmp_path):
 def test_set_replaces_keys_and_another_algorithm_gets_a_folder_of_its_own(shallows, tmp_path):
     done = shallows("run", "small.toml", "--set", "cc.name=dx", "--set", "traffic.0.senders=3")
     assert done.returncode == 0, done.stderr
-    run = sh.Run.load(tmp_path / "results" / "small-dx")
+    run = sh.Run.load(tmp_path / "results" / "small" / "latest")
     assert list(run.flows.cc) == ["dx"] * 3
 
 
@@ -59,7 +60,7 @@ def test_compare_prints_slowdown_by_size_for_each_algorithm(shallows, tmp_path):
     assert head.split() == ["slowdown", "p50", "/", "p99", "dctcp", "dx", "flows"]
     assert row.startswith("10-100 KB")
     assert row.split()[-1] == "4"
-    folder = tmp_path / "results" / "small-dctcp-dx"
+    folder = tmp_path / "results" / "small" / "latest"
     assert {path.name for path in folder.iterdir()} >= {"dctcp", "dx", "figure.png", "comparison.csv"}
 
 
@@ -142,10 +143,14 @@ def test_help_imports_nothing_heavy():
 
 
 def interrupted(tmp_path, *words):
-    """The finished process of a command that got Ctrl-C once its folder was there and the run had begun."""
-    process = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "out").exists() and process.poll() is None:
+    """The finished process of a command that got Ctrl-C once it had begun."""
+    # What a shell starts in the background ignores Ctrl-C, and so would this.
+    hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    process = subprocess.Popen([*COMMAND, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True, **hear)
+    while not (tmp_path / "there").exists() and process.poll() is None:
         time.sleep(0.05)
+    if words[0] == "run":
+        assert process.stderr.readline().startswith("1 run, about ")
     time.sleep(0.5)
     os.kill(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=60)
@@ -153,10 +158,10 @@ def interrupted(tmp_path, *words):
 
 
 def test_ctrl_c_keeps_what_is_done(shallows, tmp_path):
-    status, told = interrupted(tmp_path, "run", "long.toml", "--out", "out")
+    status, told = interrupted(tmp_path, "run", "long.toml", "--out", "there/out")
     assert status == 130, told
-    assert "interrupted; what was done is saved in out" in told
-    run = sh.Run.load(tmp_path / "out")
+    assert "interrupted; what was done is saved in there/out" in told
+    run = sh.Run.load(tmp_path / "there" / "out")
     assert run.interrupted
     assert 0 < run.summary["interrupted_at_s"] < 3000
     assert len(run.flows) == 2
@@ -164,10 +169,20 @@ def test_ctrl_c_keeps_what_is_done(shallows, tmp_path):
 
 def test_ctrl_c_in_a_comparison_keeps_every_run(shallows, tmp_path):
     status, told = interrupted(
-        tmp_path, "compare", "long.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2", "--out", "out"
+        tmp_path,
+        "compare",
+        "long.toml",
+        "--cc",
+        "dctcp",
+        "--cc",
+        "dx",
+        "--threads",
+        "2",
+        "--out",
+        "there/out",
     )
     assert status == 130, told
-    assert all(sh.Run.load(tmp_path / "out" / cc).interrupted for cc in ("dctcp", "dx"))
+    assert all(sh.Run.load(tmp_path / "there" / "out" / cc).interrupted for cc in ("dctcp", "dx"))
 
 
 def broken_world(tmp_path, body):

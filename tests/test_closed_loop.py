@@ -79,21 +79,6 @@ def test_dx_fills_the_link_with_a_packet_a_flow(flows):
     assert abs(windows.mean() - (166.7 + flows) / flows) <= 3
 
 
-def test_dx_queues_a_quarter_of_dctcp_or_less():
-    """DX §VI-C1: 6.6 times less at ten flows."""
-    dx = run("dx-10").summary["bottleneck"]
-    dctcp = run("dctcp-sawtooth", **{"traffic.0.flows": 10}).summary["bottleneck"]
-    assert dctcp["delay_mean_us"] >= 4 * dx["delay_mean_us"]
-
-
-def test_vegas_flows_take_the_queue_for_distance():
-    """DX, Fig. 7: 42 packets with ten flows; the last one's base RTT is 33 us above the first's."""
-    result = run("vegas-staircase")
-    assert abs(result.summary["bottleneck"]["queue_mean_pkt"] - 42) <= 8
-    base = probe(result, "base_rtt_us", 4.9e6).groupby("flow").value.last()
-    assert 20 <= base[9] - base[0] <= 60
-
-
 def test_ping_pong_queues_from_nineteen_flows_on():
     """Poster, Fig. 1: room for 22.4 / 1.2 = 18.7 packets, then one packet time a flow."""
 

@@ -2,7 +2,9 @@
 
 import csv
 import re
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -10,26 +12,12 @@ import shallows as sh
 from shallows.compare import run_all
 from shallows.progress import Progress
 
-SCENARIO = """
-name = "small"
-duration = "until-done"
-[topology]
-kind = "star"
-hosts = 5
-rate = "10Gbps"
-rtt = "20us"
-[cc]
-name = "dctcp"
-[[traffic]]
-kind = "incast"
-senders = 4
-size = "60KB"
-"""
+SCENARIO = Path(__file__).with_name("small.toml")
 
 
 @pytest.fixture
 def scenario():
-    return sh.Scenario.from_toml(SCENARIO)
+    return sh.Scenario.load(SCENARIO)
 
 
 def test_each_algorithm_meets_the_same_traffic(scenario):
@@ -79,7 +67,7 @@ def test_wrong_algorithms_are_found_before_anything_runs(scenario, ccs, message,
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_that_fails_stops_the_others(scenario):
+def test_a_run_that_fails_stops_the_others(scenario, monkeypatch):
     others_stopped = threading.Event()
 
     def fails(scenario, on_progress):
@@ -92,6 +80,27 @@ def test_a_run_that_fails_stops_the_others(scenario):
         except KeyboardInterrupt:
             others_stopped.set()
 
+    worlds = {"packet": runs_until_stopped, "fluid": fails}
+    monkeypatch.setattr(sys.modules["shallows.compare"], "in_world", worlds.get)
     with Progress() as bars, pytest.raises(RuntimeError, match="broken"):
-        run_all({"a": (runs_until_stopped, scenario), "b": (fails, scenario)}, bars, threads=2)
+        run_all({"a": ("packet", scenario), "b": ("fluid", scenario)}, bars, threads=2)
     assert others_stopped.is_set()
+
+
+def test_one_port_is_compared_in_all_runs():
+    """By its own bottleneck, one of these runs would show another port than the others."""
+    scenario = sh.Scenario(
+        duration="5ms",
+        topology={"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+        cc="reno",
+        traffic=[{"kind": "shuffle", "size": "50KB"}, {"kind": "long-lived", "flows": 4}],
+    )
+    comparison = sh.compare(scenario, ["reno", "dctcp", "dx", "timely"])
+    own = {run.summary["bottleneck"]["port"] for run in comparison.runs.values()}
+    assert len(own) > 1
+    (port,) = set(comparison.table.port)
+    assert port in own
+    for cc, run in comparison.runs.items():
+        row, told = run.ports.set_index("port").loc[port], comparison.table.loc[cc]
+        for key in ("utilization", "queue_mean_pkt", "queue_p99_pkt", "delay_mean_us", "dropped"):
+            assert told[key] == row[key]

@@ -33,29 +33,40 @@ def jain(rates):
     return rates.sum() ** 2 / (len(rates) * (rates**2).sum())
 
 
-@pytest.mark.parametrize("flows", [4, 64, 256, 1024])
+@pytest.mark.parametrize("flows", [2, 3, 5, 8, 12, 16, 24, 32, 48, 64, 100, 256, 700])
 def test_the_published_simulator_fills_and_shares_what_credits_leave_free(flows):
-    """94.82 % of the link within 0.5 points, Jain's index of 0.95, two frames and eight credits queued."""
-    result = dumbbell(flows, "expresspass@ns-2")
+    """94.82 % of the link within 0.5 points, Jain 0.95 over 100 ms, two frames and eight credits queued."""
+    recorded = {"record.probes": "off", "record.queues": "off"}
+    result = run(of(flows) | {"cc.name": "expresspass@ns-2", "duration": "120ms", **recorded})
     port = result.summary["bottleneck"]
     assert port["utilization"] == pytest.approx(DATA_SHARE, abs=0.005)
     assert jain(result.flows.goodput_gbps) >= 0.95
-    assert port["queue_max_pkt"] <= 2.3
+    assert port["queue_max_pkt"] <= 2
     assert port["dropped"] == 0
     assert result.flows.retransmits.sum() == 0
     credit_port = result.ports.set_index("port").loc["s1->s0"]
     assert credit_port.queue_max_pkt * 1538 <= 8 * 84 + 1
 
 
-@pytest.mark.parametrize(("flows", "rtt"), [(16, "100us"), (64, "400us")])
-def test_with_a_handful_of_credits_a_round_trip_it_leaves_a_few_percent_unused(flows, rtt):
-    """770 654 credits a second are five a flow and round trip here. Which of many credits get through is
-    chance, and rates fall to the least of such counts as long as losses are seen: below what the link takes.
-    The paper says 95 % of 16 flows too. From 64 flows on, at 100 us, a credit a round trip each, which is
-    the least rate, fills five sixths of the link whatever is counted."""
-    result = run(of(flows) | {"cc.name": "expresspass@ns-2", "topology.rtt": rtt, "duration": "100ms"})
-    assert 0.85 <= result.summary["bottleneck"]["utilization"] <= 0.935
+def test_it_fills_the_link_at_400_us_too():
+    result = run(of(64) | {"cc.name": "expresspass@ns-2", "topology.rtt": "400us", "duration": "100ms"})
+    assert result.summary["bottleneck"]["utilization"] == pytest.approx(DATA_SHARE, abs=0.005)
     assert jain(result.flows.goodput_gbps) >= 0.9
+
+
+def test_losses_that_never_raise_the_rate_leave_a_tenth_unused_and_algorithm_1_needs_them_so():
+    """The later version's cap: of a handful of credits a round trip the least count decides.
+
+    Algorithm 1 without it is unfair to few flows, over 100 ms.
+    """
+    capped = dumbbell(16, "expresspass@ns-2-capped").summary["bottleneck"]["utilization"]
+    assert capped < dumbbell(16, "expresspass@ns-2").summary["bottleneck"]["utilization"] - 0.02
+
+    def least_fair(fall_only):
+        pair = of(3) | {"duration": "120ms", "cc.fall_only": fall_only, "record.probes": "off"}
+        return min(jain(run(pair | {"seed": seed}).flows.goodput_gbps) for seed in range(1, 7))
+
+    assert least_fair(True) > least_fair(False) + 0.02
 
 
 @pytest.mark.parametrize("flows", [4, 64, 256, 1024])
@@ -127,12 +138,7 @@ def test_two_flows_share_within_five_round_trips_on_average(rate):
     assert last_outside(sum(runs) / len(runs)) <= 5
 
 
-def test_single_runs_at_ten_gigabits_take_longer():
-    """38 credits a round trip: chance decides which of them are dropped, and w is small when it has."""
-    runs = [shares_after_joining("expresspass@ns-2", "10Gbps", seed, "100us") for seed in range(1, 22)]
-    assert 5 < sorted(map(last_outside, runs))[10] <= 15
-
-
+@pytest.mark.paper
 def test_dctcp_takes_80_times_as_long_and_longer_still_at_100_gigabits():
     """Fig. 16 (f) to (h): K = 65 and g = 1/16, K = 650 and g = 0.01976; the median of three runs."""
     slow = {"10Gbps": ("65pkt", 0.0625, "120ms"), "100Gbps": ("650pkt", 0.01976, "500ms")}
@@ -239,3 +245,8 @@ def test_an_algorithm_that_asks_for_rates_needs_ports_that_tell_them():
         RCP.replace({"network.marking": {"kind": "step"}})
     with pytest.raises(sh.ScenarioError, match=r'kind = "rcp".*marks, which dctcp cannot do without'):
         RCP.replace({"cc.name": "dctcp", "network.marking": {"kind": "rcp"}})
+
+
+def test_credits_are_not_sprayed():
+    with pytest.raises(sh.ScenarioError, match=r'network.balancing = "packet": .*one way there and back'):
+        sh.run(SCENARIO.set("network.balancing", "packet"))

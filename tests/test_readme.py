@@ -13,9 +13,11 @@ PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *R
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_readmes_algorithms_are_the_catalogs():
+def test_the_readmes_algorithms_are_of_the_catalog_and_in_its_order():
     rows = [f"| `{row['name']}` | {row['summary']} | {row['source']} |" for row in catalog.algorithms()]
-    assert [line for line in README.splitlines() if line.startswith("| `")] == rows
+    told = [line for line in README.splitlines() if line.startswith("| `")]
+    assert told == [row for row in rows if row in told]
+    assert len(told) >= 16
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,14 +1,17 @@
 """The request to the packet world: keys, types and values that docs/crossing.md promises."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from shallows import algorithm
+from shallows import _core
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.units import NEVER
 from shallows.worlds import packet
-from test_scenario import CATALOG, EXAMPLES
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
 COLUMNS = {
     "links": {
@@ -30,11 +33,6 @@ COLUMNS = {
         "cc": np.uint32,
     },
 }
-
-
-@pytest.fixture
-def _small_catalog(monkeypatch):
-    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
 
 def request_of(**tables):
@@ -69,7 +67,7 @@ def test_every_example_becomes_arrays_that_agree(path):
     assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
 
 
-@pytest.mark.usefixtures("_small_catalog")
+@pytest.mark.usefixtures("small_catalog")
 def test_scalars_are_integers_of_base_units():
     request, _ = request_of(seed=7, warmup="100ms", record={"queues": "10us", "probes": "1ms", "flows": 1})
     assert request["mtu_bytes"] == 1500
@@ -169,3 +167,23 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
     assert (shared["links"]["discipline"] == ~wiring.is_nic).all()
     assert shared["shared"] == {"size_bytes": 12_000_000, "alpha": 1.0}
     assert "pause" not in shared
+
+
+def test_packets_go_where_paths_says():
+    """Every port has sent one packet for each packet of the flows that pass, and one for each ack."""
+    scenario = Scenario(
+        duration="10ms",
+        topology={"kind": "leaf-spine", "leaves": 3, "spines": 4, "hosts_per_leaf": 2},
+        network={"buffer": "unlimited"},
+        cc="fixed",
+        traffic=[{"kind": "shuffle", "size": "14600B"}],
+    )
+    expected = np.zeros(len(scenario.wiring.link_from), int)
+    for there, back in _core.paths(packet.request(scenario)):
+        for way in there, back:
+            nodes = [*scenario.wiring.link_from[way], scenario.wiring.link_to[way[-1]]]
+            assert list(scenario.wiring.link_to[way]) == nodes[1:]
+            expected[way] += 10
+    run = packet.run(scenario)
+    assert run.summary["flows"]["retransmits"] == 0
+    np.testing.assert_array_equal(run.ports.sent, expected)

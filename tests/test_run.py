@@ -1,6 +1,7 @@
 """Tables of a run, and the folder they are saved in."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import fake_packet_run as fake
 import shallows as sh
-from shallows.run import TABLES
+from shallows.results import TABLES
 
 
 def test_flow_table():
@@ -63,7 +64,7 @@ def test_probe_table_names_its_values():
 
 def test_port_table():
     ports = fake.run().ports.set_index("port")
-    assert list(ports.loc["s0->h1"]) == [pytest.approx(0.9), 3, 2, 6, 8, 200, 40, 3, 2, 3]
+    assert list(ports.loc["s0->h1"]) == [pytest.approx(0.9), 3, 2, 6, 8, 6, 12, 200, 40, 3, 2, 3]
 
 
 def test_histogram_keeps_the_bins_that_were_visited():
@@ -94,7 +95,7 @@ def test_a_loaded_run_can_be_saved_over_itself(tmp_path):
 
 
 def test_many_rows_are_saved_in_pieces_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["shallows.run"], "BATCH_ROWS", 2)
+    monkeypatch.setattr(sys.modules["shallows.results.answer"], "BATCH_ROWS", 2)
     run = fake.run()
     run.save(tmp_path)
     assert pyarrow.parquet.ParquetFile(tmp_path / "probes.parquet").num_row_groups == 2
@@ -159,3 +160,29 @@ def test_saving_a_run_does_not_import_pandas(tmp_path):
         timeout=60,
     )
     assert done.stdout == "False\n", done.stderr
+
+
+def test_a_run_goes_to_another_process():
+    scenario = sh.Scenario(duration="1ms", topology={"kind": "star"}, cc="reno", traffic=[{"kind": "incast"}])
+    again = pickle.loads(pickle.dumps(sh.run(scenario)))
+    assert again.summary["books"]["closed"]
+    assert len(again.flows) == again.summary["flows"]["offered"]
+
+
+def test_overrides_as_a_dict_and_as_keywords_are_the_same():
+    one = sh.run("dctcp-40", overrides={"duration": "5ms", "warmup": "1ms", "traffic.0.flows": 3})
+    other = sh.run("dctcp-40", duration="5ms", warmup="1ms", traffic__0__flows=3)
+    assert len(one.flows) == 3
+    assert one.summary["fingerprint"] == other.summary["fingerprint"]
+
+
+def test_times_late_in_a_long_run_are_exact():
+    """Three months in, a float of picoseconds counts in steps of a microsecond."""
+    late = 8 * 10**18
+    flows = fake.flows()
+    flows.start_ps[0] = late
+    finish = fake.answer()["flows"]["finish_ps"].copy()
+    finish[0] = late + 20 * fake.US
+    answer = fake.answer(flows__finish_ps=finish, ended_ps=late + 30 * fake.US)
+    run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, answer, 1.0)
+    assert run.flows.fct_us[0] == 20

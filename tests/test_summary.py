@@ -31,7 +31,7 @@ def test_the_bottleneck_is_the_port_that_queues_most():
         "queue_p99_pkt": 6.0,
         "queue_max_pkt": 8.0,
         "delay_mean_us": 6.0,
-        "delay_p99_us": 12.0,
+        "backlog_p99_us": 12.0,
         "marked": 40,
         "dropped": 3,
     }
@@ -60,6 +60,7 @@ def test_flows():
         "lost": 0,
         "goodput_gbps": pytest.approx(279_000 * 8 / 200e-6 / 1e9),
         "jain": pytest.approx(36 / 42),
+        "completed": 2,
         "fct_mean_us": pytest.approx(60),
         "fct_p50_us": pytest.approx(60),
         "fct_p99_us": pytest.approx(99.2),
@@ -143,6 +144,27 @@ def test_books_that_do_not_close_say_which_flow(changed, problem):
     books = fake.run(**picoseconds).summary["books"]
     assert not books["closed"]
     assert any(problem in told for told in books["problems"]), books["problems"]
+
+
+def test_what_no_link_can_carry_does_not_close_the_books():
+    # Flow 1 had 90 KB in 100 us, 7.2 Gbit/s; the last port was busy for 201 of 200 us.
+    slow = fake.network()
+    slow.rate_bps[1] = 7_000_000_000
+    run = fake.Run.from_answer(fake.scenario(), slow, fake.flows(), fake.answer(), 1.0)
+    assert any("link can carry" in told for told in run.summary["books"]["problems"])
+    busy = fake.run(ports__busy_ps=fake.column([50, 201]) * fake.US)
+    assert busy.summary["books"]["problems"] == ["port s0->h1 sent for longer than it was measured"]
+
+
+def test_a_run_that_ends_before_its_warm_up_has_no_statistics():
+    run = fake.run(ended_ps=90 * fake.US)
+    port = run.summary["bottleneck"]
+    assert {port[key] for key in port if key != "port"} == {None}
+    assert run.summary["network"]["sent"] == 0
+    assert run.summary["network"]["dropped_in_warmup"] == 4
+    assert run.summary["flows"]["goodput_gbps"] is None
+    assert any("before its warm-up of 100us" in doubt for doubt in run.summary["doubts"])
+    assert run.ports.utilization.isna().all()
 
 
 def test_the_worlds_own_problems_are_kept():

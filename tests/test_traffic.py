@@ -3,22 +3,17 @@
 import numpy as np
 import pytest
 
-from shallows import algorithm
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.traffic import Draws
 from shallows.units import NEVER
-from test_scenario import CATALOG
+
+pytestmark = pytest.mark.usefixtures("small_catalog")
 
 DUMBBELL = {"kind": "dumbbell", "hosts": 4}
 STAR = {"kind": "star", "hosts": 5}
 TREE = {"kind": "fat-tree", "k": 4}
 MS = 10**9
-
-
-@pytest.fixture(autouse=True)
-def _small_catalog(monkeypatch):
-    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
 
 
 def flows(topology, *traffic, seed=1, **tables):
@@ -215,3 +210,11 @@ def test_a_broken_trace_is_told_by_flow(tmp_path, text, expected):
         flows(STAR, {"kind": "trace", "file": str(trace)})
     assert error.value.key == "traffic[0].file"
     assert expected in error.value.expected
+
+
+def test_arrivals_beyond_all_time_are_refused():
+    """Flows of 1 GB at a millionth of 4 Mbps: one in 63 years. 64 bits of picoseconds are 213 days."""
+    dumbbell = {**DUMBBELL, "rate": "1Mbps", "edge_rate": "1Mbps"}
+    table = {"kind": "poisson", "sizes": "1GB", "load": 1e-6, "flows": 20}
+    with pytest.raises(ScenarioError, match=r"load = 1e-06: .* within 213 days"):
+        flows(dumbbell, table, duration="until-done")

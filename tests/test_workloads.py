@@ -64,6 +64,7 @@ def test_below_is_the_distribution_of_what_is_left():
 def test_fixed_sizes_count_whole_packets():
     assert workloads.fixed(1460).frames(1460) == 1
     assert workloads.fixed(1461).frames(1460) == 2
+    assert workloads.fixed(10**12).frames(1) == 10**12
     assert set(workloads.fixed(20_000).sample(QUANTILES).tolist()) == {20_000}
 
 

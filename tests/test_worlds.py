@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import cli
+from shallows import cli, cli_status
 from shallows.algorithm import catalog
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
-from shallows.run import TABLES
+from shallows.results import TABLES
 from shallows.worlds import fluid
 from shallows.worlds.fluid_models import MODELS, Given
 
@@ -229,7 +229,7 @@ WRONG = [
     ({"cc": {"name": "timely", "start_rate": "8Gbps"}}, 'cc.start_rate = "8Gbps": expected less than'),
     (
         {"cc": {"name": "dcqcn", "r_hai": "1Gbps"}, "network.marking": {"kind": "red"}},
-        'cc.r_hai = "1Gbps": expected the default',
+        'cc.r_hai = "1Gbps": expected "200Mbps", the default',
     ),
     (
         {"traffic": [{"kind": "long-lived"}, {"kind": "long-lived", "cc": "dx"}]},
@@ -260,7 +260,7 @@ def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
     path.write_text(SMALL)
     told = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(cli.app, told)
-    assert result.exit_code == cli.MISTAKE
+    assert result.exit_code == cli_status.MISTAKE
     assert f"{path}: hosts.nic" in result.output
     assert not (tmp_path / "out").exists()
 
@@ -318,9 +318,9 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
     EQUATIONS[row.model](flows=2, rate=1e10, delay=1e-5, mtu=1000.0, **values)
     for source in row.states.values():
         given.get(source)
-    assert given.cc.read | set(row.only) | set(row.unlike) | {"start_rate"} >= set(known)
+    assert row.reads(Given(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
     assert given.marking.read | {"interval"} >= set(marks)
-    assert set(row.only) | set(row.unlike) <= set(known)
+    assert set(row.only) | set(row.same) <= set(known)
 
 
 def _row(table, name):

@@ -29,12 +29,27 @@ def scenario(cc, **overrides):
     return Scenario(**tables | overrides)
 
 
+def guide():
+    """The guide's example."""
+    return GUIDE.read_text().split("```python\n")[1].split("```")[0]
+
+
 def aimd():
     """The class of the guide."""
-    code = GUIDE.read_text().split("```python\n")[1].split("sh.register")[0]
     names = {}
-    exec(code, names)
+    exec(guide().split("sh.register")[0], names)
     return names["Aimd"]
+
+
+def test_the_guides_example_runs_to_its_last_line(capsys):
+    names = {}
+    exec(guide(), names)
+    run = names["run"]
+    assert set(run.flows.cc) == {"aimd"}
+    # Forty Reno-like flows fill any buffer.
+    assert run.summary["bottleneck"]["utilization"] > 0.99
+    assert run.summary["bottleneck"]["dropped"] > 0
+    assert capsys.readouterr().out == f"{run.summary['bottleneck']}\n"
 
 
 def test_the_guides_aimd_is_reno_packet_by_packet():
@@ -91,3 +106,36 @@ def test_a_name_must_be_free_and_the_class_complete():
         sh.register("reno", aimd())
     with pytest.raises(TypeError, match="no method decision"):
         sh.register("half", type("Half", (), {"on_ack": print, "on_loss": print}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (-1, "-1: a window of -1 packets"),
+        (float("nan"), "returned nan: a window of NaN packets"),
+        (None, "returned None: it is neither a number nor three"),
+        ((10, 0.0, None), "a pace of 0 bit/s"),
+        ((10, float("inf"), None), "a pace of inf bit/s"),
+        ((10, None, 0.0), "to be called at 0 s, which is not to come"),
+    ],
+)
+def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wrong):
+    class Odd:
+        def __init__(self, window, line_rate):
+            self.acks = 0
+
+        def on_ack(self, now, ack):
+            self.acks += 1
+
+        def on_loss(self, now, loss):
+            pass
+
+        def decision(self):
+            return 10 if self.acks < 3 else answer
+
+    sh.register("odd", Odd)
+    scenario = sh.Scenario(
+        duration="1ms", topology={"kind": "star"}, cc="odd", traffic=[{"kind": "long-lived", "flows": 1}]
+    )
+    with pytest.raises(ValueError, match=f"Odd.decision.*{wrong}"):
+        sh.run(scenario)

@@ -13,6 +13,7 @@ from shallows.errors import ScenarioError
 from shallows.fluid import MODELS, Dcqcn, DcqcnPi, Dctcp, PatchedTimely, PatchedTimelyPi
 from shallows.fluid.maps import margin_map
 from shallows.fluid.model import Status
+from shallows.fluid.system import equations
 
 needs_jax = pytest.mark.skipif(
     importlib.util.find_spec("jax") is None,
@@ -20,6 +21,30 @@ needs_jax = pytest.mark.skipif(
 )
 FLOWS, DELAYS = np.array([1, 2, 3, 9, 14, 15, 40, 71, 72, 100]), np.array([1e-6, 20e-6, 85e-6, 300e-6])
 FOUND, OFF_RAMP, NONE, SLIDING = Status.FOUND, Status.OFF_RAMP, Status.NONE, Status.SLIDING
+
+
+@equations
+def inner(x, y):
+    return x if x < y else 2.0 * y
+
+
+@equations
+def outer(x, y):
+    z = inner(x, y) + inner(y, x)
+    if 0.0 < x < 1.0 or not y > 0.0:
+        return np.sqrt(abs(z)), 1.0
+    if x > 2.0 and y > 2.0:
+        z = z - 1.0
+        if z > 4.0:
+            return -z, 2.0
+    return z, 3.0
+
+
+@equations
+def halved(x):
+    while x > 1.0:
+        x = x / 2
+    return x
 
 
 def assert_same(model, over):
@@ -93,18 +118,27 @@ def test_float64_is_not_left_switched_on():
 
 
 @needs_jax
-def test_statements_that_are_no_equations_are_refused():
-    from shallows.fluid.branchless import evaluate
-    from shallows.fluid.system import equations
+def test_a_loop_that_ends_by_a_value_is_refused():
+    from shallows.fluid.traced import evaluate
 
-    @equations
-    def halved(x):
-        while x > 1.0:
-            x = x / 2
-        return x
-
-    with pytest.raises(NotImplementedError, match="halved: while x > 1"):
+    with pytest.raises(NotImplementedError, match="halved: more than 20 tests on one way; is it a loop"):
         evaluate(halved, 3.0)
+
+
+@needs_jax
+def test_every_way_through_branches_is_found_and_selected():
+    """All that a test can be written as, on points that take each of the ways."""
+    import jax
+    import jax.numpy as jnp
+
+    from shallows.fluid.traced import evaluate
+
+    x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(-3.1, 4.3, 23), np.linspace(-2.7, 3.9, 19)))
+    by_numba = np.array([outer(one, other) for one, other in zip(x, y, strict=True)]).T
+    with jax.enable_x64(True):
+        by_jax = jax.jit(jax.vmap(lambda a, b: jnp.stack([*map(jnp.asarray, evaluate(outer, a, b))])))(x, y).T
+    np.testing.assert_allclose(by_jax, by_numba, rtol=1e-14)
+    assert set(by_numba[1]) == {1.0, 2.0, 3.0}
 
 
 @needs_jax
@@ -117,7 +151,7 @@ def test_command_line_prints_the_same_by_both():
 
 def test_without_jax_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    for module in ("jax_maps", "branchless"):
+    for module in ("jax_maps", "traced"):
         monkeypatch.delitem(sys.modules, f"shallows.fluid.{module}", raising=False)
     with pytest.raises(ScenarioError, match=r"engine = \"jax\": expected .*pip install"):
         margin_map(Dcqcn(), {"flows": [2]}, engine="jax")

@@ -1,0 +1,64 @@
+"""What several tests stand on."""
+
+import pytest
+
+from shallows import algorithm
+
+TRUE_CATALOG = algorithm.catalog
+
+
+def parameter(name, unit, default, low, high):
+    return {
+        "name": name,
+        "symbol": name,
+        "unit": unit,
+        "default": default,
+        "min": low,
+        "max": high,
+        "meaning": "",
+        "source": "",
+    }
+
+
+def row(name, marking, parameters=(), presets=()):
+    port = "" if marking == "none" else "step"
+    tables = {"parameters": list(parameters), "presets": list(presets)}
+    carried = {"transport": "tcp", "honours": ["hosts.acks_every", "hosts.rto_min", "cc.receiver"]}
+    return {"name": name, "marking": marking, "port": port, **carried, **tables}
+
+
+CATALOG = [
+    row("fixed", "none", [parameter("window", "pkt", 1.0, 1.0, 1e6)]),
+    row("reno", "ecn", [parameter("ecn", "flag", 0.0, 0.0, 1.0)]),
+    row(
+        "dctcp",
+        "required",
+        [parameter("g", "1", 0.0625, 1e-6, 1.0), parameter("alpha", "1", 1.0, 0.0, 1.0)],
+        [{"name": "ns-2", "values": [("alpha", 0.0)], "source": ""}],
+    ),
+    row("dx", "none", [parameter("headroom", "s", 0.0, 0.0, 1.0)]),
+    row(
+        "vegas",
+        "none",
+        [parameter("alpha", "pkt", 2.0, 0.0, 1e3)],
+        [{"name": "ns-2", "values": [("alpha", 1.0)]}],
+    ),
+    row(
+        "paced",
+        "none",
+        [parameter("floor", "bit/s", 1e7, 1.0, 1e12), parameter("burst", "B", 3100.0, 1.0, 1e9)],
+    ),
+]
+"""The shape of the catalog with a row for every unit, so that these tests do not wait for the algorithms."""
+
+
+@pytest.fixture
+def small_catalog(monkeypatch):
+    """The catalog is a small one of every unit."""
+    monkeypatch.setattr(algorithm, "catalog", lambda: CATALOG)
+
+
+@pytest.fixture
+def true_catalog(small_catalog, monkeypatch):
+    """Shallows' own catalog again, in a file that uses the small one."""
+    monkeypatch.setattr(algorithm, "catalog", TRUE_CATALOG)

@@ -1,0 +1,1 @@
+"""Random scenarios, lawful, bent and hostile, and what must hold of every one of them: `make soak`."""

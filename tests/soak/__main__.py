@@ -1,0 +1,85 @@
+"""`python -m soak --seconds 60`: as many random scenarios as the time allows, from a seed that it prints.
+
+Every scenario runs in a process that may die; one that takes longer than `--patience` is killed. Findings are
+written to `--out`, each with its scenario; the exit status is 1 if there are any.
+"""
+
+import argparse
+import os
+import re
+import secrets
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from soak.scenarios import text
+from soak.worker import Worker
+
+
+def main():
+    options = _options()
+    seed = options.seed if options.seed is not None else secrets.randbelow(10**9)
+    print(f"seed {seed}", flush=True)
+    findings, counts, began = {}, Counter(), time.monotonic()
+    workers = [Worker() for _ in range(options.jobs)]
+    numbers = iter(range(options.first, options.first + options.count))
+    busy = {}
+    with suppress(KeyboardInterrupt):
+        _soak(options, seed, workers, numbers, busy, (findings, counts))
+    _report(findings, counts, seed, options.out, time.monotonic() - began)
+    sys.exit(bool(findings))
+
+
+def _soak(options, seed, workers, numbers, busy, told):
+    """Until there is nothing left to do, the time is up, or Ctrl-C."""
+    (findings, counts), began = told, time.monotonic()
+    while True:
+        for worker in workers:
+            done = worker.outcome(options.patience)
+            if done is not None:
+                _note(findings, counts, seed, busy.pop(worker), done)
+            over = options.seconds and time.monotonic() - began > options.seconds
+            if worker not in busy and not over and (number := next(numbers, None)) is not None:
+                busy[worker] = number
+                worker.give(seed, number)
+        if not busy:
+            break
+        time.sleep(0.001)
+        if sum(counts.values()) % 500 == 0 and counts:
+            print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
+
+
+def _options():
+    parser = argparse.ArgumentParser(prog="soak")
+    parser.add_argument("--seed", type=int, help="of all scenarios; a new one if absent")
+    parser.add_argument("--first", type=int, default=0, help="number of the first scenario")
+    parser.add_argument("--count", type=int, default=10**9, help="how many at most")
+    parser.add_argument("--seconds", type=float, help="how long at most")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds after which a scenario hangs")
+    parser.add_argument("--out", type=Path, default=Path("results/soak"))
+    return parser.parse_args()
+
+
+def _note(findings, counts, seed, number, done):
+    kind, world, outcome, wrong = done
+    counts[f"{kind} {outcome}"] += 1
+    if wrong:
+        counts["findings"] += 1
+        findings.setdefault(re.sub(r"[-\d.]+", "#", wrong)[:120], []).append((number, world, wrong))
+
+
+def _report(findings, counts, seed, out, seconds):
+    print(f"{sum(counts.values()) - counts['findings']} scenarios in {seconds:.0f} s: {dict(counts)}")
+    for cases in sorted(findings.values(), key=len, reverse=True):
+        number, world, wrong = cases[0]
+        out.mkdir(parents=True, exist_ok=True)
+        path = out / f"{seed}-{number}.toml"
+        path.write_text(f"# {world} world\n{text(seed, number)[2]}", encoding="utf-8", errors="replace")
+        print(f"{len(cases)} x {wrong[:300]}\n    {path}")
+
+
+if __name__ == "__main__":
+    main()

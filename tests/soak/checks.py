@@ -1,0 +1,100 @@
+"""What must hold of any text given as a scenario: a sentence refuses it, or it runs and tells the truth."""
+
+import math
+import tempfile
+import time
+
+import numpy as np
+
+import shallows as sh
+from shallows.errors import BooksError, ScenarioError
+from shallows.run import in_world, prepare
+
+LITTLE = 1 + 1e-6
+LONG_S = 20.0
+"""After which a run is ended with what there is; only one that does not hear of it hangs."""
+
+
+def _stop_after(seconds):
+    end = time.monotonic() + seconds
+
+    def look(now_ps, packet_hops, flows_finished):
+        if time.monotonic() > end:
+            raise KeyboardInterrupt
+
+    return look
+
+
+def problem(text, world, save=False):
+    """("refused", "ran", "took long" or "collapsed", None or a sentence on what is wrong, its kind first)."""
+    try:
+        scenario = prepare(sh.Scenario.from_toml(text), world=world)
+    except ScenarioError as error:
+        return "refused", _about_refusal(error)
+    except BaseException as error:
+        return "refused", f"crash {type(error).__name__}: {error}"
+    try:
+        if sh.Scenario.from_toml(scenario.to_toml()) != scenario:
+            return "ran", "round trip: the scenario that is written back is another"
+        run = in_world(world)(scenario, _stop_after(LONG_S)).check_books()
+        wrong = about_run(run, scenario)
+        if run.interrupted and not wrong:
+            return "took long", None
+        if save and not wrong:
+            with tempfile.TemporaryDirectory() as folder:
+                wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
+    except BooksError as error:
+        return ("collapsed", None) if _collapsed(error) else ("ran", f"books: {error}")
+    except BaseException as error:
+        return "ran", f"crash {type(error).__name__}: {error}"
+    return "ran", wrong
+
+
+def _collapsed(error):
+    """Whether a run was ended because its algorithm gets nothing through, and its flows say so too."""
+    said = len(error.problems) == 1 and "cannot get on: timers repeat" in error.problems[0]
+    flows = error.run.flows
+    open_flows = flows[flows.fct_us.isna() & (flows.bytes > 0)]
+    return said and len(open_flows) > 0 and bool((open_flows.timeouts >= 15).all())
+
+
+def _about_refusal(error):
+    said = str(error)
+    if "expected" not in said or "\n" in said.strip() or len(said) > 2000:
+        return f"refusal without a sentence: {said[:300]!r}"
+    return None
+
+
+def about_run(run, scenario):
+    """What is not true in the numbers of a run; None if nothing is."""
+    strange = next(_strange(run.summary), None)
+    if strange:
+        return f"number: {strange} in the summary"
+    flows, ports = run.flows, run.ports
+    if (ports.utilization > LITTLE).any():
+        return f"utilization: {ports.utilization.max()}"
+    if (flows.slowdown < 1).any():
+        return f"slowdown: {flows.slowdown.min()}"
+    fastest = float(scenario.wiring.host_rate_bps.max()) / 1e9
+    # A packet counts whole when it arrives: one under way before its flow was measured may come on top.
+    stop_us = np.minimum(scenario.flows.stop_ps / 1e6, run.summary["duration_s"] * 1e6)
+    span_us = stop_us - np.maximum(flows.start_us, run.summary["warmup_s"] * 1e6)
+    if (flows.goodput_gbps * span_us > fastest * span_us * LITTLE + scenario.mtu * 8e-3).any():
+        return f"goodput: {flows.goodput_gbps.max()} Gbit/s on links of {fastest}"
+    if np.isinf(flows.select_dtypes("number")).any(axis=None):
+        return "number: an infinity in the table of flows"
+    fairness = run.summary["flows"]["jain"]
+    if fairness is not None and not 0 < fairness <= LITTLE:
+        return f"jain: {fairness}"
+    return None
+
+
+def _strange(value, key=""):
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _strange(item, f"{key}.{name}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strange(item, key)
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield f"{key} = {value}"

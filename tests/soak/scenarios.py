@@ -1,0 +1,303 @@
+"""A random scenario of a given seed and number, as TOML: the same on every machine.
+
+Most are lawful, a quarter are lawful ones with something bent, the rest is what a hostile user would write.
+Work is bounded: about `PACKETS` packets, so that a run takes a second or less.
+"""
+
+import math
+import random
+
+import tomli_w
+
+from shallows import catalog
+
+PACKETS = 60_000
+LAWFUL, BENT = 0.65, 0.25
+RATES = (1e6, 13e6, 1e8, 1e9, 1e10, 2.5e10, 1e11, 4e11)
+WORDS = (
+    "", "0", "-1", "nan", "1e999", "9" * 40, "never", "unlimited", "h0", "s0->s1",
+    "😀", "a\tb", "../..", "C:\\", "true", "0s", "1ps", "-5us", "1e9s", "3.3333us",
+    "18446744073709551616B", "0pkt", "1pkt", "65535B", "10gbps", "∞",
+)  # fmt: skip
+VALUES = (
+    0,
+    -1,
+    1,
+    2,
+    3.5,
+    1e308,
+    -1e-308,
+    float("nan"),
+    float("inf"),
+    2**63 - 1,
+    True,
+    [],
+    {},
+    [[]],
+    [1, "a"],
+)
+CATALOG = catalog.algorithms()
+RECEIVERS, MARKINGS = catalog.parts_beside()["cc.receiver"], catalog.parts_beside()["network.marking"]
+
+
+def text(seed, number):
+    """(what it is meant to be, its world, TOML)."""
+    random_ = random.Random(f"{seed}/{number}")
+    draw = Draw(random_)
+    tables, world = draw.tables(), "fluid" if random_.random() < 0.1 else "packet"
+    if world == "fluid":
+        tables = draw.fluid(tables)
+    kind = random_.random()
+    if kind < LAWFUL:
+        return "lawful", world, tomli_w.dumps(tables)
+    for _ in range(random_.choice((1, 1, 2, 4))):
+        draw.bend(tables)
+    written = tomli_w.dumps(tables)
+    if kind < LAWFUL + BENT:
+        return "bent", world, written
+    return "hostile", world, draw.scratched(written)
+
+
+class Draw:
+    """Random pieces of a scenario."""
+
+    def __init__(self, random_):
+        self.random = random_
+        self.maybe = lambda share=0.3: random_.random() < share
+        self.one = random_.choice
+
+    def time(self, low, high):
+        """A time between two numbers of seconds, on a logarithmic scale."""
+        ps = max(1, round(10 ** (12 + self.random.uniform(math.log10(low), math.log10(high)))))
+        return self.one((f"{ps}ps", f"{ps // 1000 + 1}ns", f"{ps // 10**6 + 1}us"))
+
+    def size(self, low, high):
+        return f"{round(10 ** self.random.uniform(math.log10(low), math.log10(high)))}B"
+
+    def rate(self):
+        return f"{round(self.one(RATES) * self.one((1, 1, 1.01, 3.7)))}bps"
+
+    def tables(self):
+        """A lawful scenario, as far as one knows before it is read."""
+        self.bps = 0.0
+        tables = {"seed": self.random.randrange(2**32), "topology": self.topology()}
+        if self.maybe(0.6):
+            tables["network"] = self.network()
+        if self.maybe(0.6):
+            tables["hosts"] = self.hosts()
+        tables["cc"] = self.cc()
+        tables["traffic"] = [self.traffic() for _ in range(self.one((1, 1, 2, 3)))]
+        if self.maybe(0.5):
+            tables["record"] = self.record()
+        seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
+        if self.maybe(0.2) and any(table["kind"] not in ENDLESS for table in tables["traffic"]):
+            tables["duration"] = "until-done"
+        else:
+            tables["duration"] = self.time(seconds / 30, seconds)
+        if self.maybe():
+            tables["warmup"] = self.time(seconds / 300, seconds / 40)
+        return tables
+
+    def topology(self):
+        rate = self.rate()
+        few = lambda: self.random.randint(1, 6)  # noqa: E731
+        rtt = f"{4 * self.random.randrange(1, 10 ** self.one((5, 7, 8, 10)) // 4 + 2)}ps"
+        kind = self.one(
+            ("dumbbell", "dumbbell", "star", "parking-lot", "multi-bottleneck", "leaf-spine", "fat-tree")
+        )
+        table = {
+            "dumbbell": {"hosts": few(), "rate": rate, "edge_rate": self.rate(), "rtt": rtt},
+            "star": {"hosts": few() + 1, "rate": rate, "rtt": rtt},
+            "parking-lot": {"hops": few(), "hosts": self.random.randint(1, 2), "rate": rate, "rtt": rtt},
+            "multi-bottleneck": {
+                "hosts": [few(), few(), few()],
+                "rate": rate,
+                "edge_rate": self.rate(),
+                "rtt": rtt,
+            },
+            "leaf-spine": {
+                "leaves": few(),
+                "spines": few(),
+                "hosts_per_leaf": few() + 1,
+                "rate": rate,
+                "spine_rate": self.rate(),
+                "link_delay": self.time(1e-9, 1e-3),
+            },
+            "fat-tree": {"k": self.one((2, 4)), "rate": rate, "link_delay": self.time(1e-9, 1e-4)},
+        }[kind]
+        self.bps = 4 * max(float(value[:-3]) for key, value in table.items() if key.endswith("rate"))
+        keep = {"leaves", "hosts_per_leaf", "rate", "k"} | (
+            {"hosts"} if kind != "multi-bottleneck" else set()
+        )
+        return {"kind": kind} | {key: value for key, value in table.items() if key in keep or self.maybe(0.7)}
+
+    def network(self):
+        table = {}
+        if self.maybe():
+            table["mtu"] = f"{self.one((64, 300, 1000, 1538, 4096, 9000, 65535))}B"
+            table["header"] = f"{self.one((0, 20, 40, 63))}B"
+        if self.maybe():
+            table["buffer"] = self.one(
+                ("5pkt", "20pkt", "100pkt", "1000pkt", "unlimited", self.size(66_000, 1e7))
+            )
+        if self.maybe(0.2):
+            table["shared"] = {"size": self.size(70_000, 1e7), "alpha": self.one((0.125, 1, 8.0, 1024))}
+        if self.maybe(0.2):
+            table["pfc"] = self.one(
+                (
+                    True,
+                    {"threshold": self.size(100, 1e6)},
+                    {"threshold": "2pkt", "hysteresis": self.size(1, 1e6)},
+                )
+            )
+        if self.maybe(0.25):
+            row = self.one(MARKINGS)
+            table["marking"] = {"kind": row["name"], **self.parameters(row)}
+        return table
+
+    def hosts(self):
+        keys = {
+            "nic": self.one(("fair", "fifo")),
+            "initial_window": self.one(("1pkt", "3pkt", "100pkt", self.size(1, 1e6))),
+            "rto": self.one(("datacenter", "internet")),
+            "rto_min": self.time(1e-5, 1.0),
+            "rto_initial": self.time(1e-3, 1.0),
+            "rto_max": self.time(1e-2, 10.0),
+            "acks_every": self.random.randint(1, 8),
+            "segment": self.one((1, 2, 8, 44)),
+            "timestamps": {"kind": self.one(("software", "hardware")), "drift": self.one((0.0, 4e-5, -1e-3))},
+        }
+        return {key: value for key, value in keys.items() if self.maybe(0.2)}
+
+    def cc(self):
+        row = self.one(CATALOG)
+        table = {"name": row["name"]}
+        if row["presets"] and self.maybe():
+            table["name"] += "@" + self.one(row["presets"])["name"]
+        if self.maybe():
+            table |= self.parameters(row)
+        if self.maybe(0.1):
+            receiver = self.one(RECEIVERS)
+            table["receiver"] = {"kind": receiver["name"], **self.parameters(receiver)}
+        return table
+
+    def parameters(self, row):
+        return {p["name"]: self.parameter(p) for p in row["parameters"] if self.maybe()}
+
+    def parameter(self, p):
+        """A value between the ends of its range, often one of them, as a scenario writes it."""
+        low, high = p["min"], p["max"] if p["max"] is not None else max(p["default"] or 1, 1) * 1e3
+        value = self.one((low, high, p["default"] if p["default"] is not None else low, None))
+        if value is None:
+            value = self.random.uniform(low, high)
+            if low > 0 and high > 0:
+                value = math.exp(self.random.uniform(math.log(low), math.log(high)))
+        if p["unit"] == "flag":
+            return bool(round(value))
+        suffix, scale = {"s": ("ps", 1e12), "B": ("B", 1), "bit/s": ("bps", 1)}.get(p["unit"], ("", 1))
+        return f"{round(value * scale)}{suffix}" if suffix else float(value)
+
+    def traffic(self):
+        kind = self.one(("long-lived", "staircase", "incast", "shuffle", "request-response", "poisson"))
+        start = self.time(1e-9, 1e-4)
+        payload = lambda: self.size(1, 3e5)  # noqa: E731
+        table = {
+            "long-lived": {
+                "flows": self.random.randint(1, 20),
+                "start": start,
+                "stagger": self.time(1e-9, 1e-5),
+            },
+            "staircase": {
+                "flows": self.random.randint(1, 5),
+                "interval": self.time(1e-6, 1e-3),
+                "start": start,
+            },
+            "incast": {"size": payload(), "start": start},
+            "shuffle": {"size": self.size(1, 2e4), "start": start},
+            "request-response": {
+                "exchanges": self.random.randint(1, 10),
+                "request": payload(),
+                "response": payload(),
+                "service": self.time(1e-9, 1e-3),
+                "think": self.time(1e-9, 1e-3),
+            },
+            "poisson": {
+                "sizes": self.one(("websearch", "hadoop", "datamining", payload(), payload())),
+                "load": self.one((1e-9, 0.1, 0.5, 0.9, 1.0)),
+                "load_of": self.one(("host", "bottleneck")),
+                "flows": self.random.randint(1, 200),
+                "below": "1MB",
+            },
+        }[kind]
+        need = {"poisson": {"sizes", "load", "below"}}.get(kind, set())
+        table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
+        if kind == "shuffle":
+            table.setdefault("size", "10KB")
+        if self.maybe() and kind != "poisson":
+            table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
+        if self.maybe(0.1):
+            table["priority"] = 1
+        if self.maybe(0.15):
+            table["cc"] = self.cc()
+        if self.maybe(0.1) and kind == "long-lived":
+            table["stop"] = self.time(1e-4, 1e-2)
+        return {"kind": kind, **table}
+
+    def record(self):
+        table = {
+            "queues": self.time(1e-6, 1e-3),
+            "probes": self.time(1e-5, 1e-3),
+            "ports": "all",
+            "flows": "all",
+        }
+        return {key: value for key, value in table.items() if self.maybe(0.5)}
+
+    def fluid(self, tables):
+        """What a fluid may be able to express."""
+        star = {
+            "kind": "star",
+            "hosts": 4,
+            "rate": "10Gbps",
+            "rtt": f"{4 * self.random.randrange(1, 10**8)}ps",
+        }
+        traffic = [{"kind": "long-lived", **({"stagger": "10us"} if self.maybe() else {})}]
+        name = self.one(("dctcp", "dx", "dcqcn", "timely", "patched-timely"))
+        rest = {key: value for key, value in tables.items() if key in ("seed", "record")}
+        return {**rest, "duration": "2ms", "topology": star, "cc": {"name": name}, "traffic": traffic}
+
+    def bend(self, tables):
+        """Changes something anywhere: another value, another key, or none."""
+        at = tables
+        while True:
+            keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+            if not keys:
+                return
+            key = self.one(keys)
+            if isinstance(at[key], dict | list) and at[key] and self.maybe(0.8):
+                at = at[key]
+                continue
+            what = self.random.random()
+            if what < 0.2:
+                del at[key]
+            elif what < 0.35 and isinstance(at, dict):
+                at[self.one(("", "kind", "name", "size", "x", "hosts", "rate", "😀", str(key).upper()))] = at[
+                    key
+                ]
+            else:
+                at[key] = self.one(
+                    (self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19))
+                )
+            return
+
+    def scratched(self, written):
+        """The text with some of it cut, doubled, or overwritten."""
+        for _ in range(self.random.randint(0, 3)):
+            at, length = self.random.randrange(len(written) + 1), self.random.randint(0, 12)
+            piece = self.one(
+                ("", "[", "]]", '"', "=", "\n", "[" * 3000, "{" * 50, "é", "1e400", written[at : at + length])
+            )
+            written = written[:at] + piece + written[at + length :]
+        return written
+
+
+ENDLESS = ("long-lived", "staircase")

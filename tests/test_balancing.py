@@ -1,0 +1,31 @@
+"""How switches choose among equal paths: what `network.balancing` says reaches the ports."""
+
+import numpy as np
+import pytest
+
+import shallows as sh
+
+SCENARIO = sh.Scenario(
+    duration="10ms",
+    topology={"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 2},
+    cc="fixed",
+    traffic=[{"kind": "long-lived", "flows": 1, "from": "h0", "to": "h2", "jitter": "0s"}],
+)
+
+
+def sent_up(balancing):
+    """Packets that each of the four spines got from the sender's leaf."""
+    run = sh.run(SCENARIO.set("network.balancing", balancing))
+    ports = run.ports.groupby("port")["sent"].sum()
+    counts = [int(n) for name, n in ports.items() if name.split("->")[1].startswith("spine")]
+    return np.sort(counts)[-4:]
+
+
+def test_a_flow_has_one_way_and_its_packets_have_all():
+    assert (sent_up("flow") > 0).sum() <= 2  # of data one, of acknowledgements one
+
+
+@pytest.mark.parametrize("balancing", ["packet", "queue"])
+def test_packets_share_all_ways(balancing):
+    sent = sent_up(balancing)
+    assert sent.min() > 0.7 * sent.mean()

@@ -1,0 +1,45 @@
+"""What a run did and hardly meant is said, and nothing is said of a run that is as it should be."""
+
+from pathlib import Path
+
+import shallows as sh
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
+
+
+def doubts(**tables):
+    tables = {"duration": "50ms", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps"}, **tables}
+    return sh.run(sh.Scenario(**tables)).summary["doubts"]
+
+
+def test_a_run_that_ends_before_its_warm_up_says_so():
+    said = doubts(duration="until-done", warmup="1s", cc="dctcp", traffic=[{"kind": "incast"}])
+    assert len(said) == 1
+    assert "before its warm-up of 1s was over" in said[0]
+
+
+def test_a_span_of_a_few_frames_is_coarse():
+    """At 1 Gbps a frame takes 12 us: 99 in 1.19 ms, 101 in 1.22 ms."""
+    told = {"cc": "dctcp", "traffic": [{"kind": "long-lived"}], "warmup": "1ms"}
+    said = doubts(duration="2190us", **told)
+    assert len(said) == 1
+    assert "a host's link carries 99 frames" in said[0]
+    assert doubts(duration="2220us", **told) == []
+
+
+def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
+    """Nine windows of 50 packets, of which a port holds four: who is inside stays, the others repeat."""
+    said = doubts(
+        topology={"kind": "star", "rate": "1Gbps", "rtt": "4us"},
+        cc={"name": "fixed", "window": 50},
+        network={"buffer": "4pkt"},
+        traffic=[{"kind": "long-lived"}],
+    )
+    assert len(said) == 2
+    assert "of the data packets were sent again" in said[0]
+    assert "share unequally" in said[1]
+
+
+def test_runs_as_they_should_be_raise_none():
+    for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):
+        assert sh.run(SCENARIOS / f"{name}.toml", duration="100ms", warmup="20ms").summary["doubts"] == []

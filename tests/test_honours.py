@@ -1,0 +1,260 @@
+"""Every world honours a key of the scenario or refuses it: changing one changes what is run, or is an error.
+
+The keys come from the scenario's own models: a new key without another value here fails.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shallows import honours
+from shallows.errors import ScenarioError
+from shallows.run import WORLDS, prepare
+from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
+from shallows.worlds import fluid, kernel, packet
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "scenario.md"
+MODULES = {"packet": packet, "fluid": fluid, "kernel": kernel}
+BASE = {
+    "duration": "20ms",
+    "topology": {"kind": "star", "hosts": 4, "rate": "1Gbps", "rtt": "400us"},
+    "cc": "dctcp",
+    "traffic": [{"kind": "long-lived"}],
+}
+OTHER = {
+    "top.name": "another",
+    "top.seed": 7,
+    "top.duration": "30ms",
+    "top.warmup": "5ms",
+    "network.mtu": "1000B",
+    "network.header": "60B",
+    "network.buffer": "77pkt",
+    "network.shared": {"size": "1MB"},
+    "network.pfc": True,
+    "network.marking": {"kind": "step", "threshold": "13pkt"},
+    "network.balancing": "packet",
+    "hosts.nic": "fifo",
+    "hosts.initial_window": "4pkt",
+    "hosts.rto": "internet",
+    "hosts.rto_min": "7ms",
+    "hosts.rto_initial": "23ms",
+    "hosts.rto_max": "900ms",
+    "hosts.acks_every": 2,
+    "hosts.ack_delay": "111us",
+    "hosts.segment": 8,
+    "hosts.timestamps": {"kind": "hardware"},
+    "traffic.0.priority": 1,
+    "traffic.0.cc": {"name": "dctcp", "g": 0.5},
+    "cc.receiver": {"kind": "inigo", "resolution": "1ms"},
+    "record.queues": "1ms",
+    "record.probes": "1ms",
+    "record.ports": ["s0->h3"],
+    "record.flows": 1,
+}
+"""Another lawful value of every key that all scenarios have; that of a kind's own keys is in `KIND_KEYS`."""
+
+
+def keys():
+    """Every key of a scenario, but for the kinds and their own keys."""
+    tables = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
+    below = {"top", "topology", "network", "hosts", "record", "traffic", "cc"}
+    yield from (f"top.{key}" for key in Scenario.model_fields if key not in below)
+    yield from (f"{name}.{key}" for name, model in tables.items() for key in model.model_fields)
+    common = set.intersection(*(set(model.model_fields) for model in TRAFFICS.values())) - {"kind"}
+    yield from (f"traffic.0.{key}" for key in sorted(common))
+    yield "cc.receiver"
+
+
+def asked(scenario, world):
+    """All that a world's run depends on."""
+    prepare(scenario, world=world)
+    if world == "fluid":
+        path, model, classes, class_of = fluid.translate(scenario)
+        record = scenario.record.model_dump()
+        span = (
+            scenario.name,
+            scenario.seed,
+            scenario.duration,
+            scenario.warmup,
+            scenario.mtu,
+            scenario.frame,
+        )
+        return repr((path.rate_bps, path.base_rtt_s, model, classes, class_of.tolist(), record, span))
+    said = packet.request(scenario)
+    return repr((scenario.name, {key: _plain(value) for key, value in said.items()}))
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("key", keys())
+def test_a_key_changes_what_is_run_or_is_refused(key, world):
+    plain = Scenario(**BASE, network={"buffer": "300pkt"})
+    changed = plain.replace({key.removeprefix("top."): OTHER[key]})
+    declared = MODULES[world].WORLD.honours
+    name = key.removeprefix("top.").replace("traffic.0", "traffic")
+    try:
+        before, after = asked(plain, world), asked(changed, world)
+    except ScenarioError as error:
+        refusal = error
+    else:
+        refusal = None
+    if refusal:
+        assert key.split(".")[-1] in refusal.key
+        assert re.search(r": .{15,}", refusal.expected), refusal  # a reason
+        return
+    assert before != after
+    assert name in declared, f"{name} acts in the {world} world and is not declared"
+
+
+KIND_KEYS = {
+    "topology": {
+        "dumbbell": {"hosts": 6, "rate": "2Gbps", "rtt": "80us", "edge_rate": "40Gbps"},
+        "star": {"hosts": 6, "rate": "2Gbps", "rtt": "80us"},
+        "parking-lot": {"hops": 2, "hosts": 2, "rate": "2Gbps", "rtt": "80us"},
+        "multi-bottleneck": {
+            "hosts": [2, 2, 2],
+            "rate": "2Gbps",
+            "rtt": "80us",
+            "edge_rate": "2Gbps",
+            "same_rtt": False,
+        },
+        "leaf-spine": {
+            "leaves": 2,
+            "spines": 2,
+            "hosts_per_leaf": 2,
+            "rate": "2Gbps",
+            "spine_rate": "3Gbps",
+            "link_delay": "2us",
+        },
+        "fat-tree": {"k": 2, "rate": "2Gbps", "link_delay": "2us"},
+        "three-tier": {
+            "cores": 4,
+            "aggregations": 4,
+            "tors": 16,
+            "hosts_per_tor": 2,
+            "rate": "2Gbps",
+            "link_delay": "2us",
+            "host_delay": "2us",
+        },
+        "graph": {"edges": [["a", "s", "2Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["b", "a"]},
+    },
+    "traffic": {
+        "long-lived": {"flows": 2, "start": "1ms", "stagger": "1ms", "jitter": "3us", "stop": "9ms"},
+        "staircase": {"flows": 2, "interval": "3ms", "start": "1ms", "jitter": "3us"},
+        "incast": {"senders": 2, "size": "3KB", "start": "1ms", "jitter": "3us"},
+        "shuffle": {"size": "3KB", "start": "1ms", "jitter": "3us"},
+        "request-response": {
+            "pairs": 2,
+            "exchanges": 3,
+            "request": "3KB",
+            "response": "3KB",
+            "service": "1us",
+            "think": "1us",
+            "start": "1ms",
+            "jitter": "3us",
+        },
+        "poisson": {
+            "sizes": "2KB",
+            "load": 0.3,
+            "load_of": "bottleneck",
+            "flows": 3,
+            "below": "5KB",
+        },
+    },
+}
+"""Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
+PLAIN_KINDS = {
+    "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
+    "poisson": {"sizes": "websearch", "load": 0.2},
+}
+
+
+def kind_keys():
+    """(table, kind, key) of every key of a kind."""
+    for table, kinds in (("topology", TOPOLOGIES), ("traffic", TRAFFICS)):
+        for kind, model in kinds.items():
+            names = [field.alias or key for key, field in model.model_fields.items()]
+            yield from ((table, kind, key) for key in names if key not in ("kind", "cc", "priority", "file"))
+
+
+@pytest.mark.parametrize(("table", "kind", "key"), kind_keys())
+def test_a_key_of_a_kind_changes_what_is_run(table, kind, key):
+    """It becomes links or flows, which are the same request in every world."""
+    plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)
+    tables = {**BASE, "duration": "9s", table: plain if table == "topology" else [plain]}
+    before = Scenario(**tables, network={"buffer": "300pkt"})
+    after = before.set(f"{table}.{key}" if table == "topology" else f"{table}.0.{key}", other)
+    assert asked(before, "packet") != asked(after, "packet")
+
+
+def test_the_documents_tables_are_the_declarations():
+    models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
+    text = DOCUMENT.read_text()
+    for table in (
+        honours.world_table([MODULES[world].WORLD for world in WORLDS], models),
+        honours.transport_table(),
+    ):
+        assert "\n".join(table) in text
+    for name, parameters in kernel.WORLD.parameters.items():
+        told = ", ".join(f"`{parameter}`" for parameter in parameters)
+        assert (f"`{name}` ({told})" if told else f"`{name}`") in text
+
+
+@pytest.mark.parametrize(
+    ("cc", "hosts", "message"),
+    [
+        ("timely", {"timestamps": {}}, "hosts.timestamps: expected none: it acts over tcp or rated"),
+        (
+            "dcqcn",
+            {"acks_every": 2},
+            "expected 1, the default: it acts over tcp or rated, and dcqcn runs over roce",
+        ),
+        ("expresspass", {"segment": 4}, "expresspass runs over credit"),
+        ("fixed", {"initial_window": "4pkt"}, "fixed begins with a window of its own"),
+        (
+            {"name": "dcqcn", "receiver": "inigo"},
+            {},
+            "cc.receiver .* it acts over tcp, and dcqcn runs over roce",
+        ),
+        ({"name": "rcp", "receiver": "inigo"}, {}, "cc.receiver .* and rcp runs over rated"),
+        (
+            {"name": "vegas", "receiver": {"kind": "inigo", "mark": True}},
+            {},
+            "cc.receiver.mark = True: expected false: vegas does not react to marks",
+        ),
+    ],
+)
+def test_a_key_that_acts_on_no_flow_is_refused_with_the_reason(cc, hosts, message):
+    with pytest.raises(ScenarioError, match=message):
+        Scenario(**BASE | {"cc": cc, "hosts": hosts})
+
+
+def test_a_key_may_be_set_where_it_acts_on_some_flow():
+    both = [{"kind": "long-lived"}, {"kind": "long-lived", "cc": "dctcp"}]
+    scenario = Scenario(**BASE | {"cc": "reno", "hosts": {"acks_every": 2}, "traffic": both})
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_defaults_written_out_are_refused_nowhere():
+    """What a run saves has every default in it, and runs again in its own world."""
+    for world, cc in (
+        ("packet", "timely"),
+        ("packet", "expresspass"),
+        ("fluid", "dctcp"),
+        ("kernel", "dctcp"),
+    ):
+        scenario = Scenario(**BASE | {"cc": cc, "hosts": {"rto": "internet"} if world != "fluid" else {}})
+        prepare(Scenario.from_toml(scenario.to_toml()), world=world)
+
+
+def test_a_preset_the_kernel_has_not_is_refused():
+    with pytest.raises(ScenarioError, match="the kernel world honours ecn"):
+        prepare(Scenario(**BASE | {"cc": "cubic@rfc9438"}), world="kernel")

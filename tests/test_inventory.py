@@ -1,0 +1,56 @@
+"""`shallows results`: what it lists, how it compares, what it removes."""
+
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import cli
+from test_sweeps import SCENARIO
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    for words in ([], ["--seed", "2"], ["--set", "network.buffer=90pkt"]):
+        assert CliRunner().invoke(cli.app, ["run", "short.toml", *words]).exit_code == 0
+    return tmp_path / "results"
+
+
+def said(*words, **told):
+    done = CliRunner().invoke(cli.app, ["results", *words], **told)
+    return done.exit_code, done.output
+
+
+def test_the_list_tells_what_scenarios_differ_in(results):
+    sh.sweep("short.toml", seeds=2, out=results / "short" / "sweep")
+    status, output = said("list")
+    assert status == 0
+    lines = output.splitlines()
+    assert sum("network.buffer=250pkt" in line for line in lines) == 2
+    assert sum("network.buffer=90pkt" in line and "(latest)" in line for line in lines) == 1
+    assert lines[-1] == "short/sweep: a sweep, 2 runs"
+    assert said("list", "nowhere")[1] == "no results in nowhere\n"
+
+
+def test_two_runs_are_told_apart(results):
+    runs = sorted(path for path in (results / "short").iterdir() if not path.is_symlink())
+    first = next(path for path in runs if "seed2" in path.name)
+    status, output = said("diff", str(first), "results/short/latest")
+    assert status == 0
+    assert ["network.buffer", "250pkt", "90pkt"] in [line.split() for line in output.splitlines()]
+    assert "fingerprint" in output
+    assert "the results are the same" in said("diff", str(first), str(first))[1]
+    status, output = said("diff", "short.toml", str(first))
+    assert (status, "expected a folder saved by a run" in output) == (2, True)
+
+
+def test_cleaning_asks_and_leaves_the_latest(results):
+    latest = (results / "short" / "latest").resolve()
+    assert said("clean") == (0, "nothing to remove in results\n")
+    (results / "short" / ".killed.partial").mkdir()
+    status, output = said("clean", "--all", input="n\n")
+    assert (status, "nothing was removed" in output) == (1, True)
+    assert len(list((results / "short").iterdir())) == 5
+    assert said("clean", "--all", "--yes")[0] == 0
+    assert {path.name for path in (results / "short").iterdir()} == {latest.name, "latest"}

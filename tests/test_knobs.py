@@ -1,0 +1,202 @@
+"""Every parameter of every algorithm, receiver and marking, and every key of hosts, acts in some scenario.
+
+It acts if a run is another with another value. What acts only where something rare happens has its scenario
+in `SPECIAL`.
+"""
+
+import pytest
+
+import shallows as sh
+from shallows import catalog
+from shallows.errors import ScenarioError
+
+FAST = {"kind": "dumbbell", "hosts": 4, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "40us"}
+LONG, INCAST = (
+    {"kind": "long-lived", "flows": 4},
+    {"kind": "incast", "senders": 4, "size": "60KB", "start": "1ms"},
+)
+SCENARIOS = [
+    {"duration": "6ms", "topology": FAST, "traffic": [LONG, INCAST]},
+    {
+        "duration": "60ms",
+        "topology": {"kind": "star", "hosts": 8, "rate": "1Gbps", "rtt": "100us"},
+        "network": {"buffer": "30pkt"},
+        "traffic": [{"kind": "incast", "size": "300KB"}],
+    },
+    {
+        "duration": "30ms",
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": "10Gbps", "rtt": "200us"},
+        "network": {"buffer": "250pkt"},
+        "hosts": {},
+        "traffic": [
+            LONG | {"flows": 2},
+            {"kind": "request-response", "pairs": 2, "exchanges": 9, "think": "1ms"},
+        ],
+    },
+    {
+        "duration": "200ms",
+        "topology": {"kind": "star", "hosts": 20, "rate": "100Mbps", "rtt": "1ms"},
+        "network": {"buffer": "8pkt"},
+        "traffic": [LONG | {"flows": 19}],
+    },
+]
+"""Fast and marked, overflowing, on and off, and with windows of less than a packet."""
+MARKS = {"step": {"threshold": "6pkt"}, "red": {"kmin": "3KB", "kmax": "9KB"}, "pi": {"q_ref": "5KB"}}
+CROWD = {
+    "duration": "20ms",
+    "topology": {"kind": "star", "hosts": 20, "rate": "10Gbps", "rtt": "20us"},
+    "network": {"buffer": "unlimited"},
+    "traffic": [LONG | {"flows": 19, "stagger": "100us", "stop": "12ms"}, LONG | {"flows": 3}],
+}
+SHARED = {
+    "duration": "3s",
+    "topology": {"kind": "dumbbell", "hosts": 3, "rate": "1Gbps", "edge_rate": "3Gbps", "rtt": "1ms"},
+    "network": {"buffer": "50pkt"},
+    "traffic": [LONG | {"flows": 3, "stagger": "100ms"}],
+}
+ALONE = {
+    "duration": "30ms",
+    "topology": {"kind": "dumbbell", "hosts": 1, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "200us"},
+    "traffic": [LONG | {"flows": 1}],
+}
+SPECIAL = {
+    # what a flow gives up when it shares with one that joined
+    ("cubic", "fast_convergence"): (SHARED, {"c": 400}),
+    # five round trips in a row that do not rise, between the thresholds
+    ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
+    ("patched-timely", "base_rtt"): (CROWD, {}),
+    ("patched-timely-pi", "base_rtt"): (CROWD, {}),
+    # stages beyond F of timer and counter alike
+    ("dcqcn", "r_hai"): (CROWD, {"f": 1, "b": "15KB", "t": "100us", "r_ai": "10Mbps"}),
+}
+"""{(name, parameter): (tables, parameters)}: where it acts, and beside which others, if nowhere above."""
+
+
+def tables(row, scenario, part, told):
+    """The tables of a scenario with `told` for the part: an algorithm, a receiver or a marking."""
+    found = {**scenario, "network": dict(scenario.get("network", {}))}
+    if part == "cc":
+        kind = row["port"] if row["marking"] == "required" else None
+        if kind in MARKS:
+            found["network"]["marking"] = {"kind": kind, **MARKS[kind]}
+        elif row["marking"] not in ("none", "required") and told.get(row["marking"]):
+            found["network"]["marking"] = {"kind": row["port"], **MARKS.get(row["port"], {})}
+        found["cc"] = {"name": row["name"], **told}
+    elif part == "cc.receiver":
+        found["cc"] = {
+            "name": "dctcp" if told.get("mark") else "cubic",
+            "receiver": {"kind": row["name"], **told},
+        }
+        if told.get("mark"):
+            found["network"]["marking"] = {"kind": "step", **MARKS["step"]}
+    else:
+        found["cc"] = "rcp" if row["tells"] == "rates" else "dctcp"
+        found["network"]["marking"] = {"kind": row["name"], **MARKS.get(row["name"], {}), **told}
+    return found
+
+
+def fingerprint(found):
+    """What a run shows; None where the scenario is refused."""
+    try:
+        return sh.run(sh.Scenario(**found)).summary["fingerprint"]
+    except ScenarioError:
+        return None
+
+
+def others(parameter, row):
+    """Other values of a parameter, as a scenario writes them."""
+    low, high, default = parameter["min"], parameter["max"], parameter["default"]
+    high = high if high is not None else max(default or 1.0, 1.0) * 1e6
+    if parameter["unit"] == "flag":
+        return [not default]
+    default = default if default is not None else high
+    near = (default * 4, default / 4, default + 1, high, low, high / 1e5)
+    values = {min(max(value, low), high) for value in near} - {default}
+    return [
+        written(value, parameter["unit"]) for value in sorted(values, key=lambda value: abs(value - default))
+    ]
+
+
+def written(value, unit):
+    suffix, scale = {"s": ("ps", 1e12), "B": ("B", 1), "bit/s": ("bps", 1)}.get(unit, ("", 1))
+    return f"{round(value * scale)}{suffix}" if suffix else float(value)
+
+
+def knobs():
+    for part, rows in {"cc": catalog.algorithms(), **catalog.parts_beside()}.items():
+        for row in rows:
+            for parameter in row["parameters"]:
+                yield pytest.param(part, row, parameter, id=f"{row['name']}.{parameter['name']}")
+
+
+@pytest.mark.parametrize(("part", "row", "parameter"), knobs())
+def test_a_parameter_acts_in_some_scenario(part, row, parameter):
+    name = parameter["name"]
+    special, beside = SPECIAL.get((row["name"], name), (None, {}))
+    for scenario in [special] if special else SCENARIOS:
+        plain = fingerprint(tables(row, scenario, part, beside))
+        for value in others(parameter, row):
+            changed = fingerprint(tables(row, scenario, part, {**beside, name: value}))
+            if None not in (plain, changed) and plain != changed:
+                return
+    pytest.fail(f"{row['name']}: {name} changes nothing in any of these scenarios")
+
+
+OTHERS = {
+    "hosts.initial_window": "3pkt",
+    "hosts.rto_min": "50us",
+    "hosts.rto_initial": "1500us",
+    "hosts.rto_max": "2ms",
+    "hosts.acks_every": 3,
+    "hosts.ack_delay": "20us",
+    "hosts.segment": 8,
+    "hosts.timestamps": {"kind": "software"},
+    "cc.receiver": "inigo",
+}
+"""Another value of each key that acts over some transports only."""
+LOSSY = {
+    "duration": "60ms",
+    "topology": {"kind": "star", "hosts": 12, "rate": "1Gbps", "rtt": "30us"},
+    "network": {"buffer": "4pkt"},
+    "traffic": [{"kind": "incast", "size": "50KB"}],
+}
+"""Timeouts, several in a row."""
+MANY = {
+    "duration": "60ms",
+    "topology": {"kind": "star", "hosts": 150, "rate": "1Gbps", "rtt": "30us"},
+    "network": {"buffer": "4pkt"},
+    "traffic": [{"kind": "incast", "size": "4KB"}],
+}
+"""So many requests at once that some are lost."""
+BESIDE = {
+    "hosts.rto_max": {"rto_initial": "1ms"},
+    "hosts.ack_delay": {"acks_every": 2, "rto_min": "1ms"},
+}
+DEAF = {("fixed", "hosts.timestamps"), ("reno", "hosts.timestamps"), ("dctcp", "hosts.timestamps")}
+DEAF |= {("hull", "hosts.timestamps")}
+"""They read no delay, and may be compared under stamps with one that does."""
+
+
+@pytest.mark.parametrize("row", catalog.algorithms(), ids=lambda row: row["name"])
+def test_a_key_that_an_algorithm_honours_acts(row):
+    silent = []
+    for key in row["honours"]:
+        if (row["name"], key) not in DEAF and not acts(row, key):
+            silent.append(key)
+    assert not silent, f"{row['name']} honours what changes nothing: {silent}"
+
+
+def acts(row, key):
+    table, _, name = key.partition(".")
+    told = {"window": 30} if row["name"] == "fixed" else {}
+    for scenario in [LOSSY, *SCENARIOS, MANY]:
+        beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
+        plain = tables(row, {**scenario, "hosts": beside}, "cc", told)
+        if table == "hosts":
+            changed = {**plain, "hosts": {**beside, name: OTHERS[key]}}
+        else:
+            changed = {**plain, "cc": {**plain["cc"], name: OTHERS[key]}}
+        before, after = fingerprint(plain), fingerprint(changed)
+        if None not in (before, after) and before != after:
+            return True
+    return False

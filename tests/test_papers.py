@@ -1,0 +1,202 @@
+"""The table of claims: complete, judged by numbers alone, and as the papers say.
+
+Each claim is a test (`make papers`), closed forms in `make test` too. A claim that does not hold says why
+in its row, and is expected to fail.
+"""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import webdriver
+from shallows.cli import app
+from shallows.papers import PAPERS, recorded, store
+from shallows.papers.claim import CLASSES, READ, Paper, below, near, within
+from shallows.papers.documentation import PAGES, ROOT, rendered
+from shallows.papers.page import page
+from shallows.papers.survey import measure, rows, seeds, survey
+from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge
+
+ROWS = [row for paper in PAPERS for row in paper.rows]
+IDS = [
+    f"{paper}{n}"
+    for paper, last in (("DX", 23), ("XP", 11), ("PO", 2), ("ED", 26), ("IN", 14))
+    for n in range(1, last + 1)
+]
+
+
+def test_no_row_is_missing():
+    assert [row.id for row in ROWS] == IDS
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_a_row_says_all_that_a_claim_needs(row):
+    assert row.claim.endswith((".", "."))
+    assert row.tolerance.split(":")[0] in CLASSES
+    assert bool(row.measure) != bool(row.cannot)
+    assert row.cannot or row.checks
+    assert all(check.read in READ for check in row.checks)
+    assert all(check.low > -float("inf") or check.high < float("inf") for check in row.checks)
+
+
+def cases():
+    for row in ROWS:
+        if row.cannot:
+            continue
+        marks = [] if row.seeds == (1, 1) else [pytest.mark.paper]
+        if row.why:
+            marks.append(pytest.mark.xfail(strict=True, reason=row.why))
+        yield pytest.param(row, id=row.id, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Measurements of this code, once for all tests and the report."""
+    return store.Store(ROOT / "results" / "papers")
+
+
+@pytest.mark.parametrize("row", list(cases()))
+def test_claim(row, kept):
+    """As the paper says, at least in shape; in quick mode."""
+    samples = []
+    for seed in seeds(row, quick=True):
+        sample = kept.get(row, seed, True) or measure(row, seed, True)
+        kept.put(row, seed, True, None, sample)
+        samples.append(sample["values"])
+    finding = judge(row, samples)
+    missed = [
+        f"{check.metric}: {finding.estimates[check.metric].text}, expected {check.expected}"
+        for check, ok in zip(row.checks, finding.passed, strict=True)
+        if not ok
+    ]
+    assert finding.verdict in (HOLDS, SHAPE), missed
+    if row.tolerance.startswith("T1"):
+        assert finding.verdict == HOLDS, missed
+
+
+PERTURBED = [
+    ("DX7", {"dx.headroom": "50us"}),
+    ("DX1", {"dctcp.g": "0.5"}),
+    ("PO2", {"vegas.beta": "9pkt"}),
+    ("XP5", {"expresspass.fall_only": "true"}),
+    ("ED2", {"dcqcn.r_ai": "50Mbps"}),
+    ("ED17", {"patched-timely.beta": "0.02"}),
+    ("IN9", {"inigo.threshold": "3"}),
+]
+
+
+@pytest.mark.parametrize(("id_", "constant"), PERTURBED)
+def test_a_verdict_follows_the_constants_of_its_algorithm(id_, constant):
+    (row,) = rows([id_])
+    as_it_is, changed = (judge(row, [measure(row, 1, True, told)["values"]]) for told in (None, constant))
+    assert as_it_is.verdict == HOLDS
+    assert changed.verdict != HOLDS
+
+
+def made_up(*checks):
+    paper = Paper("made-up", "A paper", "nobody")
+    paper.row("MU1", "Fig. 1", "A claim.", tolerance="T3: none", checks=checks)(lambda lab: None)
+    return paper.rows[0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [(10, 20, HOLDS), (11, 20, HOLDS), (11.1, 20, SHAPE), (10, 9, FAILS), (8.9, 8.8, FAILS), (30, 31, SHAPE)],
+)
+def test_verdicts_by_hand(a, b, verdict):
+    """10 within 10 %, and below b."""
+    row = made_up(near("a", 10, rel=0.1), below("a", "b"))
+    assert judge(row, [{"a": a, "b": b}]).verdict == verdict
+
+
+def test_a_row_without_a_shape_holds_or_does_not():
+    row = made_up(within("a", 1, 2))
+    assert [judge(row, [{"a": a}]).verdict for a in (0.9, 1, 2, 2.1)] == [FAILS, HOLDS, HOLDS, FAILS]
+
+
+def test_the_mean_over_seeds_decides_and_has_its_interval():
+    """Of 9, 10 and 14: mean 11, deviation sqrt(7), t = 4.303: half of the interval is 6.573."""
+    found = judge(made_up(within("a", 10.9, 11.1)), [{"a": 9}, {"a": 10}, {"a": 14}])
+    assert found.verdict == HOLDS
+    assert found.estimates["a"].half == pytest.approx(6.573, abs=1e-3)
+
+
+def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, monkeypatch):
+    (row,) = rows(["IN14"])
+    kept = store.Store(tmp_path)
+    (first,) = survey([row], kept, quick=True, threads=1)
+    monkeypatch.setattr("shallows.papers.survey.ProcessPoolExecutor", None)
+    (second,) = survey([row], kept, quick=True, threads=1)
+    assert first == second
+    assert kept.get(row, 1, True, {"inigo.threshold": "1"}) is None
+    assert kept.get(row, 1, False) is None
+    assert store.key(row) != store.key(rows(["IN13"])[0])
+
+
+def test_the_documentation_says_what_is_on_file():
+    content = recorded.load()
+    assert list(content["rows"]) == sorted(IDS)
+    for name in PAGES:
+        text = (ROOT / name).read_text()
+        assert "<!-- papers: " in text, name
+        assert rendered(text, content) == text, f"{name}: shallows papers report --record"
+
+
+def test_every_claim_that_does_not_hold_says_why_on_file():
+    for row in ROWS:
+        verdict = recorded.load()["rows"][row.id]["verdict"]
+        assert (verdict == CANNOT) == bool(row.cannot), row.id
+        assert (verdict == FAILS) == bool(row.why), row.id
+
+
+def test_list_shows_every_row_with_its_verdict():
+    result = CliRunner().invoke(app, ["papers", "list"])
+    assert result.exit_code == 0
+    assert re.findall(r"^(?:DX|XP|PO|ED|IN)\d+", result.stdout, re.MULTILINE) == IDS
+    assert "not recorded" not in result.stdout
+
+
+def test_an_unknown_row_is_a_mistake():
+    result = CliRunner().invoke(app, ["papers", "run", "DX99"])
+    assert result.exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, kept):
+    """A page of closed forms, a row that cannot be tested and one that does not hold, on disk."""
+    chosen = rows(["ED4", "ED9", "DX5", "XP8", "IN14"])
+    results = {finding.row.id: (finding, samples) for finding, samples in survey(chosen, kept, quick=True)}
+    path = tmp_path_factory.mktemp("page") / "papers.html"
+    path.write_text(page(PAPERS, results, "0000000", True), "utf-8")
+    return path
+
+
+def test_the_page_needs_nothing_but_itself(written):
+    text = written.read_text()
+    assert not re.findall(r'(?:src|href)="(?!#)', text.replace("xlink:href", ""))
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|<metadata>.*?</metadata>', "", text, flags=re.DOTALL)
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert set(re.findall(r' href="#([^"]+)"', text)) <= set(ids)
+
+
+@pytest.mark.skipif(webdriver.missing() is not None, reason=str(webdriver.missing()))
+def test_a_browser_clicks_through_the_page(written):
+    with webdriver.browser() as browser:
+        browser.go(written.as_uri())
+        browser.click('#summary a[href="#ecn-or-delay"]')
+        assert browser.address.endswith("#ecn-or-delay")
+        browser.click('#ecn-or-delay a[href="#ED9"]')
+        assert browser.address.endswith("#ED9")
+        assert 0 <= browser.run("return document.getElementById('ED9').getBoundingClientRect().top") < 200
+        assert browser.run("return document.querySelector('#ED9 svg').getBoundingClientRect().width") > 200
+        assert not browser.run("return document.querySelector('#XP8 details').open")
+        browser.click('nav a[href="#expresspass"]')
+        browser.click('#expresspass a[href="#XP8"]')
+        browser.click("#XP8 summary")
+        assert browser.run("return document.querySelector('#XP8 details').open")
+        browser.click('nav a[href="#not"]')
+        browser.click('#not-XP8 a[href="#XP8"]')
+        assert browser.address.endswith("#XP8")
+        browser.resize(400, 800)
+        assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,0 +1,69 @@
+"""The small cases of `make peers`: the same network, flows and ways in ns-3 and here."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench" / "peers"))
+
+import compare
+import ns3
+
+QUICK = [name for name, case in compare.CASES.items() if case.get("quick")]
+
+
+@pytest.fixture(scope="module")
+def _ns3():
+    try:
+        ns3.program()
+    except ns3.MissingError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.usefixtures("_ns3")
+@pytest.mark.parametrize("name", QUICK)
+def test_ns3_sees_the_same(name):
+    rows = compare.rows(name)
+    assert [row for row in rows if row.verdict == "DIFFERS"] == []
+
+
+def row(ours, theirs, **told):
+    return compare.Row(
+        "a case", "a quantity", ours, theirs, **{"tolerance": 0.1, "range": None, "why": "", **told}
+    )
+
+
+def test_a_difference_needs_its_reason_and_its_range():
+    assert row(1.09, 1).verdict == "agrees"
+    assert row(1.11, 1).verdict == "DIFFERS"
+    assert row(0.89, 1).verdict == "DIFFERS"
+    told = {"range": [1.2, 1.4], "why": "RFC 9999 §1"}
+    assert row(1.3, 1, **told).verdict == "explained"
+    assert row(1.5, 1, **told).verdict == "DIFFERS"
+    assert row(1.3, 1, range=[1.2, 1.4], why="Open. Nobody knows.").verdict == "open"
+    assert row(0, 0).verdict == "agrees"
+    assert row(1, 0).verdict == "DIFFERS"
+
+
+@pytest.mark.parametrize("name", compare.CASES)
+def test_every_range_has_its_reason(name):
+    for told in compare.CASES[name]["compare"].values():
+        assert ("range" in told) == ("why" in told)
+
+
+def test_without_ns3_a_sentence_names_the_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ns3.MissingError, match="libns3-dev"):
+        ns3.program.__wrapped__()
+
+
+def test_the_network_is_told_as_it_is():
+    """Limits and thresholds without the packet being sent: for a buffer of 5 and a threshold of 20."""
+    lines = list(ns3.describe(compare.scenario("lost-tail")))
+    assert "link 2 3 100000000 5000000000 4 " in lines
+    # 20 ms both ways, and 42 bytes over 1 Gbps, 100 Mbps and 1 Gbps, both ways: 2 x 4.032 us before the data.
+    assert lines[0].startswith("run 4 ")
+    assert lines[-1] == "flow 0 1 14580 0 0 4 3 | 2 5 1"
+    lines = list(ns3.describe(compare.scenario("dctcp-1gbps-2")))
+    assert "link 4 5 1000000000 50000000 249 red 18 18 1" in lines

@@ -1,0 +1,124 @@
+"""Loss recovery of the TCP-like transport, held against ns-3 3.37 (with SACK) and the RFCs' arithmetic."""
+
+import pytest
+
+from shallows.scenario import Scenario
+from shallows.summary import jain
+from shallows.worlds import packet
+
+# Frames of ns-3's point-to-point links: payload of 1448 B, 54 B of headers.
+NS3_FRAMES = {"mtu": "1502B", "header": "54B"}
+
+
+def run(**tables):
+    result = packet.run(Scenario(name="recovery", **tables))
+    assert result.summary["books"]["closed"]
+    return result
+
+
+def line(edge, core, delay, senders=1):
+    """Senders, two switches and a receiver; the core's delay is `delay`, each edge's 1 us."""
+    names = [f"L{i}" for i in range(senders)]
+    edges = [[name, "A", edge, "1us"] for name in names]
+    return {
+        "kind": "graph",
+        "edges": [*edges, ["B", "R", edge, "1us"], ["A", "B", core, delay]],
+        "hosts": [*names, "R"],
+    }
+
+
+def transfers(senders, size, **tables):
+    traffic = [{"kind": "incast", "senders": senders, "size": size, "to": "R", "jitter": "0s"}]
+    return run(duration="until-done", cc={"name": "reno"}, traffic=traffic, **tables)
+
+
+@pytest.mark.parametrize("edge", ["10Gbps", "11Gbps", "40Gbps"])
+@pytest.mark.parametrize("cc", ["reno", "cubic", "cdg"])
+def test_ten_flows_fill_a_drop_tail_link(cc, edge):
+    """RFC 5681: a window between W/2 and W loses one of (3/8) W^2 packets.
+
+    At 10 Gbps and 200 us with 250 packets of buffer ten flows reach 42 packets each: one in 650. CUBIC keeps
+    more after a loss and loses less often. Also where hosts' links are as fast as the bottleneck: no flow is
+    locked out.
+    """
+    result = run(
+        duration="2s",
+        warmup="500ms",
+        topology={"kind": "dumbbell", "edge_rate": edge},
+        cc={"name": cc},
+        traffic=[{"kind": "long-lived", "flows": 10}],
+    )
+    bottleneck = result.summary["bottleneck"]
+    packets = bottleneck["utilization"] * 1.5 * 10e9 / (1500 * 8)
+    assert bottleneck["utilization"] >= 0.99
+    assert result.flows.goodput_gbps.sum() >= 0.95 * 10 * 1460 / 1500
+    assert packets / 2000 <= bottleneck["dropped"] <= packets / 500
+    assert jain(result.flows.goodput_gbps) >= 0.97
+
+
+@pytest.mark.parametrize(
+    ("rate", "mbps", "one_way", "buffer"), [("20Mbps", 20, "25ms", 92), ("50Mbps", 50, "20ms", 167)]
+)
+def test_cubic_fills_a_slow_long_link(rate, mbps, one_way, buffer):
+    result = run(
+        duration="40s",
+        warmup="15s",
+        topology=line("1Gbps", rate, one_way),
+        network={**NS3_FRAMES, "buffer": f"{buffer}pkt"},
+        hosts={"rto": "internet"},
+        cc={"name": "cubic@rfc9438"},
+        traffic=[{"kind": "long-lived", "from": "L0", "to": "R"}],
+    )
+    assert 0.95 * mbps <= result.flows.goodput_gbps.sum() * 1e3 * 1502 / 1448 <= 1.005 * mbps
+
+
+@pytest.mark.parametrize("edge", ["10Gbps", "40Gbps"])
+@pytest.mark.parametrize(("size", "ms"), [("145800B", 35.04), ("14580000B", 100.9)])
+def test_slow_start_doubles_also_where_the_nic_is_as_slow_as_the_bottleneck(size, ms, edge):
+    """10 Gbps, 10 ms: windows of 10, 20, 40 and 30 packets; 5.04 ms for the first of four.
+
+    9,987 packets of 1.2 us: nine windows, 10 to 2560, are 5,110. The tenth begins after nine round trips and
+    has 4,877: 5.85 ms, and 5 ms to go, make 100.9. ns-3 has 35.04 and 101.
+    """
+    network = {"buffer": "unlimited"}
+    topology = {"kind": "dumbbell", "hosts": 1, "rate": "10Gbps", "rtt": "10ms", "edge_rate": edge}
+    traffic = [{"kind": "incast", "senders": 1, "size": size, "to": "h1", "jitter": "0s"}]
+    hosts = {"rto": "internet"}
+    result = run(
+        duration="until-done", cc="reno", traffic=traffic, topology=topology, network=network, hosts=hosts
+    )
+    assert result.flows.fct_us[0] / 1e3 == pytest.approx(ms, rel=1e-3)
+
+
+@pytest.mark.parametrize(("size", "ms"), [("14480B", 5.1226), ("14480000B", 180.007)])
+def test_slow_start_takes_what_it_takes_in_ns3(size, ms):
+    """1 Gbps between edges of 10, 10 ms there and back, no loss; an acknowledgement a packet."""
+    network = {**NS3_FRAMES, "buffer": "100000pkt"}
+    hosts = {"rto": "internet", "nic": "fifo"}
+    result = transfers(1, size, topology=line("10Gbps", "1Gbps", "4998us"), network=network, hosts=hosts)
+    assert result.flows.fct_us[0] / 1e3 == pytest.approx(ms, rel=1e-4)
+
+
+@pytest.mark.parametrize("cc", ["reno", "dctcp", "timely", "rcp", "expresspass"])
+def test_a_path_longer_than_the_first_timeout_does_not_time_out(cc):
+    """1 Gbps, 30 ms there and back: three times the default `rto_initial` of 10 ms."""
+    result = run(
+        duration="until-done",
+        topology={"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "rtt": "30ms"},
+        cc=cc,
+        traffic=[{"kind": "incast", "senders": 1, "size": "60KB", "to": "h1", "jitter": "0s"}],
+    )
+    assert (result.flows.timeouts[0], result.flows.retransmits[0]) == (0, 0)
+
+
+def test_an_incast_takes_as_long_as_in_ns3():
+    """32 times 65 KB into 100 packets at 1 Gbps, timeouts of 10 ms and more: ns-3 has 15.0 and 17.4 ms."""
+    result = transfers(
+        32,
+        "65KB",
+        topology=line("1Gbps", "1Gbps", "98us", senders=32),
+        network={**NS3_FRAMES, "buffer": "100pkt"},
+        hosts={"nic": "fifo", "rto_min": "10ms"},
+    )
+    assert result.flows.fct_us.mean() / 1e3 == pytest.approx(15.0, rel=0.25)
+    assert result.flows.fct_us.max() / 1e3 == pytest.approx(17.4, rel=0.25)

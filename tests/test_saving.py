@@ -1,0 +1,318 @@
+"""Saving under all that goes wrong: kills, full disks, two at a time, places that hold something else.
+
+A few of each here; `make soak-saving` is 500 kills, 20 full disks and 50 pairs.
+"""
+
+import errno
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import PIL.Image
+import pyarrow.parquet
+import pytest
+
+import fake_packet_run as fake
+import shallows as sh
+from shallows.results import TABLES, store
+
+MANY = os.environ.get("SHALLOWS_SOAK") == "1"
+KILLS, PAIRS = (250, 50) if MANY else (5, 2)
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+SCENARIO = """
+name = "quick"
+duration = "20ms"
+cc = "dctcp"
+[topology]
+kind = "dumbbell"
+hosts = 10
+[[traffic]]
+kind = "long-lived"
+flows = 10
+[[traffic]]
+kind = "poisson"
+sizes = "20KB"
+load = 0.2
+load_of = "bottleneck"
+flows = 300
+[record]
+queues = "500ns"
+probes = "10us"
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "quick.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def started(place, *words, stderr=subprocess.DEVNULL):
+    told = {"cwd": place, "stdout": subprocess.DEVNULL, "stderr": stderr}
+    # What a shell starts in the background ignores Ctrl-C; these are to hear it.
+    hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    return subprocess.Popen([*COMMAND, *words], **told, **hear)
+
+
+def ran(place, *words):
+    return subprocess.run([*COMMAND, "run", *words], cwd=place, capture_output=True, text=True, timeout=60)
+
+
+def whole(folder):
+    """The seed of the run or comparison in `folder`, everything in it read and of one run; None if absent."""
+    if not folder.exists():
+        return None
+    runs = [sh.Run.load(path.parent) for path in sorted(folder.glob("**/summary.json"))]
+    for run in runs:
+        for name in TABLES:
+            assert run.table(name).num_rows > 0
+    title = figure_title(folder / "figure.png")
+    for run in runs:
+        assert run.summary["fingerprint"] in title, "the figure is of another run"
+    (seed,) = {run.summary["seed"] for run in runs}
+    return seed
+
+
+def figure_title(path):
+    with PIL.Image.open(path) as figure:
+        figure.load()
+        return figure.text["Title"]
+
+
+def kill(place, process, dice, took_s, saving):
+    """Send a signal at a random moment of the process, or of its saving."""
+    if saving:
+        while not (place / ".out.partial").exists() and process.poll() is None:
+            time.sleep(0.0005)
+        time.sleep(dice.uniform(0, 0.3) * took_s * dice.random())
+    else:
+        time.sleep(dice.uniform(0, took_s))
+    if process.poll() is None:
+        process.send_signal(dice.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+    process.wait(timeout=60)
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "--plot"], ["compare", "--cc", "dctcp", "--cc", "dx"]], ids=["run", "compare"]
+)
+def test_a_kill_leaves_the_old_result_or_the_new(place, command):
+    dice = random.Random(f"{command} {KILLS}")
+    words = [command[0], "quick.toml", *command[1:], "--out", "out"]
+    began = time.monotonic()
+    assert started(place, *words, "--seed", "0").wait(timeout=120) == 0
+    took_s = time.monotonic() - began
+    seed, outcomes = 0, {"old": 0, "new": 0}
+    for number in range(1, KILLS + 1):
+        kill(place, started(place, *words, "--seed", str(number)), dice, took_s, saving=number % 2)
+        there = whole(place / "out")
+        assert there in (seed, number), f"kill {number}: seed {there} after {seed}"
+        outcomes["new" if there == number else "old"] += 1
+        seed = there
+    print(command[0], outcomes)
+    assert started(place, *words).wait(timeout=120) == 0
+    assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}, "leftovers"
+
+
+def test_two_at_a_time_leave_one_of_the_two(place):
+    for number in range(PAIRS):
+        words = ["run", "quick.toml", "--plot", "--out", "out", "--seed"]
+        pair = [started(place, *words, str(2 * number + which)) for which in range(2)]
+        assert [process.wait(timeout=120) for process in pair] == [0, 0]
+        assert whole(place / "out") in (2 * number, 2 * number + 1)
+    assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB with an earlier result on it; skips where none can be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)  # a failed writer may not be collected yet
+
+
+@pytest.mark.parametrize("free_kb", range(8, 168, 8) if MANY else (8, 40, 80))
+def test_a_full_disk_leaves_the_old_result(small_disk, free_kb):
+    fake.run().save(small_disk / "out")
+    room = shutil.disk_usage(small_disk).free - free_kb * 1024
+    (small_disk / "filler").write_bytes(bytes(max(room, 0)))
+    newer = sh.run(sh.Scenario.from_toml(SCENARIO))
+    with pytest.raises(OSError, match="No space left") as error:
+        newer.save(small_disk / "out")
+    assert error.value.errno == errno.ENOSPC
+    assert sh.Run.load(small_disk / "out").summary["seed"] == 7
+    assert sorted(path.name for path in small_disk.iterdir()) == ["filler", "out"]
+    (small_disk / "filler").unlink()
+    assert sh.Run.load(newer.save(small_disk / "out")).summary["seed"] == 1
+
+
+@pytest.mark.parametrize("at", range(0, 9, 1 if MANY else 4))
+def test_any_file_may_be_the_one_that_does_not_fit(tmp_path, monkeypatch, at):
+    """The same without a disk: the `at`-th write through to the disk fails."""
+    fake.run().save(tmp_path / "out")
+    writes = iter(range(100))
+
+    def fsync(descriptor):
+        if next(writes) == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fsync)
+        with pytest.raises(OSError, match="No space left"):
+            fake.run(books={"closed": False, "problems": ["newer"]}).save(tmp_path / "out")
+    assert sh.Run.load(tmp_path / "out").summary["books"]["closed"] or at == 8  # the last is the folder's own
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_does_not_fit_is_saved_elsewhere(place):
+    code = (
+        "import os, errno\n"
+        "from shallows.results import store\n"
+        "def full(filling, folder):\n"
+        "    if folder.name == 'out': raise OSError(errno.ENOSPC, 'No space left on device', str(folder))\n"
+        "    os.rmdir(folder); os.rename(filling, folder)\n"
+        "store.put = full\n"
+        "from shallows.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "quick.toml", "--out", "out"],
+        cwd=place, env={**os.environ, "TMPDIR": str(place)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "No space left" in done.stderr
+    assert "what was done is not lost" in done.stderr
+    saved = Path(done.stderr.split("saved in ")[1].strip())
+    assert sh.Run.load(saved).summary["name"] == "quick"
+    assert not (place / "out").exists()
+
+
+def test_where_names_cannot_be_swapped_a_killed_save_is_put_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_swap", lambda *_: False)
+    folder = fake.run().save(tmp_path / "out")
+    newer = fake.run(books={"closed": False, "problems": ["newer"]})
+    rename, calls = os.rename, []
+
+    def killed(*names):
+        calls.append(names)
+        if len(calls) == 3:  # the old one is aside, the new one not yet in its place
+            raise SystemExit
+        rename(*names)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", killed)
+        with pytest.raises(SystemExit):
+            newer.save(folder)
+    assert not folder.exists()
+    assert sh.Run.load(folder).summary["books"]["closed"]
+    assert not sh.Run.load(newer.save(folder)).summary["books"]["closed"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_table_of_another_run_is_found_out(tmp_path):
+    one, other = fake.run().save(tmp_path / "one"), fake.run(fingerprint="cd").save(tmp_path / "other")
+    assert pyarrow.parquet.read_schema(other / "flows.parquet").metadata[b"fingerprint"] == b"cd"
+    shutil.copy(other / "flows.parquet", one)
+    with pytest.raises(sh.ScenarioError, match=r"flows\.parquet: of another run"):
+        sh.Run.load(one)
+
+
+def spoil_summary(folder):
+    told = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps({**told, "seed": 3}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda folder: (folder / "summary.json").write_text("{"), "summary.json: not a summary"),
+        (lambda folder: (folder / "summary.json").write_text("[1]"), "summary.json: not a summary"),
+        (lambda folder: (folder / "summary.json").write_bytes(b"\xff"), "not text"),
+        (lambda folder: (folder / "scenario.toml").unlink(), "no scenario.toml"),
+        (lambda folder: (folder / "ports.parquet").unlink(), "ports.parquet"),
+        (lambda folder: (folder / "ports.parquet").write_bytes(b"PAR1 no"), "ports.parquet"),
+        (lambda folder: os.truncate(folder / "ports.parquet", 300), "ports.parquet"),
+        (lambda folder: (folder / "scenario.toml").write_text("seed = 3"), "of another run"),
+        (spoil_summary, "of another run"),
+    ],
+)  # fmt: skip
+def test_a_spoilt_result_is_a_sentence(tmp_path, spoil, said):
+    folder = fake.run().save(tmp_path / "out")
+    spoil(folder)
+    with pytest.raises(sh.ScenarioError, match=re.escape(said)):
+        sh.Run.load(folder)
+
+
+def test_no_folder_has_a_nul_in_its_name():
+    with pytest.raises(sh.ScenarioError, match="NUL"):
+        sh.Run.load("a\0b")
+
+
+def test_a_flipped_bit_in_a_table_is_found_when_it_is_read(tmp_path):
+    folder = sh.run(sh.Scenario.from_toml(SCENARIO)).save(tmp_path / "out")
+    content = bytearray((folder / "queues.parquet").read_bytes())
+    content[2000] ^= 1
+    (folder / "queues.parquet").write_bytes(content)
+    with pytest.raises(sh.ScenarioError, match=r"queues\.parquet"):
+        sh.Run.load(folder).table("queues")
+
+
+@pytest.mark.parametrize("held", ["notes.txt", "scenario.toml", ".git/config", "thesis/chapter.tex"])
+def test_only_results_are_ever_replaced(tmp_path, held):
+    (tmp_path / "out" / held).parent.mkdir(parents=True)
+    (tmp_path / "out" / held).write_text("mine")
+    with pytest.raises(sh.ScenarioError, match="it holds"):
+        fake.run().save(tmp_path / "out")
+    assert (tmp_path / "out" / held).read_text() == "mine"
+
+
+def test_an_input_is_never_overwritten(place):
+    fake.run().save(place / "out")
+    shutil.copy(place / "quick.toml", place / "out" / "scenario.toml")
+    for words in (["out/scenario.toml", "--out", "out"], ["quick.toml", "--out", "."]):
+        done = ran(place, *words)
+        assert done.returncode == 2
+        assert "which the run reads" in done.stderr
+    assert (place / "quick.toml").read_text() == (place / "out" / "scenario.toml").read_text() == SCENARIO
+
+
+def test_nothing_of_an_earlier_result_stays(tmp_path):
+    fake.run().save(tmp_path, plot=True)
+    fake.run().save(tmp_path)
+    assert not (tmp_path / "figure.png").exists()
+
+
+def test_every_run_has_a_folder_and_latest_is_the_newest(place):
+    def latest(*words):
+        done = ran(place, "quick.toml", *words)
+        assert done.returncode == 0, done.stderr
+        return (place / "results" / "quick" / "latest").resolve()
+
+    first, second, other = latest(), latest("--seed", "2"), latest("--set", "network.buffer=90pkt")
+    again = latest()
+    assert len({first, second, other}) == 3
+    assert again == first
+    assert sh.Run.load(second).summary["seed"] == 2
+
+
+def test_an_interrupted_run_does_not_take_the_place_of_a_whole_one(place):
+    (place / "quick.toml").write_text(SCENARIO.replace("20ms", "3000s").replace('queues = "500ns"', "")
+                                      .replace('probes = "10us"', ""))  # fmt: skip
+    process = started(place, "run", "quick.toml", stderr=subprocess.PIPE)
+    assert process.stderr.readline().startswith(b"1 run, about ")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    (folder,) = (place / "results" / "quick").glob("dctcp-*")
+    assert folder.name.endswith("-interrupted")
+    assert sh.Run.load(folder).interrupted

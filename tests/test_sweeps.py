@@ -1,0 +1,473 @@
+"""Sweeps: what is run, what is kept, what the intervals hold."""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas
+import pytest
+
+import shallows as sh
+from shallows.sweeps import estimate, plans, statistics, where
+from shallows.sweeps.jobs import place_of
+from shallows.sweeps.result import NUMBERS
+
+MANY = os.environ.get("SHALLOWS_SOAK") == "1"
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+SCENARIO = """
+name = "short"
+duration = "10ms"
+warmup = "2ms"
+cc = "dctcp"
+[topology]
+kind = "dumbbell"
+hosts = 4
+rate = "1Gbps"
+[[traffic]]
+kind = "long-lived"
+flows = 4
+"""
+
+
+@pytest.fixture
+def scenario():
+    return sh.Scenario.from_toml(SCENARIO)
+
+
+def swept(scenario, folder, **asked):
+    asked = {"cc": ["dctcp", "dx"], "over": {"traffic.0.flows": [2, 4]}, "seeds": 3, "workers": 2} | asked
+    return sh.sweep(scenario, out=folder, **asked)
+
+
+# What is asked
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("0.2:0.8:0.1", [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
+        ("10:30:10", [10, 20, 30]),
+        ("0.9:0.1:-0.4", [0.9, 0.5, 0.1]),
+        ("100pkt:250pkt:75pkt", ["100pkt", "175pkt", "250pkt"]),
+        ("100pkt,250pkt", ["100pkt", "250pkt"]),
+        ("1,2.5,true", [1, 2.5, True]),
+        ('"a,b",[1,2],{ kind = "red", at = "x" }', ["a,b", [1, 2], {"kind": "red", "at": "x"}]),
+    ],
+)
+def test_values_as_they_are_typed(text, values):
+    assert plans.spread(text, "key") == values
+
+
+def test_keys_of_one_option_change_together(scenario):
+    ((key, other),) = [plans.told("network.buffer=90pkt,200pkt traffic.0.flows=2:4:2")]
+    over = plans.together(dict([key, other]))
+    asked = plans.plan(scenario, ["dctcp", "dx"], {**over, "warmup": ["1ms", "2ms"]}, seeds=[5, 8])
+    assert asked.names == {"network.buffer": "buffer", "traffic.0.flows": "flows", "warmup": "warmup"}
+    assert [tuple(columns.values()) for columns, _ in asked.points] == [
+        (cc, *pair, warmup)
+        for cc in ("dctcp", "dx")
+        for pair in (("90pkt", 2), ("200pkt", 4))
+        for warmup in ("1ms", "2ms")
+    ]
+    jobs = asked.jobs()
+    assert [job.settings["seed"] for job in jobs[:2]] == [5, 8]
+    made = jobs[-1].make()
+    assert (made.seed, made.cc.name, made.traffic[0].flows, made.warmup) == (8, "dx", 4, 2 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"over": {"traffic.0.flow": [1]}}, "expected a known key"),
+        ({"over": {"traffic.0.flows": []}}, "one value or more"),
+        ({"over": {"traffic.0.flows": "1:x:1"}}, "FROM:TO:STEP"),
+        ({"over": {"traffic.0.flows": "1:9:0"}}, "FROM:TO:STEP"),
+        ({"over": {"traffic.0.flows": "1pkt:9ms:1ms"}}, "FROM:TO:STEP"),
+        ({"over": {("warmup", "duration"): [("1ms",)]}}, "rows of 2 values"),
+        ({"over": {"seed": [1, 2]}}, "the seeds by their own option"),
+        ({"over": {"cc.name": ["dx"]}}, "each key once"),
+        ({"over": {"traffic.0.flows": [2, 2]}}, "two of them are the same"),
+        ({"cc": ["dx", "dx"]}, "each algorithm once"),
+        ({"cc": ["dctpc"]}, 'did you mean "dctcp"'),
+        ({"seeds": -1}, "how many"),
+        ({"until": 0.05, "metric": "slowdwn_p99"}, 'did you mean "slowdown_p99"'),
+        ({"until": 5}, "a share"),
+        ({"executor": "moon"}, "local, dask"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_runs(scenario, tmp_path, asked, message):
+    with pytest.raises(sh.ScenarioError, match=message):
+        swept(scenario, tmp_path / "out", **asked)
+    assert not list(tmp_path.glob("out/runs/*"))
+
+
+def test_a_file_can_hold_a_sweep(tmp_path):
+    told = '[sweep]\ncc = ["dctcp", "dx"]\nseeds = 2\n[sweep.over]\n"traffic.0.flows" = "2:4:2"\n'
+    told += '[[sweep.together]]\n"network.buffer" = ["200pkt", "300pkt"]\nwarmup = ["1ms", "2ms"]\n'
+    (tmp_path / "short.toml").write_text(SCENARIO + told)
+    result = sh.sweep(tmp_path / "short.toml", out=tmp_path / "out")
+    assert len(result.table) == 2 * 2 * 2 * 2
+    again = sh.sweep(tmp_path / "out" / "sweep.toml", out=tmp_path / "again")
+    pandas.testing.assert_frame_equal(again.table, result.table)
+    (tmp_path / "by.toml").write_text('[sweep]\nscenario = "out/../base.toml"\nseeds = 2\n')
+    (tmp_path / "base.toml").write_text(SCENARIO)
+    assert list(sh.sweep(tmp_path / "by.toml", out=tmp_path / "by").table.seed) == [1, 2]
+    (tmp_path / "base.toml").write_text(SCENARIO + "[sweep]\nseds = 2\n")
+    with pytest.raises(sh.ScenarioError, match='did you mean "seeds"'):
+        sh.sweep(tmp_path / "base.toml")
+
+
+# What is kept
+
+
+def test_a_table_with_a_row_a_run(scenario, tmp_path):
+    result = swept(scenario, tmp_path)
+    table = result.table
+    assert list(table.columns[:5]) == ["run", "cc", "flows", "seed", "failure"]
+    assert [tuple(row) for row in table[["cc", "flows", "seed"]].to_numpy()] == [
+        (cc, flows, seed) for cc in ("dctcp", "dx") for flows in (2, 4) for seed in (1, 2, 3)
+    ]
+    one = next(result.runs(cc="dx", flows=4, seed=2))
+    row = table[(table.cc == "dx") & (table.flows == 4) & (table.seed == 2)].iloc[0]
+    assert row.queue_mean_pkt == one.summary["bottleneck"]["queue_mean_pkt"]
+    assert row.fingerprint == one.summary["fingerprint"]
+    alone = sh.run(scenario, seed=2, cc="dx", traffic__0__flows=4)
+    assert alone.summary["fingerprint"] == row.fingerprint
+    pandas.testing.assert_frame_equal(sh.Sweep.load(tmp_path).table, table)
+
+
+def test_all_algorithms_meet_the_same_arrivals(scenario, tmp_path):
+    result = swept(scenario, tmp_path, over=None, seeds=1)
+    dctcp, dx = (next(result.runs(cc=cc)).flows for cc in ("dctcp", "dx"))
+    assert list(dctcp.start_us) == list(dx.start_us)
+
+
+def test_a_changed_sweep_repeats_only_what_changed(scenario, tmp_path):
+    swept(scenario, tmp_path)
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "runs").iterdir()}
+    result = swept(scenario, tmp_path, over={"traffic.0.flows": [2, 3, 4]}, seeds=4)
+    after = {path.name: path.stat().st_ino for path in (tmp_path / "runs").iterdir()}
+    assert len(after) == 24 == len(result.table)
+    assert before.items() <= after.items()
+
+
+def test_a_run_that_fails_is_a_row_with_its_message(scenario, tmp_path):
+    result = sh.sweep(scenario, seeds=4, executor=Here(fails_at=3), out=tmp_path)
+    assert len(result.table) == 4
+    assert list(result.failures.values()) == ["RuntimeError: seed 3 is broken"]
+    assert result.summary("queue_mean_pkt").n[0] == 3
+    again = sh.sweep(scenario, seeds=4, executor=Here(), out=tmp_path)
+    assert not again.failures
+
+
+class Here:
+    """An executor that does everything at once, here."""
+
+    def __init__(self, fails_at=None):
+        self.fails_at = fails_at
+
+    def submit(self, work, jobs, *rest):
+        from concurrent.futures import Future
+
+        future = Future()
+        if any(job.settings["seed"] == self.fails_at for job in jobs):
+            future.set_exception(RuntimeError(f"seed {self.fails_at} is broken"))
+        else:
+            future.set_result(work(jobs, *rest))
+        return future
+
+
+class Deadly:
+    """Makes a scenario, unless asked for seed 2: then the process is gone."""
+
+    def __init__(self, make, seed):
+        self.make, self.seed = make, seed
+
+    def __call__(self):
+        if self.seed == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.make()
+
+
+def test_a_process_that_dies_costs_its_own_run_only(scenario, tmp_path):
+    jobs = plans.plan(scenario, seeds=6).jobs()
+    jobs = [
+        type(job)(job.run, job.settings, job.world, Deadly(job.make, job.settings["seed"])) for job in jobs
+    ]
+    (tmp_path / "runs").mkdir()
+    rows = list(where.local(jobs, tmp_path / "runs", workers=2))
+    assert sorted(row["seed"] for row in rows) == [1, 2, 3, 4, 5, 6]
+    assert [row["seed"] for row in rows if row["failure"]] == [2]
+    assert "its process was killed" in next(row["failure"] for row in rows if row["failure"])
+
+
+def command(place, *words):
+    told = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([*COMMAND, "sweep", "short.toml", "--cc", "dctcp", "--cc", "dx", *words],
+                            start_new_session=True, **told)  # fmt: skip
+
+
+@pytest.mark.parametrize("kills", [10 if MANY else 3])
+def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kills):
+    """SIGKILL to the command and its workers; `make soak-saving` does it ten times over 1,000 runs."""
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    seeds, dice = ("500" if MANY else "20"), random.Random(kills)
+    undisturbed = command(tmp_path, "--seeds", seeds, "--out", "whole")
+    began = time.monotonic()
+    assert undisturbed.wait(timeout=600) == 0, undisturbed.stderr.read()
+    took_s = time.monotonic() - began
+    there, ran = set(), []
+    for _ in range(kills):
+        process = command(tmp_path, "--seeds", seeds, "--out", "out")
+        while process.poll() is None and len(list(tmp_path.glob("out/runs/run=*"))) <= len(there):
+            time.sleep(0.01)
+        time.sleep(dice.uniform(0, 0.5) * took_s / kills)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        now = {path.name: path.stat().st_ino for path in tmp_path.glob("out/runs/run=*")}
+        assert there <= now.items(), "a finished run was lost or repeated"
+        there = set(now.items())
+        ran.append(len(now))
+    print("runs there after each kill:", ran)
+    assert sum(more > fewer for fewer, more in itertools.pairwise([0, *ran])) > kills / 2
+    assert command(tmp_path, "--seeds", seeds, "--out", "out").wait(timeout=600) == 0
+    whole, resumed = (sh.Sweep.load(tmp_path / name).table for name in ("whole", "out"))
+    pandas.testing.assert_frame_equal(whole, resumed)
+    assert not list(tmp_path.glob("out/runs/.*"))
+
+
+def test_two_sweeps_do_not_share_a_folder(scenario, tmp_path):
+    from filelock import FileLock
+
+    with FileLock(tmp_path / ".lock"), pytest.raises(sh.ScenarioError, match="another sweep goes on"):
+        swept(scenario, tmp_path)
+
+
+def test_a_folder_of_something_else_is_refused(scenario, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(sh.ScenarioError, match=r"it holds thesis\.tex"):
+        swept(scenario, tmp_path)
+
+
+def test_the_tables_of_all_runs_are_one_data_set(scenario, tmp_path):
+    result = swept(scenario, tmp_path)
+    flows = result.scan().to_table().to_pandas()
+    assert len(flows) == sum(result.table.offered)
+    joined = flows.merge(result.table[["run", "cc", "flows"]], on="run", suffixes=("", "_of_run"))
+    assert (joined.cc == joined.cc_of_run).all()
+    assert len(joined) == len(flows)
+
+
+# Where
+
+
+def test_dask_with_a_worker_killed_gives_the_same_table(scenario, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    seeds = 40 if MANY else 12
+    reference = swept(scenario, tmp_path / "local", seeds=seeds).table
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = list(client.run(os.getpid).values())
+        killer = subprocess.Popen(
+            [sys.executable, "-c", KILL_ONCE_BEGUN, str(tmp_path / "dask"), str(pids[0])]
+        )
+        table = swept(scenario, tmp_path / "dask", seeds=seeds,
+                      executor="dask" + cluster.scheduler_address.removeprefix("tcp")).table  # fmt: skip
+        assert killer.wait(timeout=60) == 0
+    pandas.testing.assert_frame_equal(table, reference)
+
+
+KILL_ONCE_BEGUN = """
+import os, signal, sys, time
+from pathlib import Path
+while not list(Path(sys.argv[1]).glob("runs/run=*")):
+    time.sleep(0.01)
+os.kill(int(sys.argv[2]), signal.SIGKILL)
+"""
+
+
+def test_submitit_gives_the_same_table(scenario, tmp_path):
+    pytest.importorskip("submitit")
+    reference = swept(scenario, tmp_path / "local").table
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    jobs = plans.plan(scenario, ["dctcp", "dx"], {"traffic.0.flows": [2, 4]}, 3).jobs()
+    rows = list(where.slurm(jobs, tmp_path / "out" / "runs", cluster="local", tasks=2))
+    assert all(place_of(job, tmp_path / "out" / "runs").exists() for job in jobs)
+    by_run = {row["run"]: row for row in rows}
+    table = pandas.DataFrame([by_run[job.run] for job in jobs])
+    pandas.testing.assert_frame_equal(table.astype(dict.fromkeys(NUMBERS, float)), reference)
+
+
+def test_the_script_for_slurm_can_be_seen_anywhere(tmp_path):
+    pytest.importorskip("submitit")
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    process = command(tmp_path, "--seeds", "30", "--dry-run", "--on",
+                      "slurm:timeout_min=60,slurm_partition=cpu,tasks=20")  # fmt: skip
+    script, told = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    for line in ("#SBATCH --array=0-19%20", "#SBATCH --time=60", "#SBATCH --partition=cpu", "srun"):
+        assert line in script
+    assert not list(tmp_path.glob("results/short/sweep/runs/*"))
+
+
+# What the intervals hold
+
+
+def test_students_interval_by_hand():
+    """1, 2, 3, 4: mean 2.5, s = 1.2910, t(3, 97.5 %) = 3.1824 (tables): 2.5 +- 3.1824 * 1.2910 / 2."""
+    told = statistics.mean([1, 2, 3, 4])
+    assert (told.mean, told.n) == (2.5, 4)
+    assert told.half_width == pytest.approx(2.0543, abs=1e-3)
+    assert np.isnan(statistics.mean([3]).low)
+    assert statistics.mean([]).n == 0
+
+
+def test_welchs_interval_by_hand():
+    """1..4 against 2, 4, 6, 8: variances 5/3 and 20/3, errors 5/12 and 5/3, freedom 4.4118, t = 2.676."""
+    told = statistics.unpaired([2, 4, 6, 8], [1, 2, 3, 4])
+    assert told.mean == 2.5
+    assert told.half_width == pytest.approx(2.676 * (25 / 12) ** 0.5, rel=2e-3)
+
+
+def test_intervals_hold_the_mean_as_often_as_they_say(scenario):
+    """200 sweeps of ten seeds whose mean is known: 93 to 97 % of intervals hold it; of 20,000, 94 to 96 %."""
+    dice = np.random.default_rng(2026)
+    synthetic = [sweep_of(dice.normal(5, 2, 10)) for _ in range(200)]
+    rows = [row for one in synthetic for row in one.intervals("queue_mean_pkt")]
+    held = sum(row["low"] <= 5 <= row["high"] for row in rows)
+    assert 186 <= held <= 194
+    many = [statistics.mean(values) for values in dice.normal(5, 2, (20_000, 10))]
+    assert np.mean([of.low <= 5 <= of.high for of in many]) == pytest.approx(0.95, abs=0.01)
+
+
+def sweep_of(values, baseline=None):
+    same = {"load": 0.4, "failure": None, "fingerprint": "", **dict.fromkeys(NUMBERS, 1.0), "completed": 500}
+    rows = [
+        {**same, "run": f"{cc}{seed}", "cc": cc, "seed": seed, "queue_mean_pkt": value}
+        for cc, of in (("a", values), ("b", baseline if baseline is not None else []))
+        for seed, value in enumerate(of)
+    ]
+    about = {"name": "by hand", "seeds": list(range(len(values))), "interrupted": False, "version": ""}
+    return sh.Sweep(rows, {"traffic.0.load": "load"}, ".", about)
+
+
+def test_differences_are_paired_by_seed():
+    dice = np.random.default_rng(7)
+    arrivals = dice.normal(20, 5, 10)
+    one, other = arrivals + 2 + dice.normal(0, 0.1, 10), arrivals + dice.normal(0, 0.1, 10)
+    row = sweep_of(one, other).summary("queue_mean_pkt", baseline="b").iloc[0]
+    assert row.difference_method.startswith("paired")
+    assert row.difference_low < 2 < row.difference_high
+    paired, unpaired = row.difference_high - row.difference_low, statistics.unpaired(one, other)
+    assert paired < (unpaired.high - unpaired.low) / 10
+
+
+def test_other_keys_are_averaged_within_a_seed():
+    sweep = sweep_of([1.0, 2.0, 3.0])
+    more = [{**row, "load": 0.8, "queue_mean_pkt": row["queue_mean_pkt"] + 10} for row in sweep.rows]
+    both = sh.Sweep(sweep.rows + more, {"traffic.0.load": "load"}, ".", sweep.about)
+    row = both.summary("queue_mean_pkt", by="cc").iloc[0]
+    assert (row["mean"], row.n) == (7, 3)
+    assert row.high - row["mean"] == pytest.approx(statistics.mean([6, 7, 8]).half_width)
+
+
+def test_percentiles_of_few_flows_are_marked():
+    few = sweep_of([1.0, 2.0]).summary(["slowdown_p99", "slowdown_p50", "queue_p99_pkt"])
+    assert list(few.few) == [True, False, False]  # 5 and 250 flows beyond; a queue has no flows
+
+
+def test_until_adds_seeds_until_the_interval_is_narrow(scenario, tmp_path):
+    result = swept(scenario, tmp_path, over=None, seeds=2, until=0.2, metric="queue_mean_pkt")
+    assert result.narrow(0.2, "queue_mean_pkt")
+    assert 2 < len(result.about["seeds"]) <= 200
+    assert len(result.table) == 2 * len(result.about["seeds"])
+
+
+# Figures and estimates
+
+
+def test_a_figure_has_a_line_and_a_band_for_each_algorithm(scenario, tmp_path):
+    result = swept(
+        scenario, tmp_path, over={"traffic.0.flows": [2, 4], "network.buffer": ["200pkt", "300pkt"]}
+    )
+    drawn = result.figure(x="flows", y="queue_mean_pkt")
+    assert [ax.get_title(loc="left") for ax in drawn.axes] == ["buffer 200pkt", "buffer 300pkt"]
+    summary = result.summary("queue_mean_pkt")
+    for ax in drawn.axes:
+        assert len(ax.collections) == 2
+        buffer = ax.get_title(loc="left").split()[1]
+        for line, cc in zip(ax.lines, ("dctcp", "dx"), strict=True):
+            its = summary[(summary.cc == cc) & (summary.buffer == buffer)]
+            assert list(line.get_ydata()) == list(its["mean"])
+    assert drawn.axes[0].get_ylabel() == "queue mean (packets)"
+    result.save(drawn)
+    assert (tmp_path / "figure.png").exists()
+    result.save()
+    assert not (tmp_path / "figure.png").exists(), "a figure older than its table"
+    shown = result.heatmap("flows", "buffer", "queue_mean_pkt")
+    assert [ax.get_title(loc="left") for ax in shown.axes[:2]] == ["dctcp", "dx"]
+
+
+def test_many_series_stay_apart():
+    from shallows.plot import look
+
+    looks = [tuple(map(str, look(i).values())) for i in range(21)]
+    assert len(set(looks)) == 21
+
+
+ESTIMATED = ["dctcp-40", "dx-10", "incast-star", "expresspass", "roce-fabric", "websearch-tree"]
+
+
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_the_estimate_of_work_holds_within_a_factor_of_two(name):
+    from pathlib import Path
+
+    scenario = sh.Scenario.load(Path(__file__).parents[1] / "scenarios" / f"{name}.toml")
+    told = estimate.of_scenario(scenario)
+    began = time.process_time()
+    run = sh.run(scenario)
+    took = time.process_time() - began
+    assert 0.5 < told.hops / run.summary["packet_hops"] < 2
+    assert told.cpu_s < 2 * took + 0.1
+    assert took < 2 * told.cpu_s + 0.1
+
+
+def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
+    monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
+    with pytest.raises(sh.ScenarioError, match=r"about 196 MB of memory for 2 at a time.*--workers 1"):
+        swept(scenario, tmp_path)
+
+
+def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    code = (
+        "from shallows.sweeps import estimate\n"
+        "estimate.is_small, estimate.memory_available = (lambda _: False), (lambda: 1_000_000)\n"
+        "from shallows.cli import main; main()"
+    )
+    told = [sys.executable, "-c", code, "run", "short.toml"]
+    done = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "about 98 MB of memory" in done.stderr
+    assert not (tmp_path / "results" / "short").exists() or not list(
+        (tmp_path / "results" / "short").iterdir()
+    )
+
+
+def test_long_preparations_say_so(capsys):
+    from shallows.progress import said_if_slow
+
+    with said_if_slow("drawing", after_s=0.01):
+        time.sleep(0.1)
+    with said_if_slow("quick", after_s=5):
+        pass
+    assert capsys.readouterr().err == "drawing\n"

@@ -1,0 +1,90 @@
+"""A browser for tests: Chromium by its driver (W3C WebDriver), as much as a click needs."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+def missing():
+    """Why there is no browser, or None."""
+    for program in ("chromium", "chromedriver"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+    return None
+
+
+class Browser:
+    """A session of a headless Chromium."""
+
+    def __init__(self, address):
+        self._address = address
+        options = {
+            "binary": shutil.which("chromium"),
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+        }
+        asked = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}}
+        self._session = "/session/" + self._ask("POST", "/session", asked)["sessionId"]
+
+    def _ask(self, method, path, body=None):
+        data = json.dumps(body or {}).encode() if method == "POST" else None
+        request = urllib.request.Request(self._address + path, data, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"].partition("\n")[0]) from None
+
+    def go(self, address):
+        self._ask("POST", f"{self._session}/url", {"url": address})
+
+    @property
+    def address(self):
+        return self._ask("GET", f"{self._session}/url")
+
+    def run(self, script):
+        """What a piece of JavaScript returns."""
+        return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": []})
+
+    def click(self, selector):
+        found = self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
+        self._ask("POST", f"{self._session}/element/{found[ELEMENT]}/click")
+
+    def resize(self, width, height):
+        self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height})
+
+    def close(self):
+        self._ask("DELETE", self._session)
+
+
+@contextmanager
+def browser():
+    """A `Browser`, ended in the end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL) as driver:
+        try:
+            _wait(port)
+            opened = Browser(f"http://127.0.0.1:{port}")
+            try:
+                yield opened
+            finally:
+                opened.close()
+        finally:
+            driver.terminate()
+
+
+def _wait(port):
+    for _ in range(100):
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise TimeoutError("chromedriver does not listen")

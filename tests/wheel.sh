@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs a wheel into an empty environment and uses it as its users do, in a folder of its own.
+set -euo pipefail
+wheel=$(realpath "$1")
+python=${PYTHON:-python3}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+"$python" -m venv core
+core/bin/pip install --quiet --disable-pip-version-check "$wheel"
+core/bin/shallows --version | grep -E '^shallows [0-9.]+\+[0-9a-f]{10}'
+core/bin/shallows scenarios > list
+grep -q '^dctcp-40 ' list
+core/bin/shallows scenarios dctcp-40 > mine.toml
+core/bin/shallows run mine.toml --set duration=20ms --set warmup=5ms --out mine > /dev/null
+core/bin/shallows compare dctcp-40 --cc dctcp --cc dx --set duration=20ms --set warmup=5ms --out both > /dev/null
+# What is not installed is named, with what to write, before anything runs.
+for words in "run dctcp-40 --plot" "run dcqcn-2 --world fluid" "fluid fixed-point dcqcn"; do
+    ! core/bin/shallows $words 2> error || { echo "shallows $words did not fail"; exit 1; }
+    grep -q "pip install 'shallows\[" error || { cat error; exit 1; }
+done
+rm -rf core
+
+"$python" -m venv plot
+start=$SECONDS
+plot/bin/pip install --quiet --disable-pip-version-check "$wheel[plot]"
+installed=$SECONDS
+plot/bin/shallows run dctcp-40 --plot --out figure > /dev/null
+test -s figure/figure.png
+echo "with figures: installed in $((installed - start)) s, the first figure in $((SECONDS - installed)) s," \
+    "$(du -sm plot | cut -f 1) MB"
+# The main job.
+plot/bin/shallows compare websearch-tree --cc dctcp --cc dx@ns-2-multi-hop --out main > /dev/null
+test -s main/figure.png
+
+plot/bin/pip install --quiet --disable-pip-version-check "$wheel[fluid]"
+plot/bin/shallows fluid margin dcqcn --flows 10 > /dev/null
+plot/bin/shallows run dcqcn-2 --world fluid --out fluid > /dev/null
