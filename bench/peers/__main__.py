@@ -1,0 +1,65 @@
+"""Shallows beside ns-3, in one run: how fast, and whether they see the same.
+
+    python bench/peers [CASE ...]      (`make peers`: all cases, the speeds, results.json and docs/peers.md)
+
+The cases, the tolerances and the reasons for known differences are in cases.toml. Exit status 1 where a ratio
+lies outside what was written there. Without ns-3 nothing is compared, and one sentence says so.
+"""
+
+import json
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+
+import compare
+import ns3
+import page
+import speed
+
+
+def main(names):
+    try:
+        ns3.program()
+    except ns3.MissingError as missing:
+        print(f"not compared: {missing}")
+        return 0
+    if unknown := set(names) - set(compare.CASES):
+        sys.exit(f"no case {', '.join(sorted(unknown))} in cases.toml; there is {', '.join(compare.CASES)}")
+    rows = run_cases(names or list(compare.CASES))
+    if not names:
+        pairs = [speed.pairs(work) for work in speed.WORK]
+        print("\n" + page.speed_table(pairs))
+        results = {"machine": page.machine(), "rows": rows, "speed": list(map(asdict, pairs))}
+        page.RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        page.write(results)
+    outside = [row for row in rows if row["verdict"] == "DIFFERS"]
+    for row in outside:
+        print(f"{row['case']}: {row['quantity']} differs by more than cases.toml says")
+    return 1 if outside else 0
+
+
+def run_cases(names):
+    """All rows of the cases, printed as they come, the longest case begun first."""
+    order = sorted(names, key=lambda name: name != "replay")
+    print(f"{'case':<24}{'quantity':<20}{'ours':>11}{'ns-3':>11}{'ratio':>9}{'allowed':>9}  verdict")
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        found = dict(zip(order, pool.map(_case, order), strict=True))
+    return [row for name in names for row in found[name]]
+
+
+def _case(name):
+    started = time.monotonic()
+    rows = compare.rows(name)
+    lines = [
+        f"{row.case:<24}{row.quantity:<20}{row.ours:11.5g}{row.ns3:11.5g}{row.ratio:9.4f}"
+        f"{row.tolerance:9.2g}  {row.verdict}"
+        for row in rows
+    ]
+    print("\n".join(lines) + f"  ({time.monotonic() - started:.0f} s)", flush=True)
+    return [{**asdict(row), "ratio": row.ratio, "verdict": row.verdict} for row in rows]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+"""The cases of cases.toml in both simulators, and what their ratios mean."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import ns3
+import numpy as np
+
+import shallows as sh
+
+CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text())
+FRAME = 1500
+
+
+@dataclass
+class Outcome:
+    """What one simulator saw: arrays by flow, and the bottleneck."""
+
+    fct_s: np.ndarray
+    ideal_s: np.ndarray
+    goodput_bps: np.ndarray
+    utilization: float
+    queue_mean_pkt: float
+    queue_max_pkt: float
+    sent: float
+    dropped: float
+    marked: float
+
+
+QUANTITIES = {
+    "fct_min_ms": lambda seen: 1e3 * np.min(seen.fct_s),
+    "fct_mean_ms": lambda seen: 1e3 * np.mean(seen.fct_s),
+    "fct_max_ms": lambda seen: 1e3 * np.max(seen.fct_s),
+    "slowdown_p50": lambda seen: np.quantile(seen.fct_s / seen.ideal_s, 0.5),
+    "slowdown_p99": lambda seen: np.quantile(seen.fct_s / seen.ideal_s, 0.99),
+    "goodput_first_mbps": lambda seen: seen.goodput_bps[0] / 1e6,
+    "goodput_last_mbps": lambda seen: seen.goodput_bps[-1] / 1e6,
+    "jain": lambda seen: np.sum(seen.goodput_bps) ** 2 / len(seen.goodput_bps) / np.sum(seen.goodput_bps**2),
+    "utilization": lambda seen: seen.utilization,
+    "queue_mean_pkt": lambda seen: seen.queue_mean_pkt,
+    "queue_max_pkt": lambda seen: seen.queue_max_pkt,
+    "dropped": lambda seen: seen.dropped,
+    "marked_share": lambda seen: seen.marked / seen.sent,
+}
+
+
+@dataclass
+class Row:
+    """One quantity of one case."""
+
+    case: str
+    quantity: str
+    ours: float
+    ns3: float
+    tolerance: float
+    range: list | None
+    why: str
+
+    @property
+    def ratio(self):
+        return self.ours / self.ns3 if self.ns3 else (1.0 if self.ours == self.ns3 else np.inf)
+
+    @property
+    def verdict(self):
+        """agrees: within the tolerance; explained: outside, for a reason and within its range; open: so
+        far without a reason."""
+        if abs(self.ratio - 1) <= self.tolerance:
+            return "agrees"
+        told = self.range and self.range[0] <= self.ratio <= self.range[1]
+        if not told:
+            return "DIFFERS"
+        return "open" if self.why.startswith("Open") else "explained"
+
+
+def scenario(name, seed=1):
+    """The scenario of a case, with frames that ns-3 can have."""
+    tables = dict(CASES[name]["scenario"])
+    tables["network"] = {"header": f"{ns3.HEADER}B", **tables.get("network", {})}
+    return sh.Scenario(name=name, seed=seed, **tables)
+
+
+def rows(name):
+    """One case, run by both: a row for each quantity that is compared."""
+    case = CASES[name]
+    seen = [both(name, seed) for seed in range(1, 1 + case.get("seeds", 1))]
+    found = []
+    for quantity, told in case["compare"].items():
+        values = np.mean([_values(quantity, *outcomes) for outcomes in seen], axis=0)
+        told = told["tolerance"], told.get("range"), told.get("why", "")
+        found.append(Row(name, quantity, *map(float, values), *told))
+    return found
+
+
+def both(name, seed):
+    """What the two simulators see of a case."""
+    asked = scenario(name, seed)
+    run = sh.run(asked)
+    return in_shallows(asked, run), in_ns3(asked, run)
+
+
+def _values(quantity, ours, theirs):
+    if quantity == "fct_of_a_flow":
+        return np.median(ours.fct_s / theirs.fct_s), 1.0
+    return QUANTITIES[quantity](ours), QUANTITIES[quantity](theirs)
+
+
+def in_shallows(asked, run):
+    port = run.ports.loc[_bottleneck(asked)]
+    return Outcome(
+        fct_s=run.flows.fct_us.to_numpy(float) / 1e6,
+        ideal_s=run.flows.ideal_us.to_numpy(float) / 1e6,
+        goodput_bps=run.flows.goodput_gbps.to_numpy(float) * 1e9,
+        utilization=port.utilization,
+        queue_mean_pkt=port.queue_mean_pkt,
+        queue_max_pkt=port.queue_max_pkt,
+        sent=port.sent,
+        dropped=port.dropped,
+        marked=port.marked,
+    )
+
+
+def in_ns3(asked, run):
+    seen = ns3.run(asked, _bottleneck(asked))
+    return Outcome(
+        fct_s=(seen.finish - seen.start) / 1e12,
+        ideal_s=run.flows.ideal_us.to_numpy(float) / 1e6,
+        goodput_bps=seen.goodput * 8 / seen.measured_s,
+        utilization=seen.utilization,
+        queue_mean_pkt=seen.queue_mean / FRAME,
+        queue_max_pkt=seen.queue_max / FRAME + 1,
+        sent=seen.sent,
+        dropped=seen.dropped,
+        marked=seen.marked,
+    )
+
+
+def _bottleneck(asked):
+    """The port that every flow crosses and that is slowest."""
+    network = asked.wiring
+    ways = [set(there) for there, _ in ns3.paths(asked)]
+    return min(set.intersection(*ways) or ways[0], key=lambda at: (network.rate_bps[at], -at))

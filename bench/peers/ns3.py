@@ -1,0 +1,195 @@
+"""A scenario in ns-3: the same network, flows, ways and timers, run by network.cc.
+
+What differs between the two worlds is made equal here. Connections are open from the start in Shallows, so
+a flow connects earlier by the round trip of its handshake and begins when it is done. ns-3's queues leave
+out the packet being sent, so limits and thresholds shrink by it (`_queue`); measured queues add it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from shallows import _core
+from shallows.units import NEVER
+from shallows.worlds import packet
+
+SOURCE = Path(__file__).parent / "network.cc"
+FOLDER = Path(__file__).parents[2] / "target" / "peers"
+LIBRARIES = ("internet", "point-to-point", "traffic-control", "network", "core")
+SENDERS = {
+    "reno": "ns3::TcpLinuxReno",
+    "cubic": "ns3::TcpCubic",
+    "vegas": "ns3::TcpVegas",
+    "dctcp": "ns3::TcpDctcp",
+}
+HEADER = 42  # point-to-point protocol 2, IPv4 20, TCP 20: what a scenario has to say for equal frames
+SOCKET_BUFFER = 1 << 24  # more than any window here
+UNLIMITED = 10_000_000  # packets in a host's own queue
+
+
+class MissingError(Exception):
+    """There is no ns-3; the text says what to install."""
+
+
+@dataclass
+class Result:
+    """What ns-3 saw: arrays by flow, and the port that was watched. Queues in bytes, times in picoseconds."""
+
+    seconds: float
+    hops: int
+    memory_mb: float
+    measured_s: float
+    start: np.ndarray
+    finish: np.ndarray
+    goodput: np.ndarray
+    sent: int
+    dropped: int
+    marked: int
+    utilization: float
+    queue_mean: float
+    queue_max: float
+
+
+@cache
+def program():
+    """The compiled network.cc."""
+    compiler = shutil.which("g++")
+    include = "#include <ns3/core-module.h>\n"
+    probe = [compiler, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"]
+    if not compiler or subprocess.run(probe, input=include, text=True, capture_output=True).returncode != 0:
+        raise MissingError("there is no ns-3 to compare with (Debian: apt-get install g++ libns3-dev)")
+    binary = FOLDER / "network"
+    if not binary.exists() or binary.stat().st_mtime < SOURCE.stat().st_mtime:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        libraries = [f"-lns3-{library}" for library in LIBRARIES]
+        part = binary.with_suffix(f".{os.getpid()}")  # several may compile at once
+        subprocess.run([compiler, "-std=c++17", "-O2", SOURCE, "-o", part, *libraries], check=True)
+        part.replace(binary)
+    return binary
+
+
+def run(scenario, watch=0):
+    """What ns-3 makes of a scenario; the port of the link `watch` is measured."""
+    binary = program()
+    file = FOLDER / f"{scenario.name}.net"
+    file.write_text("\n".join([*describe(scenario), f"watch {watch}"]) + "\n")
+    printed = subprocess.run([binary, file], check=True, capture_output=True, text=True).stdout
+    answer = json.loads(printed)
+    opening = _opening(scenario)
+    ended = answer.pop("ended_ps") - opening
+    start, finish, goodput = np.array(answer.pop("flows"), float).T
+    return Result(
+        **answer,
+        measured_s=(ended - scenario.warmup_ps) / 1e12,
+        start=start - opening,
+        finish=np.where(finish > 0, finish - opening, np.nan),
+        goodput=goodput,
+    )
+
+
+def paths(scenario):
+    """By flow, the links on its way there and on its way back."""
+    return _core.paths(packet.request(scenario))
+
+
+def describe(scenario):
+    """The lines that network.cc reads."""
+    if scenario.frame.header != HEADER:
+        raise ValueError(f"{scenario.name}: network.header = {scenario.frame.header} B, expected {HEADER} B")
+    request, opening = packet.request(scenario), _opening(scenario)
+    end = 0 if request["until_done"] else request["duration_ps"] + opening
+    yield f"run {request['nodes']} {request['warmup_ps'] + opening} {end}"
+    for attribute in _attributes(scenario):
+        yield f"attribute {attribute}"
+    yield from _links(request)
+    yield from _flows(scenario, request, opening)
+
+
+def _attributes(scenario):
+    """Defaults of ns-3's that say what the scenario says of its hosts."""
+    hosts = scenario.hosts
+    (sender,) = {cc.name for cc in scenario.flows.ccs}
+    payload = scenario.frame.wire - scenario.frame.header
+    seconds = {
+        "TcpSocketBase::MinRto": hosts.rto_min,
+        "TcpSocket::ConnTimeout": hosts.rto_initial,
+        "TcpSocket::DelAckTimeout": hosts.ack_delay,
+        "RttEstimator::InitialEstimation": hosts.rto_initial,
+    }
+    yield from (f"ns3::{key} {ps}ps" for key, ps in seconds.items())
+    yield f"ns3::TcpL4Protocol::SocketType {SENDERS[sender]}"
+    yield f"ns3::TcpSocket::SegmentSize {payload}"
+    yield f"ns3::TcpSocket::InitialCwnd {hosts.initial_window // payload}"
+    yield f"ns3::TcpSocket::DelAckCount {hosts.acks_every}"
+    yield f"ns3::TcpSocket::SndBufSize {SOCKET_BUFFER}"
+    yield f"ns3::TcpSocket::RcvBufSize {SOCKET_BUFFER}"
+    yield "ns3::TcpSocketBase::Timestamp false"
+    yield "ns3::TcpSocketBase::ClockGranularity 1us"
+    yield f"ns3::TcpSocketBase::UseEcn {'On' if _marks(scenario) else 'Off'}"
+
+
+def _marks(scenario):
+    return scenario.network.marking != "none"
+
+
+def _links(request):
+    links = request["links"]
+    for at in range(len(links["from"])):
+        marking = request["markings"][links["marking"][at]]
+        limit, discipline = _queue(int(links["buffer_bytes"][at]), marking, request["mtu_bytes"])
+        yield " ".join(
+            [
+                "link",
+                *(str(links[key][at]) for key in ("from", "to", "rate_bps", "delay_ps")),
+                limit,
+                discipline,
+            ]
+        )
+
+
+def _queue(buffer, marking, mtu):
+    """How many packets may wait, and what marks them.
+
+    A packet of Shallows finds room if it fits behind what is queued, the packet being sent included: with B
+    packets of buffer that is when at most B - 2 wait. It is marked beyond a threshold of K packets, itself
+    included: when K - 1 wait, one of which ns-3 has in the device, below the discipline. On a ramp the packet
+    being sent counts by half on average.
+    """
+    limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
+    values = {key: value / mtu for key, value in marking.get("parameters", {}).items()}
+    match marking["kind"]:
+        case "none":
+            return str(limit), ""
+        case "step":
+            threshold = values["threshold"] - 2
+            return str(limit), f"red {threshold:g} {threshold:g} 1"
+        case "red":
+            kmin, kmax = values["kmin"] - 2.5, values["kmax"] - 2.5
+            return str(limit), f"red {kmin:g} {kmax:g} {marking['parameters']['pmax']:g}"
+    raise ValueError(f"ns-3 has no {marking['kind']} marking")
+
+
+def _flows(scenario, request, opening):
+    flows, handshakes = request["flows"], _handshakes(scenario)
+    for at, (there, back) in enumerate(paths(scenario)):
+        connect = int(flows["start_ps"][at]) + opening - handshakes[at]
+        ends = (flows["src"][at], flows["dst"][at], flows["bytes"][at], connect)
+        yield " ".join(map(str, ("flow", *ends, *there, "|", *back)))
+
+
+def _opening(scenario):
+    """When time 0 of the scenario is in ns-3: before it the first connections open."""
+    return max(_handshakes(scenario))
+
+
+def _handshakes(scenario):
+    """By flow, how long its connection takes to open on an idle network."""
+    network = scenario.wiring
+    cable = network.delay_ps + (HEADER * 8 * 10**12) // network.rate_bps
+    return [int(sum(cable[way].sum() for way in ways)) for ways in paths(scenario)]

@@ -1,0 +1,122 @@
+"""The tables of docs/peers.md and README.md, made from what was measured.
+
+python bench/peers/page.py      once more, from results.json
+"""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+import compare
+
+ROOT = Path(__file__).parents[2]
+PAGE, README = ROOT / "docs" / "peers.md", ROOT / "README.md"
+RESULTS = Path(__file__).parent / "results.json"
+WORK = {
+    "dctcp-40": "40 DCTCP flows over one 10 Gbps link",
+    "websearch-fat-tree": "web search under DCTCP, fat tree of 128 hosts",
+}
+
+
+def machine():
+    """What it ran on, and when."""
+    info = Path("/proc/cpuinfo")
+    models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if "model name" in line]
+    version = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Version}", "libns3-dev"], capture_output=True, text=True
+    )
+    return {
+        "processor": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "date": time.strftime("%Y-%m-%d"),
+        "ns3": version.stdout or "not Debian's",
+    }
+
+
+def write(results):
+    """Put the tables of `results` into docs/peers.md and README.md."""
+    tables = {"speed": _speed(results), "physics": _physics(results)}
+    for page, names in {PAGE: tables, README: ("against ns-3",)}.items():
+        text = page.read_text()
+        for name in names:
+            head, rest = text.split(f"<!-- {name} -->\n")
+            _, tail = rest.split(f"<!-- end of {name} -->\n")
+            table = tables.get(name) or _ratios(results)
+            text = f"{head}<!-- {name} -->\n{table}<!-- end of {name} -->\n{tail}"
+        page.write_text(text)
+
+
+def speed_table(pairs):
+    """The speeds for a terminal."""
+    lines = [
+        f"{'work':<24}{'hops':>10}{'ours /s':>10}{'ns-3 /s':>10}{'ratio':>8}{'ours MB':>9}{'ns-3 MB':>9}"
+    ]
+    lines += [
+        f"{pair.work:<24}{pair.hops:>10}{pair.ours:>10.3g}{pair.ns3:>10.3g}{pair.ratio:>8.0f}"
+        f"{pair.ours_mb:>9.0f}{pair.ns3_mb:>9.0f}"
+        for pair in pairs
+    ]
+    return "\n".join(lines)
+
+
+def _where(results):
+    about = results["machine"]
+    return (
+        f"{about['date']}, {about['processor']}, {about['cores']} cores shared with other work "
+        f"(load {about['load']}), ns-3 {about['ns3']}:"
+    )
+
+
+def _ratios(results):
+    rows = [
+        f"| {WORK[pair['work']]} | {pair['ratio']:.0f} | {pair['ours'] / 1e6:.1f} million "
+        f"| {pair['ours_beyond_mb']:.0f} and {pair['ns3_mb']:.0f} MB |\n"
+        for pair in results["speed"]
+    ]
+    return (
+        f"{_where(results)}\n\n"
+        "| work | times as fast as ns-3 | packet-hops a second | memory beyond Python, and ns-3's |\n"
+        "|---|---|---|---|\n" + "".join(rows)
+    )
+
+
+def _speed(results):
+    rows = [
+        f"| {pair['work']} | {pair['hops'] / 1e6:.2f} | {pair['ours'] / 1e6:.1f} | {pair['ns3'] / 1e6:.3f} "
+        f"| {pair['ratio']:.0f} | {pair['ours_mb']:.0f} ({pair['ours_beyond_mb']:.0f}) "
+        f"| {pair['ns3_mb']:.0f} |\n"
+        for pair in results["speed"]
+    ]
+    return (
+        f"{_where(results)}\n\n"
+        "| work | million packet-hops | here, million a second | ns-3, million a second | ratio "
+        "| here, MB (beyond Python) | ns-3, MB |\n|---|---|---|---|---|---|---|\n" + "".join(rows)
+    )
+
+
+def _physics(results):
+    lines = [
+        "| case | quantity | here | ns-3 | ratio | tolerance | verdict |\n|---|---|---|---|---|---|---|\n"
+    ]
+    reasons = {}
+    last = None
+    for row in results["rows"]:
+        title = compare.CASES[row["case"]]["title"] if row["case"] != last else ""
+        last = row["case"]
+        verdict = row["verdict"]
+        if verdict != "agrees":
+            verdict += f" [{reasons.setdefault(row['why'], len(reasons) + 1)}]"
+        values = " | ".join(f"{row[key]:.4g}" for key in ("ours", "ns3"))
+        tolerance = f"{row['tolerance']:.2%}".replace(".00%", "%")
+        lines.append(
+            f"| {title} | `{row['quantity']}` | {values} | {row['ratio']:.3f} | {tolerance} | {verdict} |\n"
+        )
+    return "".join(lines) + "\n" + "".join(f"{number}. {why}\n" for why, number in reasons.items())
+
+
+if __name__ == "__main__":
+    write(json.loads(RESULTS.read_text()))

@@ -1,0 +1,94 @@
+"""Packet-hops a second and memory of both simulators, in pairs on the same work.
+
+Both are measured by processor time, which a busy neighbour stretches less than the clock: ns-3 from the first
+event to the last, Shallows with its set-up and its answer, both without the start of Python and tables.
+"""
+
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+WORK = {
+    "dctcp-40": {"duration": "200ms"},
+    "websearch-fat-tree": {"traffic.0.flows": 200, "hosts.nic": "fifo", "network.marking.at": "enqueue"},
+}
+SHORTEST = 0.5  # seconds; shorter work is repeated
+
+
+@dataclass
+class Pair:
+    """One work: packet-hops a second, and peak memory in MB, of Shallows also beyond the interpreter."""
+
+    work: str
+    hops: int
+    ours: float
+    ns3: float
+    ratio: float
+    ours_mb: float
+    ours_beyond_mb: float
+    ns3_mb: float
+
+
+def pairs(work, times=3):
+    """The middle of some pairs; their ratio is the middle of the ratios."""
+    import ns3
+
+    from shallows.run import prepare
+    from shallows.worlds import packet
+
+    settings = {"network.header": f"{ns3.HEADER}B", **WORK[work]}
+    scenario = prepare(SCENARIOS / f"{work}.toml", seed=None, overrides=settings, world="packet")
+    request = packet.request(scenario)
+    measured = []
+    for _ in range(times):
+        ours, theirs = _in_shallows(request), ns3.run(scenario)
+        measured.append((ours["hops"] / ours["seconds"], theirs.hops / theirs.seconds, ours, theirs))
+    return Pair(
+        work=work,
+        hops=ours["hops"],
+        ours=median(one[0] for one in measured),
+        ns3=median(one[1] for one in measured),
+        ratio=median(one[0] / one[1] for one in measured),
+        ours_mb=ours["memory_mb"],
+        ours_beyond_mb=ours["memory_mb"] - ours["before_mb"],
+        ns3_mb=theirs.memory_mb,
+    )
+
+
+def _in_shallows(request):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(pickle.dumps(request))
+        file.flush()
+        printed = subprocess.run(
+            [sys.executable, __file__, file.name], check=True, capture_output=True
+        ).stdout
+    return json.loads(printed)
+
+
+def simulate(request):
+    """In a process of its own: run a request often enough to be timed."""
+    from shallows import _core
+
+    before, runs = _peak_memory(), 0
+    started = time.process_time()
+    while time.process_time() - started < SHORTEST:
+        hops = _core.simulate(request)["packet_hops"]
+        runs += 1
+    seconds = (time.process_time() - started) / runs
+    return {"hops": hops, "seconds": seconds, "before_mb": before, "memory_mb": _peak_memory()}
+
+
+def _peak_memory():
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1.024e-3
+
+
+if __name__ == "__main__":
+    print(json.dumps(simulate(pickle.loads(Path(sys.argv[1]).read_bytes()))))
