@@ -51,7 +51,7 @@ def _limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
-@pytest.mark.parametrize("path", cases())
+@pytest.mark.parametrize("path", list(cases()))
 def test_a_fault_is_refused_or_runs_right(path, tmp_path):
     home = tmp_path / "a" / "b"
     home.mkdir(parents=True)

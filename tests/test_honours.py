@@ -94,7 +94,7 @@ def _plain(value):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("key", keys())
+@pytest.mark.parametrize("key", list(keys()))
 def test_a_key_changes_what_is_run_or_is_refused(key, world):
     plain = Scenario(**BASE, network={"buffer": "300pkt"})
     changed = plain.replace({key.removeprefix("top."): OTHER[key]})
@@ -185,7 +185,7 @@ def kind_keys():
             yield from ((table, kind, key) for key in names if key not in ("kind", "cc", "priority", "file"))
 
 
-@pytest.mark.parametrize(("table", "kind", "key"), kind_keys())
+@pytest.mark.parametrize(("table", "kind", "key"), list(kind_keys()))
 def test_a_key_of_a_kind_changes_what_is_run(table, kind, key):
     """It becomes links or flows, which are the same request in every world."""
     plain, other = {"kind": kind, **PLAIN_KINDS.get(kind, {})}, KIND_KEYS[table].get(kind, {}).get(key, 1)

@@ -129,7 +129,7 @@ def knobs():
                 yield pytest.param(part, row, parameter, id=f"{row['name']}.{parameter['name']}")
 
 
-@pytest.mark.parametrize(("part", "row", "parameter"), knobs())
+@pytest.mark.parametrize(("part", "row", "parameter"), list(knobs()))
 def test_a_parameter_acts_in_some_scenario(part, row, parameter):
     name = parameter["name"]
     special, beside = SPECIAL.get((row["name"], name), (None, {}))
