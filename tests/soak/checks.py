@@ -9,6 +9,7 @@ import numpy as np
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
 from shallows.run import in_world, prepare
+from shallows.units import NEVER
 
 LITTLE = 1 + 1e-6
 LONG_S = 20.0
@@ -44,7 +45,8 @@ def problem(text, world, save=False):
             with tempfile.TemporaryDirectory() as folder:
                 wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
     except BooksError as error:
-        return ("collapsed", None) if _collapsed(error) else ("ran", f"books: {error}")
+        lawful = _collapsed(error) or _crowded(error, scenario)
+        return ("collapsed", None) if lawful else ("ran", f"books: {error}")
     except BaseException as error:
         return "ran", f"crash {type(error).__name__}: {error}"
     return "ran", wrong
@@ -56,6 +58,12 @@ def _collapsed(error):
     flows = error.run.flows
     open_flows = flows[flows.fct_us.isna() & (flows.bytes > 0)]
     return said and len(open_flows) > 0 and bool((open_flows.timeouts >= 15).all())
+
+
+def _crowded(error, scenario):
+    """Whether a run was ended because queues without an end took more packets than a run may hold."""
+    said = len(error.problems) == 1 and "are in flight" in error.problems[0]
+    return said and (scenario.hosts.nic == "fifo" or scenario.network.buffer == NEVER)
 
 
 def _about_refusal(error):

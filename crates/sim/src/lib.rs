@@ -7,6 +7,7 @@
 pub mod answer;
 mod books;
 pub mod clock;
+mod crowd;
 mod domain;
 pub mod event_queue;
 mod fabric;

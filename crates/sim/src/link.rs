@@ -4,7 +4,7 @@
 
 use shallows_cc::units::Time;
 
-use crate::packet::{Flags, NIL, Packet, Slab};
+use crate::packet::{NIL, Packet, Slab};
 
 /// A directed link: all that a delivery touches, in one cache line.
 #[derive(Debug)]
@@ -68,11 +68,11 @@ impl Link {
         self.fingerprint
     }
 
-    /// The flags of what is on the list, in order.
-    pub(crate) fn flags<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = Flags> + 'a {
+    /// What is on the list, in order.
+    pub(crate) fn packets<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = &'a Packet> + 'a {
         let first = (self.head != NIL).then_some(self.head);
         let list = std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL));
-        list.map(|at| packets[at].flags)
+        list.map(|at| &packets[at])
     }
 }
 

@@ -8,6 +8,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::answer::{Answer, Deadlock, FlowReport};
 use crate::books::{self, Ledger};
 use crate::clock::Clock;
+use crate::crowd;
 use crate::domain::Domain;
 use crate::flow;
 use crate::link::mix;
@@ -89,6 +90,13 @@ impl<O: Observer> Simulation<O> {
         Ok(simulation)
     }
 
+    /// The same, but the run ends once so many packets are in flight, in place of what 2 GiB hold.
+    #[must_use]
+    pub fn holding_at_most(mut self, packets: u64) -> Self {
+        self.domain.fabric.most_packets = packets;
+        self
+    }
+
     /// The simulated time.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -115,11 +123,14 @@ impl<O: Observer> Simulation<O> {
     pub fn advance(&mut self, events: u64) -> Progress {
         let until = self.domain.events + events;
         while !self.over && self.domain.events < until {
-            self.domain.run(self.schedule.next(), until - self.domain.events);
+            let turn = until.min(self.domain.events + crowd::LOOK_EVERY);
+            self.domain.run(self.schedule.next(), turn - self.domain.events);
             self.over |= self.domain.is_done();
-            if std::mem::take(&mut self.domain.fabric.look) {
+            if self.domain.fabric.is_crowded() {
+                self.end_crowded();
+            } else if std::mem::take(&mut self.domain.fabric.look) {
                 self.watch_for_deadlock();
-            } else if !self.over && self.domain.events < until {
+            } else if !self.over && self.domain.events < turn {
                 self.do_what_is_due();
             }
         }
@@ -145,6 +156,13 @@ impl<O: Observer> Simulation<O> {
             Due::Deadlock => self.search_deadlock(),
             Due::Watch => self.watch(),
         }
+    }
+
+    /// More packets are in flight than a run may hold.
+    fn end_crowded(&mut self) {
+        let fabric = &self.domain.fabric;
+        self.over = true;
+        self.problems.push(crowd::problem(&self.network, &fabric.ports, &fabric.links, &fabric.packets));
     }
 
     /// Nothing is left to happen.

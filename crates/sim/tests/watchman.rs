@@ -4,7 +4,8 @@ mod networks;
 
 use networks::{MTU, control, flow, network, run, run_open, star, until_done};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::network::{FlowSpec, Network};
+use shallows_sim::network::{FlowSpec, Network, Nic};
+use shallows_sim::simulation::{Progress, Simulation};
 
 /// From host 0 to 1; the switch's port towards host 1 holds `buffer`.
 fn narrow(name: &str, buffer: Bytes) -> Network {
@@ -49,4 +50,31 @@ fn slow_is_not_stuck() {
     network.host.acks_every = 2;
     network.host.ack_delay = Time::from_millis(900);
     assert_eq!(run(until_done(network)).flows[0].delivered, 200_000);
+}
+
+/// A NIC that takes a flow's whole window, at ten times what its link carries: the run ends at the bound, says whose packets
+/// they are, and keeps what it has.
+#[test]
+fn packets_that_would_fill_the_memory_end_the_run() {
+    let mut network = star(2);
+    network.host.nic = Nic::Fifo;
+    network.host.initial_window = Bytes(1460 * 2000);
+    network.flows = vec![flow(0, 1, Bytes(1460 * 50)), flow(1, 0, Bytes(1460 * 100_000))];
+    let network = until_done(network);
+    let ending_at = |most| {
+        let mut simulation = Simulation::new(network.clone()).expect("a lawful network").holding_at_most(most);
+        while simulation.advance(1_000_000) == Progress::Running {}
+        simulation.finish()
+    };
+    let crowded = ending_at(1000);
+    let [problem] = &crowded.problems[..] else { panic!("{:?}", crowded.problems) };
+    assert!(problem.starts_with("1000 packets are in flight, 0 MiB, at which a run ends; "), "{problem}");
+    assert!(
+        problem.contains(
+            "; 950 of them are at the NIC of host 1, 950 of those of flow 1 (reno): expected hosts.nic = \"fair\""
+        ),
+        "{problem}"
+    );
+    assert_eq!(crowded.ports[2].in_flight, 950);
+    run(network);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::crowd::MOST_PACKETS;
 use crate::event_queue::EventQueue;
 use crate::link::Link;
 use crate::network::{Balancing, LinkChange, Network, PortSpec};
@@ -38,6 +39,8 @@ pub struct Fabric<O> {
     pub now: Time,
     pub events: EventQueue,
     pub packets: Slab,
+    /// How many of them are too many.
+    pub most_packets: u64,
     pub ports: Vec<Port>,
     pub links: Vec<Link>,
     pub routes: Routes,
@@ -65,6 +68,7 @@ impl<O: Observer> Fabric<O> {
             now: Time::ZERO,
             events: EventQueue::default(),
             packets: Slab::default(),
+            most_packets: MOST_PACKETS,
             links: ports.iter().zip(&network.ports).map(link).collect(),
             ports,
             routes,
@@ -169,6 +173,12 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     fn port_entity(&self, number: u32) -> u32 {
         self.host_entity(self.network.hosts) + number
+    }
+
+    /// Whether more packets are in flight than a run may hold.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.packets.live() >= self.most_packets
     }
 
     /// What switches count in their memories and what waits there; nothing where they have none.

@@ -183,8 +183,8 @@ impl Switches {
     /// What the last pause or resume on its way to the port of `link` says.
     fn last_word(&self, link: u32, ports: &[Port], wires: &[Link], packets: &Slab) -> Option<bool> {
         let back = self.reverse(link) as usize;
-        let frames = ports[back].on_its_way(&wires[back], packets).filter(|flags| flags.for_neighbour());
-        frames.last().map(|flags| flags.is(PacketKind::Pause))
+        let frames = ports[back].on_its_way(&wires[back], packets).filter(|packet| packet.flags.for_neighbour());
+        frames.last().map(|packet| packet.flags.is(PacketKind::Pause))
     }
 
     /// The ports of a circle in which each waits for the next and none can ever go on; empty if there is

@@ -481,9 +481,9 @@ impl Port {
         })
     }
 
-    /// The flags of every packet on its way over this port's link, those that wait behind those sent.
-    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = Flags> + 'a {
-        link.flags(packets).chain(self.queued().map(|waiting| packets[waiting.packet].flags))
+    /// Every packet on its way over this port's link, those that wait behind those sent.
+    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = &'a Packet> + 'a {
+        link.packets(packets).chain(self.queued().map(|waiting| &packets[waiting.packet]))
     }
 
     /// Closes the segment of the backlog that ends now.
