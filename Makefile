@@ -88,13 +88,13 @@ build: .venv/ready
 # What building and running need, then what tests, then what lint and the documentation site need.
 .venv/ready: requirements.lock
 	$(PYTHON) -m venv .venv
-	$(call install,$<,150)
+	$(call install,$<,180)
 
 .venv/test-ready: requirements-test.lock .venv/ready
-	$(call install,$<,100)
+	$(call install,$<,165)
 
 .venv/lint-ready: requirements-lint.lock .venv/test-ready
-	$(call install,$<,110)
+	$(call install,$<,105)
 
 define install
 @echo "Installing what $(1) names: about $(2) MB, once"

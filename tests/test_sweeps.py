@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pandas
 import pytest
+from scipy.special import stdtrit
 
 import shallows as sh
 from shallows.sweeps import estimate, plans, statistics, where
@@ -329,6 +330,25 @@ def test_students_interval_by_hand():
     assert told.half_width == pytest.approx(2.0543, abs=1e-3)
     assert np.isnan(statistics.mean([3]).low)
     assert statistics.mean([]).n == 0
+
+
+# Two-sided 95 % points of Student's t, as printed tables have them (Abramowitz and Stegun, Table 26.10).
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 5: 2.571, 9: 2.262, 10: 2.228, 30: 2.042, 60: 2.000, 120: 1.980}
+
+
+@pytest.mark.parametrize("freedom", STUDENT)
+def test_students_quantile_is_that_of_the_tables(freedom):
+    """The half-width of a mean is the quantile times the standard error, which is known here."""
+    values = np.resize([1.0, -1.0, 0.0], freedom + 1)
+    error = np.std(values, ddof=1) / np.sqrt(freedom + 1)
+    assert statistics.mean(values).half_width / error == pytest.approx(STUDENT[freedom], abs=6e-4)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("freedom", [1, 1.3, 2, 2.5, 3, 4.4118, 9, 19, 99, 398])
+def test_students_quantile_is_scipys(freedom, confidence):
+    expected = stdtrit(freedom, (1 + confidence) / 2)
+    assert statistics.student(freedom, confidence) == pytest.approx(expected, rel=1e-7)
 
 
 def test_welchs_interval_by_hand():

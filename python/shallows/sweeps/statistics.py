@@ -11,6 +11,7 @@ interval). Where seeds differ, Welch's takes its place. (Law, Simulation Modelin
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ def unpaired(values, baseline, confidence=CONFIDENCE):
     if total == 0:
         return Interval(difference, difference, difference, min(counts), method)
     freedom = total**2 / sum(error**2 / (count - 1) for error, count in zip(errors, counts, strict=True))
-    half = _quantile(freedom, confidence) * math.sqrt(total)
+    half = student(freedom, confidence) * math.sqrt(total)
     return Interval(difference, difference - half, difference + half, min(counts), method)
 
 
@@ -72,12 +73,23 @@ def _student(values, confidence, method):
     centre = float(np.mean(values))
     if n == 1:
         return Interval(centre, math.nan, math.nan, 1, method)
-    half = _quantile(n - 1, confidence) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    half = student(n - 1, confidence) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return Interval(centre, centre - half, centre + half, n, method)
 
 
-def _quantile(freedom, confidence):
-    """Student's t quantile of a two-sided interval; scipy.special loads in a tenth of scipy.stats' time."""
-    from scipy.special import stdtrit
+@cache
+def student(freedom, confidence):
+    """Student's t quantile of a two-sided interval, which scipy would bring 140 MB for.
 
-    return float(stdtrit(freedom, (1 + confidence) / 2))
+    With t = sqrt(freedom) tan(angle), the probability within t is the integral of cos**(freedom - 1)
+    from 0 to the angle, times a constant (Abramowitz and Stegun, 26.7.1). It is concave, so Newton's steps
+    from 0 never go too far, and smooth, so that 40 points of Gauss and Legendre give ten digits at 95 %.
+    """
+    within = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    points, weights = np.polynomial.legendre.leggauss(40)
+    angle = step = confidence / within
+    while step > 1e-15 * angle:
+        inside = within * angle / 2 * float(weights @ np.cos(angle / 2 * (points + 1)) ** (freedom - 1))
+        step = (confidence - inside) / (within * math.cos(angle) ** (freedom - 1))
+        angle += step
+    return math.sqrt(freedom) * math.tan(angle)
