@@ -27,8 +27,11 @@ pub enum Kind {
 /// A timer of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
+    /// When it runs out.
     pub at: Time,
+    /// What for.
     pub kind: Kind,
+    /// Whose it is.
     pub flow: u32,
 }
 

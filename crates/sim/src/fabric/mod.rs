@@ -12,7 +12,7 @@ use crate::event_queue::EventQueue;
 use crate::link::Link;
 use crate::network::{Balancing, LinkChange, Network, PortSpec};
 use crate::node::switch::Switches;
-use crate::observe::Observer;
+use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, PacketKind, Slab};
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
@@ -98,7 +98,7 @@ impl<O: Observer> Fabric<O> {
         }
         self.hops += 1;
         if O::LISTENS {
-            self.observer.delivered(self.now, number, &self.packets[at]);
+            self.observer.delivered(self.now, Hop { link: number, place: at, packet: &self.packets[at] });
         }
         let packet = &mut self.packets[at];
         if packet.flags.for_neighbour() {
@@ -127,6 +127,7 @@ impl<O: Observer> Fabric<O> {
     /// A link goes down, or comes up again.
     pub fn change(&mut self, change: LinkChange) {
         self.ports[change.link as usize].set_down(self.now, !change.up);
+        self.observer.changed(self.now, change.link, change.up);
         self.dispatch(change.link);
     }
 
@@ -154,7 +155,8 @@ impl<O: Observer> Fabric<O> {
     #[inline(always)]
     fn after_offer(&mut self, number: u32, at: u32, offered: Offered) {
         if O::LISTENS {
-            self.observer.offered(self.now, number, &self.packets[at], offered.outcome);
+            let hop = Hop { link: number, place: at, packet: &self.packets[at] };
+            self.observer.offered(self.now, hop, offered.outcome);
         }
         if let Some(arrives) = offered.arrives {
             self.events.push(arrives, number);

@@ -91,8 +91,23 @@ impl<O: Observer> Fabric<O> {
         let verdict = switches.admit(node, joining.from, length, held);
         if verdict == Verdict::AdmitAndPause {
             self.pauses_due.push_back((joining.from, PacketKind::Pause));
+            if O::LISTENS {
+                let through = self.holder(number, joining.from, length);
+                self.observer.asked(self.now, joining.from, through, true);
+            }
         }
         verdict != Verdict::Drop
+    }
+
+    /// The port of a switch in which most of what a link brought waits, where `length` more is about to join that of `number`.
+    fn holder(&self, number: u32, from: u32, length: Bytes) -> u32 {
+        let node = self.links[number as usize].from;
+        let ports = (0..).zip(&self.links).filter(|(_, link)| link.from == node).map(|(port, _)| port);
+        let held = |port: u32| {
+            let waiting = self.ports[port as usize].waiting(&self.packets).filter(|waiting| waiting.from == from);
+            waiting.map(|waiting| waiting.length).sum::<Bytes>() + if port == number { length } else { Bytes::ZERO }
+        };
+        ports.max_by_key(|&port| (held(port), std::cmp::Reverse(port))).unwrap_or(number)
     }
 
     /// Sends the pauses and resumes that are due, in the order in which they were decided: what one of them makes
@@ -145,6 +160,7 @@ impl<O: Observer> Fabric<O> {
         switches.release(node, from, length);
         if switches.resumes(node, from) {
             self.pauses_due.push_back((from, PacketKind::Resume));
+            self.observer.asked(self.now, from, number, false);
         }
     }
 
@@ -168,6 +184,7 @@ impl<O: Observer> Fabric<O> {
         // What departs at this picosecond has departed.
         self.dispatch(port);
         self.ports[port as usize].pause(self.now, pause);
+        self.observer.paused(self.now, port, pause);
         self.look |= pause;
         if pause {
             return Arrival::Passed;

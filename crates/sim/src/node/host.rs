@@ -216,7 +216,9 @@ impl Hosts {
             return;
         }
         let host = sending.ends.src;
-        match sending.turn(fabric.now) {
+        let turn = sending.turn(fabric.now);
+        fabric.observer.turn(fabric.now, flow, turn);
+        match turn {
             Turn::No => {}
             Turn::At(at) => self.await_pace(fabric, flow, at),
             Turn::Now => {
@@ -313,6 +315,7 @@ impl Hosts {
             let at = fabric.packets.insert(packet);
             fabric.offer(port, at, NIL);
         }
+        fabric.observer.turn(fabric.now, flow, turn);
         if let Turn::At(at) = turn {
             self.await_pace(fabric, flow, at);
         }
@@ -320,6 +323,7 @@ impl Hosts {
 
     /// A timer of a flow has run out.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        fabric.observer.timer(fabric.now, timer);
         match timer.kind {
             Kind::Start => self.open(fabric, timer.flow),
             Kind::Stop => self.stop(fabric, timer.flow),

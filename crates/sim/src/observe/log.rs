@@ -4,8 +4,7 @@ use std::io::Write;
 
 use shallows_cc::units::Time;
 
-use super::Observer;
-use crate::packet::Packet;
+use super::{Hop, Observer};
 use crate::port::admission::Outcome;
 
 /// Lines of time in picoseconds, what happened, where, and to which packet: `1200000 queued 3 flow 0 data 7 1500 B`.
@@ -27,7 +26,7 @@ impl<W: Write> PacketLog<W> {
         self.to
     }
 
-    fn line(&mut self, now: Time, what: &str, link: u32, packet: &Packet) {
+    fn line(&mut self, now: Time, what: &str, Hop { link, packet, .. }: Hop<'_>) {
         let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
         let number = if packet.flags.for_sender() { packet.cumulative } else { packet.seq };
         self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
@@ -41,17 +40,17 @@ impl<W: Write> PacketLog<W> {
 }
 
 impl<W: Write> Observer for PacketLog<W> {
-    fn offered(&mut self, now: Time, link: u32, packet: &Packet, outcome: Outcome) {
+    fn offered(&mut self, now: Time, hop: Hop<'_>, outcome: Outcome) {
         let what = match outcome {
             Outcome::Queued => "queued",
             Outcome::Marked => "marked",
             Outcome::Dropped(_) => "dropped",
         };
-        self.line(now, what, link, packet);
+        self.line(now, what, hop);
     }
 
-    fn delivered(&mut self, now: Time, link: u32, packet: &Packet) {
-        self.line(now, "delivered", link, packet);
+    fn delivered(&mut self, now: Time, hop: Hop<'_>) {
+        self.line(now, "delivered", hop);
     }
 
     fn began(&mut self, now: Time, flow: u32) {

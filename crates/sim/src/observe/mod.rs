@@ -4,29 +4,63 @@ use shallows_cc::units::Time;
 
 use crate::packet::Packet;
 use crate::port::admission::Outcome;
+pub use crate::timers::{Kind, Timer};
+pub use crate::transport::Turn;
 
 pub mod log;
+
+/// A packet on one hop of its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop<'a> {
+    /// The link.
+    pub link: u32,
+    /// The packet's own place, from its first hop to its last; another may have it afterwards.
+    pub place: u32,
+    /// The packet.
+    pub packet: &'a Packet,
+}
 
 /// Looks on. Whoever wants to hear of something writes that method; `()` hears nothing and costs nothing.
 pub trait Observer {
     /// Whether it wants to hear anything at all.
     const LISTENS: bool = true;
 
-    /// A packet was offered to the port of `link`; what it has been told there it already carries.
+    /// A packet was offered to the port of a link; what it has been told there it already carries.
     #[inline]
-    fn offered(&mut self, _now: Time, _link: u32, _packet: &Packet, _outcome: Outcome) {}
+    fn offered(&mut self, _now: Time, _hop: Hop<'_>, _outcome: Outcome) {}
 
-    /// A packet has come to the end of `link`.
+    /// A packet has come to the end of a link.
     #[inline]
-    fn delivered(&mut self, _now: Time, _link: u32, _packet: &Packet) {}
+    fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}
 
     /// A flow begins to send.
     #[inline]
     fn began(&mut self, _now: Time, _flow: u32) {}
 
+    /// A timer of a flow runs out: what follows, follows from it.
+    #[inline]
+    fn timer(&mut self, _now: Time, _timer: Timer) {}
+
+    /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent.
+    #[inline]
+    fn turn(&mut self, _now: Time, _flow: u32, _turn: Turn) {}
+
     /// All of a flow has arrived.
     #[inline]
     fn finished(&mut self, _now: Time, _flow: u32) {}
+
+    /// A switch wants the other end of `link` to stop sending data, or to go on: most of what that brought waits in the port of
+    /// `through`, or has just left it.
+    #[inline]
+    fn asked(&mut self, _now: Time, _link: u32, _through: u32, _pause: bool) {}
+
+    /// The port of `link` has heard that.
+    #[inline]
+    fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
+
+    /// A link has gone down, or come up.
+    #[inline]
+    fn changed(&mut self, _now: Time, _link: u32, _up: bool) {}
 }
 
 impl Observer for () {
