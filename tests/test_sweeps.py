@@ -14,6 +14,7 @@ import pytest
 from scipy.special import stdtrit
 
 import shallows as sh
+from shallows import examples
 from shallows.sweeps import estimate, plans, statistics, where
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.result import NUMBERS
@@ -444,14 +445,20 @@ def test_many_series_stay_apart():
     assert len(set(looks)) == 21
 
 
-ESTIMATED = ["dctcp-40", "dx-10", "incast-star", "expresspass", "roce-fabric", "websearch-tree"]
+UNFORESEEN = {"pause-deadlock": "that pauses stop every packet is what the run is there to find out"}
 
 
-@pytest.mark.parametrize("name", ESTIMATED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=UNFORESEEN[name]))
+        if name in UNFORESEEN
+        else name
+        for name in examples.names()
+    ],
+)
 def test_the_estimate_of_work_holds_within_a_factor_of_two(name):
-    from pathlib import Path
-
-    scenario = sh.Scenario.load(Path(__file__).parents[1] / "scenarios" / f"{name}.toml")
+    scenario = sh.Scenario.load(examples.find(name))
     told = estimate.of_scenario(scenario)
     began = time.process_time()
     run = sh.run(scenario)
@@ -481,6 +488,42 @@ def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
     assert not (tmp_path / "results" / "short").exists() or not list(
         (tmp_path / "results" / "short").iterdir()
     )
+
+
+def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
+    """Two runs, two at a time: twice the packet-hops of one; and no more memory than there is."""
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    monkeypatch.setattr(estimate, "is_small", lambda _: False)
+    monkeypatch.setattr(cli, "WORTH_TELLING_S", 0)
+    words = ["compare", "short.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2"]
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exit_code == 0, done.output
+    hops = estimate.packet_hops(sh.Scenario.load("short.toml"))
+    assert f"2 runs, about {2 * hops / 1e6:.3g} M packet-hops" in done.stderr
+    assert "on 2 at a time" in done.stderr
+    monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
+    done = CliRunner().invoke(cli.app, words)
+    assert done.exit_code == 2
+    assert "--threads 1" in done.stderr
+
+
+def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
+    """The most that a process had, tables saved, on 1,024 hosts: Linux says so at its end."""
+    scenario = "websearch-fat-tree"
+    code = (
+        "import resource, sys, shallows as sh\n"
+        f"sh.run({scenario!r}, overrides={{'topology.k': 16, 'traffic.0.flows': 2000}}, out='x')\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    overrides = {"topology.k": 16, "traffic.0.flows": 2000}
+    told = estimate.of_scenario(sh.Scenario.load(examples.find(scenario), overrides)).memory_bytes
+    assert 0.5 < told / int(done.stdout) < 2
 
 
 def test_long_preparations_say_so(capsys):

@@ -99,7 +99,7 @@ def run(
         simulate = in_world(world, repeats)
         folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
     if world == "packet":
-        _foretell(prepared)
+        _foretell([prepared])
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
     try:
@@ -132,6 +132,9 @@ def compare(
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: places.of_comparison(jobs))
+    packets = [prepared for world, prepared in jobs.values() if world == "packet"]
+    if packets:
+        _foretell(packets, threads or os.cpu_count())
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
     told = {label: run.summary for label, run in comparison.runs.items()}
@@ -190,14 +193,14 @@ def catalog(
     return DONE
 
 
-def _foretell(scenario):
-    """Say what a long run will take; refuse one that this machine's memory cannot hold."""
+def _foretell(scenarios, at_a_time=1):
+    """Say what long runs will take; refuse those that this machine's memory cannot hold."""
     from shallows.sweeps import estimate
 
-    if estimate.is_small(scenario):
+    if all(map(estimate.is_small, scenarios)):
         return
-    expected = estimate.of_scenario(scenario)
-    estimate.check(expected)
+    expected = estimate.of_scenarios(scenarios, at_a_time)
+    estimate.check(expected, "--threads")
     if expected.cpu_s > WORTH_TELLING_S:
         print(estimate.sentence(expected), file=sys.stderr, flush=True)
 

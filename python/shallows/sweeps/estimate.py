@@ -1,9 +1,8 @@
 """What runs will take, told from their scenarios before anything moves: packet-hops, time, memory.
 
-A packet-hop is a packet, data or ack, received over one link. A flow that ends makes as many as its packets
-have hops, there and back; flows without an end share the links on their way equally. How long a hop takes is
-measured on a small run on this machine; it grows with the number of ports, whose state leaves the caches, and
-ports with several classes cost more. Meant to hold within a factor of two.
+How many packet-hops a run makes is told by `work`. How long one takes is measured on a small run on this
+machine; it grows with the number of ports, whose state leaves the caches, and ports with several classes
+cost more. Meant to hold within a factor of two.
 """
 
 import os
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shallows.errors import ScenarioError
+from shallows.sweeps.work import packet_hops, run_ends_s
 from shallows.units import NEVER
 
 BASE_BYTES = 98_000_000
@@ -28,8 +28,6 @@ SMALL_PORTS, GROWTH = 100, 0.175
 CLASSES = 1.8
 """How much longer a hop takes at ports with several classes."""
 SMALL_PACKETS, SMALL_LINKS = 1_000_000, 10_000
-SAMPLED = 256
-"""Flows whose ways are looked up; the others are taken to be like them."""
 
 
 class Estimate(NamedTuple):
@@ -54,6 +52,14 @@ def of_scenario(scenario):
     links, switches = len(scenario.wiring.link_from), scenario.wiring.nodes - scenario.wiring.hosts
     memory = LINK_BYTES * links + ROUTE_BYTES * switches * scenario.wiring.hosts
     return Estimate(1, hops, cpu_s, BASE_BYTES + memory + FLOW_BYTES * flows + ROW_BYTES * rows, 1)
+
+
+def of_scenarios(scenarios, at_a_time):
+    """The `Estimate` of a run of each, so many at a time."""
+    each = [of_scenario(scenario) for scenario in scenarios]
+    memory = max(one.memory_bytes for one in each)
+    hops, cpu_s = sum(one.hops for one in each), sum(one.cpu_s for one in each)
+    return Estimate(len(each), hops, cpu_s, memory, min(at_a_time, len(each)))
 
 
 def is_small(scenario):
@@ -81,13 +87,16 @@ def of_jobs(jobs, cores=None):
     return Estimate(len(jobs), hops, cpu_s, memory, min(cores, max(len(jobs), 1)) if cores else 0)
 
 
-def check(estimate):
-    """Raise `ScenarioError` where this machine cannot have the memory; machines elsewhere are not asked."""
+def check(estimate, fewer_by="--workers"):
+    """Raise `ScenarioError` where this machine cannot have the memory; machines elsewhere are not asked.
+
+    `fewer_by` is the option that says how many run at a time.
+    """
     need, there = estimate.memory_bytes * estimate.at_a_time, memory_available()
     if there is not None and need > there:
         told = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
         fewer = max(int(there // estimate.memory_bytes), 0)
-        instead = f"; {fewer} fit: --workers {fewer}" if fewer and estimate.at_a_time > 1 else ""
+        instead = f"; {fewer} fit: {fewer_by} {fewer}" if fewer and estimate.at_a_time > 1 else ""
         raise ScenarioError(told, None, f"at most the {_bytes(there)} that are free here{instead}")
 
 
@@ -104,76 +113,9 @@ def sentence(estimate):
     )
 
 
-def packet_hops(scenario):
-    """About how many packet-hops a run of `scenario` makes."""
-    flows, network = scenario.flows, scenario.wiring
-    if not len(flows):
-        return 0.0
-    ways = _Ways(network)
-    chosen = np.unique(np.linspace(0, len(flows) - 1, min(len(flows), SAMPLED)).astype(int))
-    paths = {flow: ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen}
-    payload, acks = scenario.frame.payload, 1 + 1 / scenario.hosts.acks_every
-    known = flows.start_ps[flows.start_ps != NEVER]
-    ends_ps = scenario.duration if scenario.duration != NEVER else int(known.max(initial=0)) + 10**12
-    limited = flows.bytes > 0
-    packets = np.where(limited, -(-flows.bytes.astype(float) // payload), np.inf)
-    endless = int(np.sum(~limited))
-    at = np.zeros(len(network.link_from))
-    for flow in chosen[~limited[chosen]]:
-        at[paths[flow]] += endless / max(int(np.sum(~limited[chosen])), 1)
-    hops = 0.0
-    for flow in chosen:
-        links = paths[flow]
-        lasts_ps = min(ends_ps, int(flows.stop_ps[flow])) - (
-            int(flows.start_ps[flow]) if flows.after[flow] == 2**32 - 1 else 0
-        )
-        share = network.rate_bps[links] / (1 if limited[flow] else np.maximum(at[links], 1))
-        carried = max(lasts_ps, 0) * 1e-12 * float(share.min()) / (8 * scenario.mtu)
-        if limited[flow] and scenario.duration == NEVER:
-            carried = np.inf
-        hops += min(packets[flow], carried) * len(links) * acks
-    return hops * len(flows) / len(chosen)
-
-
-class _Ways:
-    """Shortest ways through a network, found outwards from a host, level by level."""
-
-    def __init__(self, network):
-        order = np.argsort(network.link_from, kind="stable")
-        self.links_by_node = order
-        self.starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
-        self.to, self.nodes, self.came_from = network.link_to, network.nodes, network.link_from
-        self.trees = {}
-
-    def links(self, src, dst):
-        """The links of one of the shortest ways."""
-        if src not in self.trees:
-            self.trees[src] = self._tree(src)
-        way, node = [], dst
-        while node != src:
-            link = self.trees[src][node]
-            way.append(link)
-            node = int(self.came_from[link])
-        return np.array(way, int)
-
-    def _tree(self, src):
-        """The link by which each node is first reached."""
-        by = np.full(self.nodes, -1)
-        edge, by[src] = np.array([src]), 0
-        while len(edge):
-            counts = self.starts[edge + 1] - self.starts[edge]
-            offsets = np.repeat(self.starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-            links = self.links_by_node[np.arange(counts.sum()) + offsets]
-            links = links[by[self.to[links]] < 0]
-            by[self.to[links]] = links
-            edge = np.unique(self.to[links])
-        return by
-
-
 def _rows(scenario):
     """Samples that will be recorded."""
-    ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
-    record = scenario.record
+    ends, record = run_ends_s(scenario) * 1e12, scenario.record
     queues = ends / record.queues * len(scenario.wiring.recorded_ports) if record.queues else 0
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
 

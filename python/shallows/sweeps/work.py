@@ -1,0 +1,163 @@
+"""What the flows of a scenario will carry, told before anything moves: packet-hops.
+
+A packet-hop is a packet, data or ack, received over one link. A flow that ends makes as many as its packets
+have hops, there and back, if its links can carry what is asked of them before the run is over. Flows without
+an end share what is left by max-min fairness, anew whenever one of them comes or goes. What a window or an
+algorithm leaves unused is not known here, nor that pauses can bring a network to a halt.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from shallows.units import NEVER
+
+SAMPLED = 256
+"""Flows with an end, and as many without, whose ways are looked up; the others are taken to be like them."""
+MOMENTS = 100
+"""At most so many times at which flows without an end come or go are told apart."""
+ROCE_SEGMENT_BYTES = 16_000
+"""What one acknowledgement of RoCE answers, unless the algorithm has a segment of its own."""
+NO_FLOW = 2**32 - 1
+
+
+def packet_hops(scenario):
+    """About how many packet-hops a run of `scenario` makes."""
+    flows = scenario.flows
+    if not len(flows):
+        return 0.0
+    ways = _Ways(scenario.wiring)
+    ending = _Sample(scenario, ways, np.flatnonzero(flows.bytes))
+    ends_s = run_ends_s(scenario)
+    if scenario.duration == NEVER:
+        ends_s = max(ends_s, float(ending.busy_s(ending.packets).max(initial=0)))
+        carried = ending.packets
+    else:
+        carried = ending.in_time(ends_s)
+    endless = _Sample(scenario, ways, np.flatnonzero(flows.bytes == 0))
+    left = np.maximum(1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05) * scenario.wiring.rate_bps
+    return ending.hops(carried) + endless.hops(endless.shared(left, ends_s))
+
+
+def run_ends_s(scenario):
+    """When the run is over, or where that depends on its flows, when the last of them is known to start."""
+    if scenario.duration != NEVER:
+        return scenario.duration * 1e-12
+    starts = scenario.flows.start_ps
+    return float(starts[starts != NEVER].max(initial=0)) * 1e-12
+
+
+class _Sample:
+    """Some of the flows `of`, each of which stands for `weight`; their links one after another."""
+
+    def __init__(self, scenario, ways, of):
+        chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
+        flows = scenario.flows
+        self.weight = len(of) / max(len(chosen), 1)
+        self.network = scenario.wiring
+        paths = [ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
+        self.lengths = np.array([len(path) for path in paths], int)
+        self.links = np.concatenate([np.array([], int), *paths])
+        self.owner = np.repeat(np.arange(len(chosen)), self.lengths)
+        self.packets = np.ceil(flows.bytes[chosen] / scenario.frame.payload)
+        self.follows = flows.after[chosen] != NO_FLOW
+        self.start_s = np.where(self.follows, 0, flows.start_ps[chosen] * 1e-12)
+        self.stop_s = flows.stop_ps[chosen] * 1e-12
+        self.bits = 8 * scenario.mtu
+        self.acks = np.array([_acks_a_packet(scenario, flows.ccs[flows.cc[flow]]) for flow in chosen])
+
+    def hops(self, packets):
+        """Packet-hops of so many packets of each, there and back."""
+        return self.weight * float(np.sum(packets * self.lengths * (1 + self.acks)))
+
+    def busy_s(self, packets):
+        """How long each link of the network is busy with so many packets of each."""
+        carried = np.bincount(self.links, packets[self.owner], len(self.network.rate_bps))
+        return self.weight * carried * self.bits / self.network.rate_bps
+
+    def in_time(self, ends_s):
+        """The packets of each that its links carry before the run is over; what is too much, all lack."""
+        lasts_s = np.maximum(np.minimum(ends_s, self.stop_s) - self.start_s, 0)
+        alone = lasts_s * self._narrowest(self.network.rate_bps.astype(float)) / self.bits
+        packets = np.minimum(self.packets, alone)
+        first_s = np.full(len(self.network.rate_bps), ends_s)
+        np.minimum.at(first_s, self.links, self.start_s[self.owner])
+        share = (ends_s - first_s) / np.maximum(self.busy_s(packets), 1e-12)
+        return packets * np.minimum(self._narrowest(share), 1)
+
+    def shared(self, rate_bps, ends_s):
+        """The packets of each without an end, where the links offer `rate_bps`."""
+        packets = np.zeros(len(self.lengths))
+        if not len(packets):
+            return packets
+        changes = np.unique(np.clip(np.concatenate([[0, ends_s], self.start_s, self.stop_s]), 0, ends_s))
+        if len(changes) > MOMENTS:
+            changes = changes[np.linspace(0, len(changes) - 1, MOMENTS).astype(int)]
+        for since_s, until_s in pairwise(changes):
+            now_s = (since_s + until_s) / 2
+            active = (self.start_s <= now_s) & (now_s < self.stop_s)
+            packets += (until_s - since_s) * self._max_min(rate_bps.copy(), active) / self.bits
+        return packets
+
+    def _max_min(self, free_bps, active):
+        """The rate of each: the least share of a link is given to its flows, until all have theirs."""
+        rates = np.zeros(len(active))
+        waiting = active.copy()
+        while waiting.any():
+            users = self.weight * np.bincount(self.links, waiting[self.owner], len(free_bps))
+            share = np.where(users > 0, free_bps / np.maximum(users, 1e-12), np.inf)
+            least = share.min()
+            full = share <= least * (1 + 1e-9)
+            settled = waiting & (np.bincount(self.owner, full[self.links], len(active)) > 0)
+            rates[settled] = least
+            waiting &= ~settled
+            free_bps -= least * self.weight * np.bincount(self.links, settled[self.owner], len(free_bps))
+            np.maximum(free_bps, 0, out=free_bps)
+        return rates
+
+    def _narrowest(self, of_links):
+        least = np.full(len(self.lengths), np.inf)
+        np.minimum.at(least, self.owner, of_links[self.links])
+        return least
+
+
+def _acks_a_packet(scenario, algorithm):
+    if algorithm.transport != "roce":
+        return 1 / scenario.hosts.acks_every
+    segment = algorithm.parameters.get("segment", ROCE_SEGMENT_BYTES)
+    return 1 / max(segment / scenario.frame.payload, 1)
+
+
+class _Ways:
+    """Shortest ways through a network, found outwards from a host, level by level."""
+
+    def __init__(self, network):
+        order = np.argsort(network.link_from, kind="stable")
+        self.links_by_node = order
+        self.starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
+        self.to, self.nodes, self.came_from = network.link_to, network.nodes, network.link_from
+        self.trees = {}
+
+    def links(self, src, dst):
+        """The links of one of the shortest ways."""
+        if src not in self.trees:
+            self.trees[src] = self._tree(src)
+        way, node = [], dst
+        while node != src:
+            link = self.trees[src][node]
+            way.append(link)
+            node = int(self.came_from[link])
+        return np.array(way, int)
+
+    def _tree(self, src):
+        """The link by which each node is first reached."""
+        by = np.full(self.nodes, -1)
+        edge, by[src] = np.array([src]), 0
+        while len(edge):
+            counts = self.starts[edge + 1] - self.starts[edge]
+            offsets = np.repeat(self.starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+            links = self.links_by_node[np.arange(counts.sum()) + offsets]
+            links = links[by[self.to[links]] < 0]
+            by[self.to[links]] = links
+            edge = np.unique(self.to[links])
+        return by
