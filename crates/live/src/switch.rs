@@ -104,7 +104,7 @@ impl Switch {
             self.strangers += 1;
             return;
         };
-        let at = self.packets.insert(Packet { to, flags, length, ..Packet::default() });
+        let at = self.packets.insert(Packet { way: to, flags, length, ..Packet::default() });
         let place = at as usize;
         if self.frames.len() <= place {
             self.frames.resize_with(place + 1, Frame::default);
@@ -116,7 +116,7 @@ impl Switch {
     }
 
     fn forward(&mut self, now: Time, node: u32, at: u32) {
-        let way = self.way[(node * self.hosts + self.packets[at].to) as usize];
+        let way = self.way[(node * self.hosts + self.packets[at].way) as usize];
         let Some(port) = way else {
             self.strangers += 1;
             self.packets.remove(at);

@@ -12,6 +12,7 @@ mod domain;
 pub mod event_queue;
 mod fabric;
 mod flow;
+pub mod header;
 pub mod histogram;
 pub mod link;
 pub mod measure;

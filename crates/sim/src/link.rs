@@ -50,7 +50,7 @@ impl Link {
         let packet = &packets[at];
         debug_assert_eq!(packet.arrives, now);
         self.delivered += 1;
-        self.fingerprint = mix(self.fingerprint ^ now.0, identity(packet));
+        self.fingerprint = mix(self.fingerprint ^ now.0, (u64::from(packet.flow) << 32) ^ packet.identity);
         self.head = packet.next;
         let next = (self.head != NIL).then(|| packets[self.head].arrives);
         (at, next)
@@ -74,11 +74,6 @@ impl Link {
         let list = std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL));
         list.map(|at| &packets[at])
     }
-}
-
-/// What tells a packet from others of its time and link.
-fn identity(packet: &Packet) -> u64 {
-    (u64::from(packet.flow) << 32) ^ (u64::from(packet.seq) << 1) ^ u64::from(packet.cumulative)
 }
 
 /// Mixes a value into a hash.

@@ -86,14 +86,14 @@ impl Measure {
     }
 
     /// The last data packet, which left at `sent`, is acknowledged `now`. What the sender has to take from the
-    /// time between `sent` and the acknowledgement's arrival to get the round trip as stamps show it; may be
-    /// negative, and then wraps.
-    pub fn held(&mut self, sent: Time, now: Time) -> Time {
+    /// time between `sent` and the acknowledgement's arrival to get the round trip as stamps show it, in picoseconds; may
+    /// be negative.
+    pub fn held(&mut self, sent: Time, now: Time) -> i64 {
         let (data_sent, data_received) = self.data;
         let ack_sent = now.max(data_received) + self.spec.stack.scale(self.draws.uniform());
         let polled = self.spec.poll.scale(self.draws.uniform());
         let stamps = Stamps { data_sent, data_received, ack_sent, ack_received: ack_sent + BACK + polled };
-        Time((now + BACK - sent).0.wrapping_sub(stamps.rtt(self.spec.host_delay_removed).0))
+        (now + BACK - sent).0.cast_signed() - stamps.rtt(self.spec.host_delay_removed).0.cast_signed()
     }
 
     fn batch_begin(&mut self, sent: Time) -> Time {

@@ -1,6 +1,8 @@
 //! Packets, and the slab they live in.
 
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
+
+use crate::header::Header;
 
 /// The end of a list.
 pub const NIL: u32 = u32::MAX;
@@ -68,7 +70,7 @@ pub const PACKET_KINDS: [PacketKind; 11] = [
     PacketKind::RateAnswer,
 ];
 
-/// What a packet is for, and what it carries besides numbers.
+/// What a packet is for, and what ports may do to it and have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
@@ -79,19 +81,10 @@ impl Flags {
     pub const ECT: Self = Self(16);
     /// Congestion experienced: was marked.
     pub const CE: Self = Self(32);
-    /// ECN-Echo, on an acknowledgement.
-    pub const ECE: Self = Self(64);
-    /// Asks the ports on its way for a rate, on what goes to a receiver.
-    pub const ASKS: Self = Self(128);
-    /// Congestion window reduced, on data of a TCP-like flow.
-    pub const CWR: Self = Self(256);
-    /// Asks for an acknowledgement, on data of a RoCE-like flow.
-    pub const LAST: Self = Self(512);
 
     /// No flag, and this kind.
     #[inline]
-    #[must_use]
-    pub const fn of(kind: PacketKind) -> Self {
+    const fn of(kind: PacketKind) -> Self {
         Self(kind as u16)
     }
 
@@ -144,68 +137,55 @@ impl Flags {
     }
 }
 
-/// A packet on its way: one cache line.
+/// A packet on its way: what ports, links and switches need of it lies in half a cache line, what its transport says behind
+/// that.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
+#[repr(C, align(32))]
 pub struct Packet {
     /// When it reaches the far end of the link it is on.
     pub arrives: Time,
-    /// When the packet left its host; an acknowledgement carries that of the newest data packet.
-    pub sent: Time,
-    /// Acknowledgement: mean one-way delay of the data packets it covers. Data of a TCP-like flow: when the
-    /// newest acknowledgement that its sender has heard left the receiver; zero before the first. Data that asks for
-    /// a rate, and its acknowledgement: see [`Packet::offered`].
-    pub delay: Time,
-    /// Acknowledgement: how long the receiver held it after the newest data packet. Data that a credit called:
-    /// when that left the receiver. Data that asks for a rate: its flow's round trip; zero before the first.
-    pub held: Time,
+    /// What tells it from others of its flow, made of its header's numbers.
+    pub identity: u64,
     /// The packet behind it on its link, or the next free place.
     pub next: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// The host it goes to.
-    pub to: u32,
-    /// Data, credit: its number in the flow. Acknowledgement: first number of a block that arrived out of order.
-    pub seq: u32,
-    /// Acknowledgement: the number expected next. Data that a credit called: the credit's number.
-    pub cumulative: u32,
-    /// Acknowledgement: length of that block.
-    pub block: u16,
-    /// Acknowledgement: the advertised window in 16ths of a full payload; zero advertises none.
-    pub window: u16,
+    /// What its network's routes find the next port by ([`crate::route::Routes::way`]).
+    pub way: u32,
     /// Length of the frame on the wire.
     pub length: u16,
-    /// Acknowledgement: data packets in `delay`.
-    pub samples: u8,
     /// Its flags.
     pub flags: Flags,
+    /// What it says to the other half of its flow.
+    pub header: Header,
 }
 
+const _: () = assert!(std::mem::offset_of!(Packet, header) == 32, "the fixed part lies within one cache line");
+const _: () = assert!(size_of::<Packet>() == 96);
+
 impl Packet {
+    /// One that is not on its way yet; a port may mark it where it is `ecn`-capable.
+    #[inline]
+    #[must_use]
+    pub const fn new(flow: u32, length: Bytes, ecn: bool, header: Header) -> Self {
+        let (number, spoken_of) = header.numbers();
+        Self {
+            arrives: Time::ZERO,
+            identity: ((number as u64) << 1) ^ spoken_of as u64,
+            next: NIL,
+            flow,
+            way: 0,
+            length: length.0 as u16,
+            flags: Flags::of(header.kind()).with(Flags::ECT, ecn),
+            header,
+        }
+    }
+
     /// Length of the frame on the wire.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.length))
-    }
-
-    /// Of an acknowledgement that comes `now`: the round trip without the time that it was held. Stamps that are not
-    /// ideal may make that time negative, when it wraps, or longer than all; a picosecond is the least.
-    #[must_use]
-    pub fn round_trip(&self, now: Time) -> Time {
-        Time((now - self.sent).0.wrapping_sub(self.held.0).cast_signed().max(1).cast_unsigned())
-    }
-
-    /// The least rate that was offered on its way to data that asks for one; its acknowledgement brings it back. It has
-    /// the place of `delay`.
-    #[must_use]
-    pub fn offered(&self) -> Rate {
-        Rate(self.delay.0)
-    }
-
-    /// Puts a rate there.
-    pub fn set_offered(&mut self, rate: Rate) {
-        self.delay = Time(rate.0);
     }
 }
 
@@ -290,16 +270,11 @@ mod tests {
 
     #[test]
     fn no_flag_means_two_things() {
-        let flags = [Flags::ECT, Flags::CE, Flags::ECE, Flags::ASKS, Flags::CWR, Flags::LAST];
+        let flags = [Flags::ECT, Flags::CE];
         for (at, flag) in flags.into_iter().enumerate() {
             let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
             assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));
         }
-    }
-
-    #[test]
-    fn a_packet_is_one_cache_line() {
-        assert_eq!(size_of::<Packet>(), 64);
     }
 
     #[test]
@@ -308,7 +283,7 @@ mod tests {
         let first = slab.insert(Packet::default());
         let second = slab.insert(Packet::default());
         slab.remove(first);
-        assert_eq!(slab.insert(Packet { seq: 7, ..Packet::default() }), first);
-        assert_eq!((slab[first].seq, slab[second].seq, slab.live(), slab.created()), (7, 0, 2, 3));
+        assert_eq!(slab.insert(Packet { flow: 7, ..Packet::default() }), first);
+        assert_eq!((slab[first].flow, slab[second].flow, slab.live(), slab.created()), (7, 0, 2, 3));
     }
 }

@@ -74,14 +74,14 @@ impl Routes {
     /// The port that takes a packet on from the switch where it is; none if that has to choose.
     #[inline]
     pub fn next(&self, packet: &mut Packet) -> Option<u32> {
-        let port = *self.ways.get(packet.to as usize)?;
-        packet.to += 1;
+        let port = *self.ways.get(packet.way as usize)?;
+        packet.way += 1;
         Some(port)
     }
 
     /// The ports among which `switch` may choose for this packet.
     pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
-        self.choices.as_ref().map_or(&[], |choices| choices.of(switch, packet.to ^ TOWARDS))
+        self.choices.as_ref().map_or(&[], |choices| choices.of(switch, packet.way ^ TOWARDS))
     }
 
     /// All ports of a flow, from its sender to its receiver and back.
@@ -164,8 +164,9 @@ impl Choices {
 pub fn pick<L: Ord>(switch: u32, packet: &Packet, ports: &[u32], length: impl Fn(u32) -> L) -> Option<u32> {
     let shortest = ports.iter().map(|&port| length(port)).min()?;
     let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
-    let number =
-        scramble(packet.seq ^ packet.cumulative.rotate_left(16) ^ scramble(packet.flow ^ packet.sent.0 as u32));
+    let (number, spoken_of) = packet.header.numbers();
+    let sending = scramble(packet.flow ^ packet.header.stamp().0 as u32);
+    let number = scramble(number ^ spoken_of.rotate_left(16) ^ sending);
     let hash = scramble(number ^ switch.wrapping_mul(0x85eb_ca6b));
     equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)
 }

@@ -31,7 +31,7 @@ fn spread(spec: Timestamps) -> f64 {
         measure.data(sent, received);
         let held = measure.held(sent, received);
         let comes = received + Time::from_micros(5);
-        rtts.push((comes - sent).0.wrapping_sub(held.0).cast_signed() as f64 / 1e6);
+        rtts.push(((comes - sent).0.cast_signed() - held) as f64 / 1e6);
     }
     let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
     (rtts.iter().map(|rtt| (rtt - mean) * (rtt - mean)).sum::<f64>() / rtts.len() as f64).sqrt()

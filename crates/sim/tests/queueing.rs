@@ -1,6 +1,7 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::header::Header;
 use shallows_sim::link::Link;
 use shallows_sim::network::PortSpec;
 use shallows_sim::packet::{Packet, Slab};
@@ -46,7 +47,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
                 next_delivery = next.unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
-            let at = packets.insert(Packet { length: FRAME.0 as u16, ..Packet::default() });
+            let at = packets.insert(Packet::new(0, FRAME, false, Header::Bare));
             if let Some(arrives) = port.offer(now, at, &mut link, &mut packets).arrives {
                 next_delivery = arrives;
             }

@@ -3,10 +3,11 @@
 use shallows_cc::units::Bytes;
 
 use super::{Arrival, Fabric, NO_FLOW};
+use crate::header::Header;
 use crate::network::MIN_FRAME;
 use crate::node::switch::Verdict;
 use crate::observe::Observer;
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Offered, Outcome, Reason};
 use crate::port::scheduled::Joining;
 
@@ -123,9 +124,8 @@ impl<O: Observer> Fabric<O> {
     fn tell_neighbour(&mut self, from: u32, kind: PacketKind) {
         let Some(switches) = &self.switches else { return };
         let back = switches.reverse(from);
-        let (flow, flags) = (NO_FLOW, Flags::of(kind));
-        let frame = Packet { sent: self.now, flow, length: MIN_FRAME.0 as u16, flags, ..Packet::default() };
-        let at = self.packets.insert(frame);
+        let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
+        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, header));
         self.join(back, at, NIL);
     }
 

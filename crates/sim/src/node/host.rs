@@ -18,7 +18,7 @@ use crate::network::{Network, Nic};
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::timers::{Kind, Timer, Timers};
-use crate::transport::{self, Receiving, Replies, Sending, Turn};
+use crate::transport::{self, Ends, Outlet, Receiving, Replies, Sending, Turn};
 use crate::watchman::Standing;
 
 /// A NIC: which flow sends next.
@@ -107,11 +107,11 @@ impl Hosts {
     /// A packet has come to the host that it was for.
     #[inline]
     pub fn take_in<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
-        let mut packet = fabric.packets[at];
+        let packet = fabric.packets[at];
         fabric.packets.remove(at);
         fabric.consumed += 1;
         if packet.flags.for_sender() {
-            self.tell_sender(fabric, &mut packet);
+            self.tell_sender(fabric, &packet);
         } else {
             self.tell_receiver(fabric, &packet);
         }
@@ -123,12 +123,14 @@ impl Hosts {
         let Some(receiving) = self.receiving.get_mut(flow) else {
             return self.meet_without_receiver(fabric, packet);
         };
-        let replies = receiving.on_packet(fabric.now, packet);
+        let Ends { src, dst, .. } = receiving.ends;
+        let way = fabric.routes.way(flow, src, true);
+        let replies = receiving.on_packet(fabric.now, packet, &mut Outlet { packets: &mut fabric.packets, flow, way });
         if let Some(at) = receiving.arm_timer(fabric.now) {
             self.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
         let complete = receiving.complete();
-        self.send_replies(fabric, flow, &replies);
+        send_replies(fabric, dst, replies);
         if complete {
             self.on_complete(fabric, flow);
         }
@@ -144,9 +146,13 @@ impl Hosts {
             self.receiving.insert(packet.flow, receiving);
             self.tell_receiver(fabric, packet);
         } else {
-            let transport = self.network.controls[spec.control as usize].algorithm.transport;
-            let answer = transport::late_answer(transport, fabric.now, packet, (spec.bytes, self.network.mss()));
-            self.send_replies(fabric, packet.flow, &Replies { earlier: None, now: answer });
+            let Some((length, header)) = transport::late_answer(fabric.now, packet, (spec.bytes, self.network.mss()))
+            else {
+                return;
+            };
+            let (flow, way) = (packet.flow, fabric.routes.way(packet.flow, spec.src, true));
+            let at = Outlet { packets: &mut fabric.packets, flow, way }.put(length, header);
+            fabric.offer(fabric.routes.nic(spec.dst), at, NIL);
         }
     }
 
@@ -180,17 +186,7 @@ impl Hosts {
     }
 
     #[inline]
-    fn send_replies<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, replies: &Replies) {
-        for reply in [&replies.earlier, &replies.now].into_iter().flatten() {
-            let spec = &self.network.flows[flow as usize];
-            let (nic, to) = (fabric.routes.nic(spec.dst), fabric.routes.way(flow, spec.src, true));
-            let at = fabric.packets.insert(Packet { to, ..*reply });
-            fabric.offer(nic, at, NIL);
-        }
-    }
-
-    #[inline]
-    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &mut Packet) {
+    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
         let flow = packet.flow;
         let Some(sending) = self.sending.get_mut(flow) else {
             // What is still granted comes after its flow is done.
@@ -198,7 +194,7 @@ impl Hosts {
             return;
         };
         let wake = sending.wake();
-        sending.on_packet(fabric.now, packet);
+        sending.on_packet(fabric.now, &packet.header);
         if sending.done() {
             self.close_sender(fabric.now, flow);
         } else {
@@ -236,7 +232,8 @@ impl Hosts {
         let Some(sending) = self.sending.get_mut(flow) else { return };
         let mut request = None;
         if sending.request_due(at).is_some_and(|due| due <= fabric.now) {
-            request = sending.request(fabric.now);
+            let way = fabric.routes.way(flow, sending.ends.dst, false);
+            request = sending.request(fabric.now, &mut Outlet { packets: &mut fabric.packets, flow, way });
         }
         let at = sending.request_due(at).unwrap_or(at);
         if at < sending.pace_timer {
@@ -244,10 +241,7 @@ impl Hosts {
             self.timers.set(Timer { at, kind: Kind::Pace, flow });
         }
         if let Some(request) = request {
-            let nic = self.hosts[sending.ends.src as usize].port;
-            let to = fabric.routes.way(flow, sending.ends.dst, false);
-            let at = fabric.packets.insert(Packet { to, ..request });
-            fabric.offer(nic, at, NIL);
+            fabric.offer(self.hosts[sending.ends.src as usize].port, request, NIL);
         }
     }
 
@@ -303,8 +297,9 @@ impl Hosts {
         // What it heard since it joined the turn may have closed its window.
         if turn == Turn::Now {
             let wake = sending.wake();
-            let mut packet = sending.take(fabric.now, self.network.header);
-            packet.to = fabric.routes.way(flow, sending.ends.dst, false);
+            let way = fabric.routes.way(flow, sending.ends.dst, false);
+            let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
+            let at = sending.send(fabric.now, self.network.header, out);
             set_wake(&mut self.timers, sending, wake);
             set_timeout(&mut self.timers, sending);
             turn = sending.turn(fabric.now);
@@ -312,7 +307,6 @@ impl Hosts {
                 sending.queued = true;
                 self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
             }
-            let at = fabric.packets.insert(packet);
             fabric.offer(port, at, NIL);
         }
         fabric.observer.turn(fabric.now, flow, turn);
@@ -349,12 +343,14 @@ impl Hosts {
 
     fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
         let Some(receiving) = self.receiving.get_mut(timer.flow) else { return };
-        let replies = receiving.on_timer(fabric.now);
+        let Ends { flow, src, dst } = receiving.ends;
+        let way = fabric.routes.way(flow, src, true);
+        let replies = receiving.on_timer(fabric.now, &mut Outlet { packets: &mut fabric.packets, flow, way });
         if let Some(at) = receiving.arm_timer(fabric.now) {
             self.timers.set(Timer { at, ..timer });
         }
         let complete = receiving.complete();
-        self.send_replies(fabric, timer.flow, &replies);
+        send_replies(fabric, dst, replies);
         if complete {
             self.on_complete(fabric, timer.flow);
         }
@@ -455,6 +451,14 @@ impl Hosts {
         if let Some(receiving) = self.receiving.get(flow) {
             receiving.probe(record);
         }
+    }
+}
+
+/// What a receiving half answers goes straight to the device of its host.
+#[inline]
+fn send_replies<O: Observer>(fabric: &mut Fabric<O>, host: u32, replies: Replies) {
+    for at in [replies.earlier, replies.now].into_iter().flatten() {
+        fabric.offer(fabric.routes.nic(host), at, NIL);
     }
 }
 

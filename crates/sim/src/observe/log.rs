@@ -28,7 +28,8 @@ impl<W: Write> PacketLog<W> {
 
     fn line(&mut self, now: Time, what: &str, Hop { link, packet, .. }: Hop<'_>) {
         let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
-        let number = if packet.flags.for_sender() { packet.cumulative } else { packet.seq };
+        let (number, spoken_of) = packet.header.numbers();
+        let number = if packet.flags.for_sender() { spoken_of } else { number };
         self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
     }
 

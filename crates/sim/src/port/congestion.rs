@@ -34,7 +34,7 @@ impl Congestion {
     /// A packet comes, whether or not there is room for it.
     pub fn meet(&mut self, packet: &Packet) {
         if self.offers {
-            let rtt = (asks_rate(packet) && packet.held > Time::ZERO).then_some(packet.held);
+            let rtt = packet.header.query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
             self.point.on_arrival(packet.bytes(), rtt);
         }
     }
@@ -54,10 +54,10 @@ impl Congestion {
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
         if self.offers
-            && asks_rate(packet)
+            && let Some(query) = packet.header.query_mut()
             && let Some(rate) = self.point.offer()
         {
-            packet.set_offered(packet.offered().min(rate));
+            query.offered = query.offered.min(rate);
         }
         marked
     }
@@ -115,8 +115,4 @@ pub(super) struct Draining {
     pub waiting: Time,
     pub delay: Time,
     pub clock: Clock,
-}
-
-fn asks_rate(packet: &Packet) -> bool {
-    packet.flags.has(Flags::ASKS)
 }

@@ -565,6 +565,7 @@ pub(super) struct Closing {
 mod tests {
     use super::PacketKind::{Ack, Data};
     use super::*;
+    use crate::header::{Header, TcpAck};
     use crate::network::{PortSpec, Shaper};
     use crate::packet::Packet;
     use crate::port::admission::Outcome;
@@ -583,7 +584,8 @@ mod tests {
     }
 
     fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
-        let at = packets.insert(Packet { length, flags: Flags::of(kind), ..Packet::default() });
+        let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
+        let at = packets.insert(Packet::new(0, Bytes(length.into()), false, header));
         port.enter(Time::ZERO, Joining { packet: at, from: NIL, urgent: false }, packets).outcome == Outcome::Queued
     }
 

@@ -11,9 +11,10 @@ use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::header::{Header, RoceAnswer, RoceData, TcpAck};
 use crate::measure::Measure;
 use crate::network::{HostSpec, MIN_FRAME};
-use crate::packet::{Flags, Packet, PacketKind};
+use crate::packet::{Flags, Packet, Slab};
 
 mod alarm;
 mod credit;
@@ -65,11 +66,33 @@ pub struct Expecting {
     pub credits: Option<(Box<dyn Credits>, Draws)>,
 }
 
-/// What a receiver sends because of a packet or a timer, in this order.
+/// Where a half of a flow puts the packets that it sends: here they get their flow, the way to the other half, and a place.
+#[derive(Debug)]
+pub struct Outlet<'a> {
+    pub packets: &'a mut Slab,
+    pub flow: u32,
+    pub way: u32,
+}
+
+impl Outlet<'_> {
+    /// A frame without payload, or one that may not be marked; its place.
+    #[inline]
+    pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
+        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, false, header) })
+    }
+
+    /// A frame of data, marked rather than dropped where it is `ecn`-capable; its place.
+    #[inline]
+    pub fn put_data(&mut self, length: Bytes, ecn: bool, header: Header) -> u32 {
+        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, ecn, header) })
+    }
+}
+
+/// The places of what a receiver sends because of a packet or a timer, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replies {
-    pub earlier: Option<Packet>,
-    pub now: Option<Packet>,
+    pub earlier: Option<u32>,
+    pub now: Option<u32>,
 }
 
 /// One flow at its sender.
@@ -141,32 +164,36 @@ impl Sending {
         self.asking.as_ref().and_then(|asking| asking.due(data))
     }
 
-    /// That request.
-    pub fn request(&mut self, now: Time) -> Option<Packet> {
-        self.asking.as_mut().map(|asking| asking.request(now, &self.ends))
+    /// Sends that request.
+    pub fn request(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<u32> {
+        self.asking.as_mut().map(|asking| asking.request(now, out))
     }
 
-    /// Takes the packet that is to leave now.
+    /// Sends the packet whose turn it is; `header` is the length of what is not payload.
     #[inline]
-    pub fn take(&mut self, now: Time, header: Bytes) -> Packet {
-        let mut packet = on!(SendingHalf, &mut self.half, half => half.take(now, &self.ends, header));
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
+        let at = on!(SendingHalf, &mut self.half, half => half.send(now, header, out));
         if let Some(asking) = &mut self.asking {
-            asking.on_data(now, &mut packet);
+            asking.on_data(now, &mut out.packets[at]);
         }
-        packet
+        at
     }
 
     /// Something came back: an acknowledgement, a notification.
+    ///
+    /// # Panics
+    /// If it is a packet of another transport.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &mut Packet) {
-        if let (Some(asking), SendingHalf::Tcp(half)) = (&mut self.asking, &mut self.half) {
-            asking.hear(now, packet, half);
-            if packet.flags.is(PacketKind::RateAnswer) {
-                return;
+    pub fn on_packet(&mut self, now: Time, header: &Header) {
+        match (&mut self.half, header) {
+            (SendingHalf::Tcp(half), Header::TcpAck(ack)) => half.on_ack(now, ack),
+            (SendingHalf::Tcp(half), _) => {
+                let asking = self.asking.as_mut().expect("only a flow that asks for rates hears of them");
+                asking.on_answer(now, header, half);
             }
-            packet.delay = Time::ZERO;
+            (SendingHalf::Roce(half), _) => half.on_packet(now, header),
+            (SendingHalf::Credit(half), _) => half.on_packet(now, header),
         }
-        on!(SendingHalf, &mut self.half, half => half.on_packet(now, packet));
     }
 
     /// When the algorithm asked to be called.
@@ -241,18 +268,22 @@ impl Receiving {
     }
 
     /// A packet came from the sender.
+    ///
+    /// # Panics
+    /// If it is one of another transport.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) -> Replies {
-        if let Some(answering) = &mut self.answering
-            && let Some(replies) = answering.hear(packet, &self.ends)
-        {
-            return replies;
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
+        let marked = packet.flags.has(Flags::CE);
+        match (&mut self.half, &packet.header) {
+            (ReceivingHalf::Tcp(half), Header::TcpData(data)) => half.on_data(now, data, marked, out),
+            (ReceivingHalf::Tcp(half), _) => {
+                let answering = self.answering.as_mut().expect("only a flow that asks for rates sends for them");
+                answering.on_packet(now, packet, half, out)
+            }
+            (ReceivingHalf::Roce(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
+            (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
+            (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
-        let mut replies = on!(ReceivingHalf, &mut self.half, half => half.on_packet(now, packet, &self.ends));
-        if let Some(answering) = &self.answering {
-            answering.answer(&mut replies);
-        }
-        replies
     }
 
     /// The time to call [`Self::on_timer`], if the world does not know it yet.
@@ -262,10 +293,10 @@ impl Receiving {
     }
 
     /// That time has come.
-    pub fn on_timer(&mut self, now: Time) -> Replies {
-        let mut replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, &self.ends));
+    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
+        let replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, out));
         if let Some(answering) = &self.answering {
-            answering.answer(&mut replies);
+            answering.bring_rates(&replies, out);
         }
         replies
     }
@@ -300,18 +331,21 @@ impl Receiving {
     }
 }
 
-/// What a receiver that has closed answers to a packet of its flow: all `bytes` are there.
-pub fn late_answer(transport: Transport, now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> Option<Packet> {
+/// What a receiver that has closed answers to a packet of its flow, if anything: all `bytes` are there.
+pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
     let (cumulative, _) = packets_in(bytes, mss);
-    let flags = Flags::of(PacketKind::Ack);
-    let (length, sent, flow) = (MIN_FRAME.0 as u16, packet.sent, packet.flow);
-    let answer = Packet { sent, delay: now - sent, flow, cumulative, samples: 1, length, flags, ..Packet::default() };
-    match transport {
-        Transport::Tcp => Some(answer),
-        Transport::Rated => Some(rated::late_answer(packet, answer)),
-        Transport::Roce => packet.flags.has(Flags::LAST).then_some(answer),
-        Transport::Credit => credit::late_answer(now, packet, answer),
-    }
+    let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
+    let header = match packet.header {
+        Header::TcpData(data) => Header::TcpAck(tcp(data.sent)),
+        Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
+        Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
+        Header::RoceData(RoceData { sent, asks: true, .. }) => {
+            Header::RoceAck(RoceAnswer { sent, delay: now - sent, cumulative })
+        }
+        Header::CreditStop { .. } => return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative })),
+        _ => return None,
+    };
+    Some((MIN_FRAME, header))
 }
 
 /// How many packets carry `bytes`, and the payload of the last.

@@ -6,9 +6,10 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::{Ends, Replies, tcp};
+use super::{Outlet, Replies, tcp};
+use crate::header::{Header, RateQuery};
 use crate::network::MIN_FRAME;
-use crate::packet::{Flags, Packet, PacketKind};
+use crate::packet::{Flags, Packet};
 
 /// The flow's rate is at least so many times that of its requests.
 const TIMES_ITS_REQUESTS: f64 = 2.0;
@@ -43,32 +44,39 @@ impl Asking {
         (due < data).then_some(due)
     }
 
-    /// The request.
-    pub fn request(&mut self, now: Time, ends: &Ends) -> Packet {
-        let mut packet = word(now, PacketKind::RateRequest, ends, ends.dst);
-        self.ask(now, &mut packet);
-        packet
+    /// Sends the request.
+    pub fn request(&mut self, now: Time, out: &mut Outlet<'_>) -> u32 {
+        let query = self.ask(now);
+        out.put(MIN_FRAME, Header::RateRequest { sent: now, query })
     }
 
     /// Data leaves, and asks.
     pub fn on_data(&mut self, now: Time, packet: &mut Packet) {
         (self.left, self.length) = (now, packet.bytes());
-        self.ask(now, packet);
+        if let Header::TcpData(data) = packet.header {
+            packet.header = Header::RatedData(data, self.ask(now));
+        }
     }
 
-    fn ask(&mut self, now: Time, packet: &mut Packet) {
+    fn ask(&mut self, now: Time) -> RateQuery {
         self.asked = now;
-        packet.flags = packet.flags.with(Flags::ASKS, true);
-        packet.held = self.rtt;
-        packet.set_offered(Rate::MAX);
+        RateQuery { rtt: self.rtt, offered: Rate::MAX }
     }
 
-    /// The answer comes.
-    pub fn hear(&mut self, now: Time, packet: &Packet, half: &mut tcp::Sending) {
-        self.rtt = packet.round_trip(now);
-        self.least_wait = self.least_wait.min(now - packet.sent);
-        half.on_offer(now, packet.offered());
+    /// The answer comes, to data or to a request.
+    pub fn on_answer(&mut self, now: Time, header: &Header, half: &mut tcp::Sending) {
+        let (rtt, sent, offered) = match *header {
+            Header::RatedAck(ack, offered) => (ack.round_trip(now), ack.sent, offered),
+            Header::RateAnswer { sent, offered } => (now - sent, sent, offered),
+            _ => unreachable!("a packet of another transport: {header:?}"),
+        };
+        self.rtt = rtt;
+        self.least_wait = self.least_wait.min(now - sent);
+        half.on_offer(now, offered);
         half.move_pace(self.left, self.length);
+        if let Header::RatedAck(ack, _) = header {
+            half.on_ack(now, ack);
+        }
     }
 }
 
@@ -80,54 +88,63 @@ pub struct Answering {
 
 impl Answering {
     /// Data came, or a request, which is answered at once.
-    pub fn hear(&mut self, packet: &Packet, ends: &Ends) -> Option<Replies> {
-        self.offered = packet.offered();
-        let requested = packet.flags.is(PacketKind::RateRequest);
-        requested.then(|| {
-            let answer = word(packet.sent, PacketKind::RateAnswer, ends, ends.src);
-            let mut replies = Replies { earlier: None, now: Some(answer) };
-            self.answer(&mut replies);
-            replies
-        })
-    }
-
-    /// What leaves brings the rate.
-    pub fn answer(&self, replies: &mut Replies) {
-        for packet in replies.earlier.iter_mut().chain(&mut replies.now) {
-            packet.set_offered(self.offered);
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        half: &mut tcp::Receiving,
+        out: &mut Outlet<'_>,
+    ) -> Replies {
+        match packet.header {
+            Header::RatedData(data, query) => {
+                self.offered = query.offered;
+                let replies = half.on_data(now, &data, packet.flags.has(Flags::CE), out);
+                self.bring_rates(&replies, out);
+                replies
+            }
+            Header::RateRequest { sent, query } => {
+                self.offered = query.offered;
+                let answer = Header::RateAnswer { sent, offered: query.offered };
+                Replies { earlier: None, now: Some(out.put(MIN_FRAME, answer)) }
+            }
+            header => unreachable!("a packet of another transport: {header:?}"),
         }
     }
-}
 
-/// What comes after all has been acknowledged brings back what it was offered.
-pub fn late_answer(packet: &Packet, mut answer: Packet) -> Packet {
-    if packet.flags.is(PacketKind::RateRequest) {
-        answer.flags = Flags::of(PacketKind::RateAnswer);
+    /// Acknowledgements that leave bring the rate.
+    pub fn bring_rates(&self, replies: &Replies, out: &mut Outlet<'_>) {
+        for at in [replies.earlier, replies.now].into_iter().flatten() {
+            let header = &mut out.packets[at].header;
+            if let Header::TcpAck(ack) = *header {
+                *header = Header::RatedAck(ack, self.offered);
+            }
+        }
     }
-    answer.set_offered(packet.offered());
-    answer
-}
-
-fn word(sent: Time, kind: PacketKind, ends: &Ends, to: u32) -> Packet {
-    let flow = ends.flow;
-    Packet { sent, flow, to, length: MIN_FRAME.0 as u16, flags: Flags::of(kind), ..Packet::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header::TcpData;
+    use crate::packet::{PacketKind, Slab};
+    use crate::transport::Expecting;
+    use shallows_cc::receiver::ecn_echo::Accurate;
 
-    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
+    fn data(length: u64) -> Packet {
+        Packet::new(0, Bytes(length), false, Header::TcpData(TcpData::default()))
+    }
 
     #[test]
     fn a_request_goes_once_a_round_trip_where_data_waits_longer() {
         let us = Time::from_micros;
         let mut asking = Asking { least_wait: us(100), ..Asking::default() };
-        asking.on_data(us(10), &mut Packet::default());
+        asking.on_data(us(10), &mut data(1500));
         assert_eq!(asking.due(us(110)), None);
         assert_eq!(asking.due(us(500)), Some(us(110)));
-        let request = asking.request(us(110), &ENDS);
-        assert_eq!((request.flags.kind(), request.to, request.offered()), (PacketKind::RateRequest, 1, Rate::MAX));
+        let mut packets = Slab::default();
+        let at = asking.request(us(110), &mut Outlet { packets: &mut packets, flow: 0, way: 1 });
+        assert_eq!((packets[at].flags.kind(), packets[at].way), (PacketKind::RateRequest, 1));
+        assert_eq!(packets[at].header.query().map(|query| query.offered), Some(Rate::MAX));
         assert_eq!(asking.due(us(500)), Some(us(210)));
     }
 
@@ -136,24 +153,38 @@ mod tests {
     fn requests_take_half_of_the_flows_rate_at_most() {
         let us = Time::from_micros;
         let mut asking = Asking { least_wait: us(100), ..Asking::default() };
-        asking.on_data(us(0), &mut Packet { length: 1500, ..Packet::default() });
+        asking.on_data(us(0), &mut data(1500));
         assert_eq!(asking.due(us(12_000)), Some(us(1024)));
-        asking.request(us(1024), &ENDS);
+        asking.request(us(1024), &mut Outlet { packets: &mut Slab::default(), flow: 0, way: 0 });
         assert_eq!(asking.due(us(12_000)), Some(us(2048)));
     }
 
     #[test]
     fn the_answer_brings_the_least_offer_to_the_newest_data() {
-        let mut answering = Answering::default();
-        let mut data = Packet::default();
-        data.set_offered(Rate::from_gbps(3));
-        assert!(answering.hear(&data, &ENDS).is_none());
-        let mut replies = Replies { earlier: None, now: Some(Packet::default()) };
-        answering.answer(&mut replies);
-        assert_eq!(replies.now.unwrap().offered(), Rate::from_gbps(3));
-        let mut request = Packet { flags: Flags::of(PacketKind::RateRequest), sent: Time(7), ..Packet::default() };
-        request.set_offered(Rate::from_gbps(1));
-        let answer = answering.hear(&request, &ENDS).unwrap().now.unwrap();
-        assert_eq!((answer.to, answer.sent, answer.offered()), (0, Time(7), Rate::from_gbps(1)));
+        let (mut answering, mut half, mut packets) = (Answering::default(), receiving(), Slab::default());
+        let mut answer = |header| {
+            let packet = Packet::new(0, Bytes(1500), false, header);
+            let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+            let at = answering.on_packet(Time(9), &packet, &mut half, out).now.unwrap();
+            packets[at].header
+        };
+        let query = |gbps| RateQuery { rtt: Time::ZERO, offered: Rate::from_gbps(gbps) };
+        let Header::RatedAck(ack, offered) = answer(Header::RatedData(TcpData::default(), query(3))) else { panic!() };
+        assert_eq!((ack.cumulative, offered), (1, Rate::from_gbps(3)));
+        let request = Header::RateRequest { sent: Time(7), query: query(1) };
+        let Header::RateAnswer { sent, offered } = answer(request) else { panic!() };
+        assert_eq!((sent, offered), (Time(7), Rate::from_gbps(1)));
+    }
+
+    fn receiving() -> tcp::Receiving {
+        let values = shallows_cc::parameter::Values::defaults(&[]);
+        tcp::Receiving::new(Expecting {
+            bytes: Bytes(4 * 1460),
+            mss: Bytes(1460),
+            ack_delay: Time::ZERO,
+            notification: Accurate::boxed(&values, 1),
+            measure: None,
+            credits: None,
+        })
     }
 }

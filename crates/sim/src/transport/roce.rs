@@ -22,10 +22,10 @@ use shallows_cc::receiver::{Data, Receiver};
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
+use crate::header::{Header, RoceAnswer, RoceData};
 use crate::network::MIN_FRAME;
-use crate::packet::{Flags, Packet, PacketKind};
 use crate::transport::alarm::Alarm;
-use crate::transport::{Ends, Expecting, Opening, Replies, Turn, packets_in};
+use crate::transport::{Expecting, Opening, Outlet, Replies, Turn, packets_in};
 
 /// One flow at its sender.
 #[derive(Debug)]
@@ -116,8 +116,8 @@ impl Sending {
         in_flight == 0 || inside || self.mss.0.saturating_mul(in_flight + 1) <= self.window.0
     }
 
-    /// Takes the packet that is to leave now.
-    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
+    /// Sends the packet whose turn it is.
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let seq = self.next;
         self.next += 1;
         self.retransmits += u32::from(seq < self.reached);
@@ -139,39 +139,32 @@ impl Sending {
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.current();
         }
-        Packet {
-            sent: now,
-            flow: ends.flow,
-            to: ends.dst,
-            seq,
-            length: length.0 as u16,
-            flags: Flags::of(PacketKind::Data).with(Flags::ECT, self.ecn).with(Flags::LAST, asks),
-            ..Packet::default()
-        }
+        out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks }))
     }
 
     /// An acknowledgement, a negative one, or a congestion notification.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
-        match packet.flags.kind() {
-            PacketKind::Notification => self.control.on_notification(now),
-            PacketKind::Nack => {
-                self.note_arrivals(now, packet.cumulative);
-                if packet.cumulative < self.next {
+    pub fn on_packet(&mut self, now: Time, header: &Header) {
+        match header {
+            Header::RoceAck(answer) => self.on_ack(now, answer),
+            Header::RoceNack(answer) => {
+                self.note_arrivals(now, answer.cumulative);
+                if answer.cumulative < self.next {
                     self.go_back(now, LossKind::FastRetransmit, false);
                 }
             }
-            _ => self.on_ack(now, packet),
+            Header::Notification { .. } => self.control.on_notification(now),
+            _ => unreachable!("a packet of another transport: {header:?}"),
         }
         self.decide();
     }
 
-    fn on_ack(&mut self, now: Time, packet: &Packet) {
-        let acked = self.note_arrivals(now, packet.cumulative);
-        self.last_rtt = now - packet.sent;
+    fn on_ack(&mut self, now: Time, answer: &RoceAnswer) {
+        let acked = self.note_arrivals(now, answer.cumulative);
+        self.last_rtt = now - answer.sent;
         let ack = Ack {
-            sent_at: packet.sent,
+            sent_at: answer.sent,
             rtt: self.last_rtt,
-            one_way_delay: packet.delay,
+            one_way_delay: answer.delay,
             samples: 1,
             acked,
             marked: Bytes::ZERO,
@@ -314,14 +307,14 @@ impl Receiving {
         }
     }
 
-    /// A data packet arrived.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
-        let in_order = packet.seq == self.expected;
-        let went_back = packet.seq <= std::mem::replace(&mut self.newest, packet.seq);
-        let data = Data { marked: packet.flags.has(Flags::CE), in_order, sent_at: packet.sent, ..Data::default() };
+    /// A frame arrived.
+    pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut Outlet<'_>) -> Replies {
+        let in_order = frame.seq == self.expected;
+        let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
+        let data = Data { marked, in_order, sent_at: frame.sent, ..Data::default() };
         let due = self.notification.notification(now, &data);
         let at_once = due == Some(now) && self.notify_at.is_none();
-        let earlier = at_once.then(|| self.reply(now, now, ends, PacketKind::Notification));
+        let earlier = at_once.then(|| self.notify(now, out));
         if !at_once {
             self.notify_at = self.notify_at.or(due);
         }
@@ -330,28 +323,19 @@ impl Receiving {
             let last = self.expected == self.end;
             self.delivered += if last { self.last_payload.0 } else { self.mss.0 };
         }
-        let kind = if packet.seq < self.expected {
+        let answer = RoceAnswer { sent: frame.sent, delay: now - frame.sent, cumulative: self.expected };
+        let reply = if frame.seq < self.expected {
             self.reported = false;
             let had = !in_order && went_back;
-            (packet.flags.has(Flags::LAST) || had).then_some(PacketKind::Ack)
+            (frame.asks || had).then_some(Header::RoceAck(answer))
         } else {
-            (!std::mem::replace(&mut self.reported, true)).then_some(PacketKind::Nack)
+            (!std::mem::replace(&mut self.reported, true)).then_some(Header::RoceNack(answer))
         };
-        Replies { earlier, now: kind.map(|kind| self.reply(now, packet.sent, ends, kind)) }
+        Replies { earlier, now: reply.map(|header| out.put(MIN_FRAME, header)) }
     }
 
-    fn reply(&self, now: Time, sent: Time, ends: &Ends, kind: PacketKind) -> Packet {
-        Packet {
-            sent,
-            delay: now - sent,
-            flow: ends.flow,
-            to: ends.src,
-            cumulative: self.expected,
-            length: MIN_FRAME.0 as u16,
-            samples: 1,
-            flags: Flags::of(kind),
-            ..Packet::default()
-        }
+    fn notify(&self, now: Time, out: &mut Outlet<'_>) -> u32 {
+        out.put(MIN_FRAME, Header::Notification { left: now, cumulative: self.expected })
     }
 
     /// When a notification is due, if the world does not know it yet.
@@ -362,10 +346,10 @@ impl Receiving {
     }
 
     /// It is due.
-    pub fn on_timer(&mut self, now: Time, ends: &Ends) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let due = self.notify_at.take();
-        Replies { earlier: due.map(|_| self.reply(now, now, ends, PacketKind::Notification)), now: None }
+        Replies { earlier: due.map(|_| self.notify(now, out)), now: None }
     }
 
     /// Whether a notification is due.
@@ -383,12 +367,12 @@ impl Receiving {
 mod tests {
     use super::*;
     use crate::network::Network;
+    use crate::packet::{PacketKind, Slab};
     use shallows_cc::receiver::cnp::Silent;
     use shallows_cc::sender::Segments;
 
     const MSS: Bytes = Bytes(1000);
     const HEADER: Bytes = Bytes(48);
-    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     /// 1 Gbps, segments of four packets.
     #[derive(Debug)]
@@ -439,6 +423,25 @@ mod tests {
         })
     }
 
+    fn send_one(sending: &mut Sending, now: Time) -> RoceData {
+        let mut packets = Slab::default();
+        let at = sending.send(now, HEADER, &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
+        let Header::RoceData(frame) = packets[at].header else { panic!("no frame") };
+        frame
+    }
+
+    /// What it answers to a frame.
+    fn answer(receiving: &mut Receiving, frame: RoceData) -> Option<Header> {
+        let mut packets = Slab::default();
+        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let at = receiving.on_data(Time::ZERO, &frame, false, out).now?;
+        Some(packets[at].header)
+    }
+
+    fn ack(cumulative: u32) -> Header {
+        Header::RoceAck(RoceAnswer { cumulative, ..RoceAnswer::default() })
+    }
+
     /// When each packet leaves.
     fn departures(sending: &mut Sending) -> Vec<(u64, u32, bool)> {
         let (mut now, mut out) = (Time::ZERO, Vec::new());
@@ -447,8 +450,8 @@ mod tests {
                 Turn::No => return out,
                 Turn::At(at) => now = at,
                 Turn::Now => {
-                    let packet = sending.take(now, &ENDS, HEADER);
-                    out.push((now.0 / 1000, packet.seq, packet.flags.has(Flags::LAST)));
+                    let frame = send_one(sending, now);
+                    out.push((now.0 / 1000, frame.seq, frame.asks));
                 }
             }
         }
@@ -469,12 +472,11 @@ mod tests {
     #[test]
     fn a_gap_is_reported_once_and_repaired_from_there() {
         let (mut sending, mut receiving) = (sending(6, false), receiving(6));
-        let packets: Vec<_> = (0..5).map(|_| sending.take(Time::ZERO, &ENDS, HEADER)).collect();
-        let replies: Vec<_> =
-            [0, 2, 3, 4].iter().map(|&at| receiving.on_packet(Time::ZERO, &packets[at as usize], &ENDS).now).collect();
-        assert!(replies[0].is_none() && replies[2].is_none() && replies[3].is_none());
-        let nack = replies[1].unwrap();
-        assert_eq!((nack.flags.kind(), nack.cumulative), (PacketKind::Nack, 1));
+        let frames: Vec<_> = (0..5).map(|_| send_one(&mut sending, Time::ZERO)).collect();
+        let [none, Some(nack), None, None] = [0, 2, 3, 4].map(|at: usize| answer(&mut receiving, frames[at])) else {
+            panic!("reported not at all, or again")
+        };
+        assert!(none.is_none() && matches!(nack, Header::RoceNack(RoceAnswer { cumulative: 1, .. })));
         sending.on_packet(Time::ZERO, &nack);
         let again: Vec<_> = departures(&mut sending).iter().map(|p| p.1).collect();
         assert_eq!(again, [1, 2, 3, 4, 5]);
@@ -487,9 +489,9 @@ mod tests {
     fn a_sender_that_went_back_too_far_learns_how_far() {
         let mut receiving = receiving(6);
         let mut arrive = |numbers: &[u32]| {
-            let answer = |&seq: &u32| receiving.on_packet(Time::ZERO, &Packet { seq, ..Packet::default() }, &ENDS).now;
+            let answer = |&seq: &u32| answer(&mut receiving, RoceData { seq, ..RoceData::default() });
             let answers: Vec<_> = numbers.iter().map(answer).collect();
-            answers.into_iter().map(|it| it.map(|reply| (reply.flags.kind(), reply.cumulative))).collect::<Vec<_>>()
+            answers.into_iter().map(|it| it.map(|reply| (reply.kind(), reply.numbers().1))).collect::<Vec<_>>()
         };
         assert_eq!(arrive(&[0, 1, 2, 4, 5]), [None, None, None, Some((PacketKind::Nack, 3)), None]);
         let again = [Some((PacketKind::Ack, 3)), None, None, Some((PacketKind::Nack, 3)), None];
@@ -499,8 +501,7 @@ mod tests {
         departures(&mut sending);
         let at = sending.arm_timer().unwrap();
         sending.on_timer(at);
-        let ack = Packet { cumulative: 3, flags: Flags::of(PacketKind::Ack), ..Packet::default() };
-        sending.on_packet(at, &ack);
+        sending.on_packet(at, &ack(3));
         assert_eq!(departures(&mut sending).first().map(|frame| frame.1), Some(3));
     }
 
@@ -511,8 +512,7 @@ mod tests {
         let mut sending = windowed(100, false, MSS * 10);
         let sent = departures(&mut sending);
         assert_eq!((sent.len(), sent[9].0), (10, 9 * 8384));
-        let ack = Packet { cumulative: 4, flags: Flags::of(PacketKind::Ack), ..Packet::default() };
-        sending.on_packet(Time::from_micros(100), &ack);
+        sending.on_packet(Time::from_micros(100), &ack(4));
         assert_eq!(departures(&mut sending).last().map(|frame| frame.1), Some(13));
         assert_eq!(departures(&mut windowed(100, true, MSS * 10)).len(), 12);
         assert_eq!(departures(&mut windowed(100, false, Bytes::ZERO)).len(), 1);
@@ -534,7 +534,7 @@ mod tests {
     fn a_timeout_counts_from_the_frame_that_asked() {
         let mut sending = sending(100, false);
         for frame in 0..20 {
-            sending.take(Time::from_nanos(8384 * frame), &ENDS, HEADER);
+            send_one(&mut sending, Time::from_nanos(8384 * frame));
             assert_eq!(sending.timer.deadline < Time::MAX, frame >= 3);
         }
         assert_eq!(sending.arm_timer(), Some(Time::from_nanos(10_000_000 + 3 * 8384)));
@@ -544,7 +544,7 @@ mod tests {
     fn a_stopped_flow_ends_with_its_segment() {
         let mut sending = sending(100, false);
         for _ in 0..5 {
-            sending.take(Time::ZERO, &ENDS, HEADER);
+            send_one(&mut sending, Time::ZERO);
         }
         sending.stop();
         assert_eq!(departures(&mut sending).last().map(|p| (p.1, p.2)), Some((7, true)));

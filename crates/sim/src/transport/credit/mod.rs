@@ -8,9 +8,7 @@
 //!
 //! Credits and frames must cross the same links, so the world answers these flows along their own way.
 
-use shallows_cc::units::{Bytes, Time};
-
-use crate::packet::{Packet, PacketKind};
+use shallows_cc::units::Bytes;
 
 mod receive;
 mod request;
@@ -20,10 +18,4 @@ pub use receive::Receiving;
 pub use send::Sending;
 
 /// A frame that carries word and no payload: the smallest of Ethernet, preamble and gap included.
-const CONTROL_FRAME: Bytes = Bytes(84);
-
-/// To a stop that is said again: all is there.
-pub fn late_answer(now: Time, packet: &Packet, answer: Packet) -> Option<Packet> {
-    let length = CONTROL_FRAME.0 as u16;
-    packet.flags.is(PacketKind::CreditStop).then_some(Packet { sent: now, delay: Time::ZERO, length, ..answer })
-}
+pub const CONTROL_FRAME: Bytes = Bytes(84);

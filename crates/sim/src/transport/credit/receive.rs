@@ -5,8 +5,8 @@ use shallows_cc::receiver::{Answered, Credits};
 use shallows_cc::units::{Bytes, Time};
 
 use super::CONTROL_FRAME;
-use crate::packet::{Flags, Packet, PacketKind};
-use crate::transport::{Ends, Expecting, Replies, packets_in};
+use crate::header::{Credit, CreditData, Header};
+use crate::transport::{Expecting, Outlet, Replies, packets_in};
 
 /// One flow at its receiver.
 #[derive(Debug)]
@@ -50,51 +50,42 @@ impl Receiving {
     }
 
     /// A packet came from the sender.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
-        let reply = match packet.flags.kind() {
-            PacketKind::CreditRequest => {
+    pub fn on_packet(&mut self, now: Time, header: &Header, out: &mut Outlet<'_>) -> Replies {
+        let reply = match header {
+            Header::CreditRequest { .. } => {
                 if !self.open {
                     self.open = true;
                     self.due = now;
                 }
                 None
             }
-            PacketKind::CreditStop => {
+            Header::CreditStop { .. } => {
                 self.open = false;
-                Some(self.word(now, PacketKind::Ack, ends))
+                Some(Header::CreditAck { cumulative: self.expected })
             }
-            _ => self.on_data(now, packet).then(|| self.word(now, PacketKind::Nack, ends)),
+            Header::CreditData(data) => {
+                self.on_data(now, data).then_some(Header::CreditNack { cumulative: self.expected })
+            }
+            _ => unreachable!("a packet of another transport: {header:?}"),
         };
-        Replies { earlier: None, now: reply }
+        Replies { earlier: None, now: reply.map(|header| out.put(CONTROL_FRAME, header)) }
     }
 
     /// Takes a frame in; whether it shows a hole that has not been reported.
-    fn on_data(&mut self, now: Time, packet: &Packet) -> bool {
-        let answered = Answered { number: packet.cumulative, granted_at: packet.held };
+    fn on_data(&mut self, now: Time, data: &CreditData) -> bool {
+        let answered = Answered { number: data.credit, granted_at: data.granted_at };
         self.credits.on_data(now, &answered);
-        if packet.seq == self.expected {
+        if data.seq == self.expected {
             self.expected += 1;
             let payload = if self.expected == self.end { self.last_payload } else { self.mss };
             self.delivered += payload.0;
             return false;
         }
-        let news = packet.seq > self.expected && answered.granted_at >= self.reported;
+        let news = data.seq > self.expected && answered.granted_at >= self.reported;
         if news {
             self.reported = now;
         }
         news
-    }
-
-    fn word(&self, now: Time, kind: PacketKind, ends: &Ends) -> Packet {
-        Packet {
-            sent: now,
-            flow: ends.flow,
-            to: ends.src,
-            cumulative: self.expected,
-            length: CONTROL_FRAME.0 as u16,
-            flags: Flags::of(kind),
-            ..Packet::default()
-        }
     }
 
     /// When the next credit is due, if the world does not know it yet.
@@ -105,7 +96,7 @@ impl Receiving {
     }
 
     /// A credit is due, unless the sender has said stop meanwhile.
-    pub fn on_timer(&mut self, now: Time, ends: &Ends) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         if !self.open || self.due > now {
             return Replies::default();
@@ -113,8 +104,8 @@ impl Receiving {
         let grant = self.credits.grant(now, [self.draws.uniform(), self.draws.uniform()]);
         self.due = grant.next;
         self.granted += 1;
-        let credit = self.word(now, PacketKind::Credit, ends);
-        Replies { earlier: None, now: Some(Packet { seq: grant.number, length: grant.size.0 as u16, ..credit }) }
+        let credit = Credit { number: grant.number, granted_at: now, cumulative: self.expected };
+        Replies { earlier: None, now: Some(out.put(grant.size, Header::Credit(credit))) }
     }
 
     /// Whether its sender may still be granted credits.

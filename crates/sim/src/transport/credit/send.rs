@@ -7,9 +7,9 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::CONTROL_FRAME;
 use super::request::{Action, CreditRequest};
-use crate::packet::{Flags, Packet, PacketKind};
+use crate::header::{Credit, CreditData, Header};
 use crate::transport::alarm::Alarm;
-use crate::transport::{Ends, Opening, Turn, packets_in};
+use crate::transport::{Opening, Outlet, Turn, packets_in};
 
 /// One flow at its sender.
 #[derive(Debug)]
@@ -63,21 +63,17 @@ impl Sending {
         if self.say != Action::Nothing || !self.called.is_empty() { Turn::Now } else { Turn::No }
     }
 
-    /// Takes the packet that is to leave now.
-    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
-        let blank = Packet { sent: now, flow: ends.flow, to: ends.dst, ..Packet::default() };
+    /// Sends the packet whose turn it is.
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
+        let next = self.next;
         match std::mem::replace(&mut self.say, Action::Nothing) {
-            Action::Request => self.word(blank, PacketKind::CreditRequest),
-            Action::Stop => self.word(blank, PacketKind::CreditStop),
-            Action::Nothing | Action::Data => self.frame(now, blank, header),
+            Action::Request => out.put(CONTROL_FRAME, Header::CreditRequest { next }),
+            Action::Stop => out.put(CONTROL_FRAME, Header::CreditStop { next }),
+            Action::Nothing | Action::Data => self.send_frame(now, header, out),
         }
     }
 
-    fn word(&self, blank: Packet, kind: PacketKind) -> Packet {
-        Packet { seq: self.next, length: CONTROL_FRAME.0 as u16, flags: Flags::of(kind), ..blank }
-    }
-
-    fn frame(&mut self, now: Time, blank: Packet, header: Bytes) -> Packet {
+    fn send_frame(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let answered = self.called.pop_front().expect("a frame leaves only for a credit");
         let seq = self.next;
         self.next += 1;
@@ -87,8 +83,8 @@ impl Sending {
         self.sent_bytes += payload.0;
         self.finish_if_drained(now);
         let length = (payload + header).max(CONTROL_FRAME);
-        let (cumulative, held) = (answered.number, answered.granted_at);
-        Packet { seq, cumulative, held, length: length.0 as u16, ..blank }
+        let (credit, granted_at) = (answered.number, answered.granted_at);
+        out.put_data(length, false, Header::CreditData(CreditData { seq, credit, granted_at }))
     }
 
     /// Says so once nothing is left; what was still granted is in vain.
@@ -101,25 +97,34 @@ impl Sending {
     }
 
     /// A credit came, or word from the receiver.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
-        match packet.flags.kind() {
-            PacketKind::Credit => self.on_credit(packet),
-            PacketKind::Nack => self.go_back(now, packet.cumulative),
-            _ if self.next < self.end => {}
-            _ if packet.cumulative == self.end => {
-                self.asking.close();
-                self.say = Action::Nothing;
-                self.done = true;
-            }
-            _ => self.go_back(now, packet.cumulative),
+    pub fn on_packet(&mut self, now: Time, header: &Header) {
+        match *header {
+            Header::Credit(credit) => self.on_credit(credit),
+            Header::CreditNack { cumulative } => self.go_back(now, cumulative),
+            Header::CreditAck { cumulative } => self.on_ack(now, cumulative),
+            _ => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    fn on_credit(&mut self, packet: &Packet) {
+    fn on_credit(&mut self, Credit { number, granted_at, .. }: Credit) {
         let left = self.end - self.next;
         match self.asking.on_credit(left as usize > self.called.len()) {
-            Action::Data => self.called.push_back(Answered { number: packet.seq, granted_at: packet.sent }),
+            Action::Data => self.called.push_back(Answered { number, granted_at }),
             _ => self.wasted += 1,
+        }
+    }
+
+    /// The answer to a stop; it means nothing where there is more to send again.
+    fn on_ack(&mut self, now: Time, cumulative: u32) {
+        if self.next < self.end {
+            return;
+        }
+        if cumulative == self.end {
+            self.asking.close();
+            self.say = Action::Nothing;
+            self.done = true;
+        } else {
+            self.go_back(now, cumulative);
         }
     }
 

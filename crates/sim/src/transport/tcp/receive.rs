@@ -4,10 +4,10 @@ use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
 use super::ranges::Ranges;
+use crate::header::{Header, TcpAck, TcpData};
 use crate::measure::Measure;
 use crate::network::MIN_FRAME;
-use crate::packet::{Flags, Packet, PacketKind};
-use crate::transport::{Ends, Expecting, Replies, packets_in};
+use crate::transport::{Expecting, Outlet, Replies, packets_in};
 
 /// The largest window that an acknowledgement can carry.
 const MOST: f64 = u16::MAX as f64;
@@ -24,7 +24,9 @@ pub struct Receiving {
     /// Data since the last acknowledgement.
     samples: u8,
     delay_sum: u64,
-    newest: Packet,
+    /// The number of what came last, when it left its host, and when it came.
+    newest: u32,
+    newest_sent: Time,
     newest_at: Time,
     ack_delay: Time,
     measure: Option<Box<Measure>>,
@@ -45,7 +47,8 @@ impl Receiving {
             early: Ranges::default(),
             samples: 0,
             delay_sum: 0,
-            newest: Packet::default(),
+            newest: 0,
+            newest_sent: Time::ZERO,
             newest_at: Time::ZERO,
             ack_delay: expecting.ack_delay,
             measure: expecting.measure,
@@ -56,27 +59,27 @@ impl Receiving {
 
     /// A data packet arrived.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &Packet, ends: &Ends) -> Replies {
+    pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut Outlet<'_>) -> Replies {
+        let &TcpData { sent, heard, seq, window_reduced } = packet;
         let data = Data {
-            marked: packet.flags.has(Flags::CE),
-            window_reduced: packet.flags.has(Flags::CWR),
-            in_order: packet.seq == self.expected && self.early.is_empty(),
-            sent_at: packet.sent,
-            answers: (packet.delay > Time::ZERO).then_some(packet.delay),
-            payload: if packet.seq + 1 == self.end { self.last_payload } else { self.mss },
+            marked,
+            window_reduced,
+            in_order: seq == self.expected && self.early.is_empty(),
+            sent_at: sent,
+            answers: (heard > Time::ZERO).then_some(heard),
+            payload: if seq + 1 == self.end { self.last_payload } else { self.mss },
         };
         let reply = self.notification.on_data(now, &data);
-        let earlier = reply.earlier.map(|echo| self.acknowledge(now, ends, echo));
+        let earlier = reply.earlier.map(|echo| self.acknowledge(now, echo, out));
         self.samples += 1;
         self.delay_sum += match &mut self.measure {
-            None => now - packet.sent,
-            Some(measure) => measure.data(packet.sent, now),
+            None => now - sent,
+            Some(measure) => measure.data(sent, now),
         }
         .0;
-        self.newest = *packet;
-        self.newest_at = now;
-        self.take_in(packet.seq);
-        Replies { earlier, now: reply.now.map(|echo| self.acknowledge(now, ends, echo)) }
+        (self.newest, self.newest_sent, self.newest_at) = (seq, sent, now);
+        self.take_in(seq);
+        Replies { earlier, now: reply.now.map(|echo| self.acknowledge(now, echo, out)) }
     }
 
     #[inline]
@@ -123,76 +126,91 @@ impl Receiving {
     }
 
     /// The delayed-acknowledgement timer ran out.
-    pub fn on_timer(&mut self, now: Time, ends: &Ends) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let owed = (self.samples > 0).then(|| self.notification.on_timer(now));
-        Replies { earlier: None, now: owed.map(|echo| self.acknowledge(now, ends, echo)) }
+        Replies { earlier: None, now: owed.map(|echo| self.acknowledge(now, echo, out)) }
     }
 
     #[inline]
-    fn acknowledge(&mut self, now: Time, ends: &Ends, echo: Echo) -> Packet {
-        let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest.seq) };
-        let (seq, block_end) = block.unwrap_or((0, 0));
+    fn acknowledge(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
+        let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest) };
+        let (block_from, block_end) = block.unwrap_or((0, 0));
         let window = self.notification.window().map_or(0, |window| (window / self.mss * 16.0).clamp(1.0, MOST) as u16);
-        let ack = Packet {
-            sent: self.newest.sent,
+        let ack = TcpAck {
+            sent: self.newest_sent,
+            left: now,
             delay: Time(self.delay_sum / u64::from(self.samples)),
-            held: match &mut self.measure {
-                None => now - self.newest_at,
-                Some(measure) => measure.held(self.newest.sent, now),
-            },
-            flow: ends.flow,
-            to: ends.src,
-            seq,
-            block: (block_end - seq).min(u32::from(u16::MAX)) as u16,
-            window,
-            cumulative: self.expected,
-            length: MIN_FRAME.0 as u16,
             samples: self.samples,
-            flags: Flags::of(PacketKind::Ack).with(Flags::ECE, echo.marked),
-            ..Packet::default()
+            held: match &mut self.measure {
+                None => (now - self.newest_at).0.cast_signed(),
+                Some(measure) => measure.held(self.newest_sent, now),
+            },
+            cumulative: self.expected,
+            block_from,
+            block: (block_end - block_from).min(u32::from(u16::MAX)) as u16,
+            window,
+            marked: echo.marked,
         };
         self.samples = 0;
         self.delay_sum = 0;
-        ack
+        out.put(MIN_FRAME, Header::TcpAck(ack))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Slab;
+    use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
-
-    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
-        let (ack_delay, notification) =
-            (Time::from_micros(500), Accurate::boxed(&shallows_cc::parameter::Values::defaults(&[]), 1));
+        let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(&Values::defaults(&[]), 1));
         Receiving::new(Expecting { bytes, mss, ack_delay, notification, measure: None, credits: None })
     }
 
-    fn data(seq: u32) -> Packet {
-        Packet { seq, length: 1500, ..Packet::default() }
+    /// What it acknowledges at once when packet `seq` comes.
+    fn ack(receiving: &mut Receiving, seq: u32) -> TcpAck {
+        let (mut packets, data) = (Slab::default(), TcpData { seq, ..TcpData::default() });
+        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let at = receiving.on_data(Time::from_micros(10), &data, false, out).now.unwrap();
+        let Header::TcpAck(ack) = packets[at].header else { panic!("no acknowledgement") };
+        ack
     }
 
     #[test]
     fn a_hole_is_reported_with_the_block_behind_it() {
         let mut receiving = receiving();
-        let now = Time::from_micros(10);
-        let acks: Vec<_> =
-            [0, 2, 3, 1, 4].iter().map(|&seq| receiving.on_packet(now, &data(seq), &ENDS).now.unwrap()).collect();
-        let seen: Vec<_> = acks.iter().map(|a| (a.cumulative, a.seq, a.seq + u32::from(a.block))).collect();
+        let acks = [0, 2, 3, 1, 4].map(|seq| ack(&mut receiving, seq));
+        let seen = acks.map(|ack| (ack.cumulative, ack.block_from, ack.block_from + u32::from(ack.block)));
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert!(receiving.complete());
         assert_eq!(receiving.delivered, 4 * 1460 + 60);
     }
 
+    /// Sent at 0 and 90 us, both here at 100: their mean delay of 55 us after 90 would be in the future.
+    #[test]
+    fn an_acknowledgement_of_two_says_when_it_left() {
+        let us = Time::from_micros;
+        let mut packets = Slab::default();
+        let mut receiving = Receiving { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..receiving() };
+        let mut come = |seq, sent| {
+            let data = TcpData { seq, sent, ..TcpData::default() };
+            receiving.on_data(us(100), &data, false, &mut Outlet { packets: &mut packets, flow: 0, way: 0 }).now
+        };
+        assert_eq!(come(0, us(0)), None);
+        let at = come(1, us(90)).unwrap();
+        let Header::TcpAck(ack) = packets[at].header else { panic!("no acknowledgement") };
+        assert_eq!((ack.left, ack.delay, ack.sent, ack.held), (us(100), us(55), us(90), 0));
+    }
+
     #[test]
     fn a_packet_twice_counts_once() {
         let mut receiving = receiving();
-        receiving.on_packet(Time::ZERO, &data(0), &ENDS);
-        receiving.on_packet(Time::ZERO, &data(0), &ENDS);
+        ack(&mut receiving, 0);
+        ack(&mut receiving, 0);
         assert_eq!(receiving.delivered, 1460);
     }
 }

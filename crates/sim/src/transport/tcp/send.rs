@@ -16,10 +16,10 @@ use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::ranges::Ranges;
-use crate::network::HostSpec;
-use crate::packet::{Flags, Packet};
+use crate::header::{Header, TcpAck, TcpData};
+use crate::network::{HostSpec, MIN_FRAME};
 use crate::transport::alarm::Alarm;
-use crate::transport::{Ends, Opening, Turn, packets_in};
+use crate::transport::{Opening, Outlet, Turn, packets_in};
 
 /// Packets that must arrive behind a hole before it counts as lost.
 const DUPLICATES: u32 = 3;
@@ -34,7 +34,7 @@ pub struct Sending {
     advertised: Bytes,
     /// Whether that is the less.
     peer_limited: bool,
-    /// When the newest acknowledgement left the receiver, by the mean delay of the data it covers.
+    /// When the newest acknowledgement left the receiver.
     heard: Time,
     pace: Option<Rate>,
     wake: Option<Time>,
@@ -225,9 +225,9 @@ impl Sending {
         self.segment_left -= 1;
     }
 
-    /// Takes the packet that is to leave now.
+    /// Sends the packet whose turn it is.
     #[inline]
-    pub fn take(&mut self, now: Time, ends: &Ends, header: Bytes) -> Packet {
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let seq = match self.next_repair() {
             Some(seq) => {
                 self.repaired_below = seq + 1;
@@ -243,35 +243,25 @@ impl Sending {
             }
         };
         let payload = if seq + 1 == self.end { self.last_payload } else { self.mss };
-        let length = (payload + header).max(crate::network::MIN_FRAME);
+        let length = (payload + header).max(MIN_FRAME);
         if let Some(pace) = self.pace {
             self.next_paced = self.next_paced.max(now) + pace.time_to_send(length);
         }
         if self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.current();
         }
-        let flags = Flags::default().with(Flags::ECT, self.ecn).with(Flags::CWR, self.report_reduction);
+        let data = TcpData { sent: now, heard: self.heard, seq, window_reduced: self.report_reduction };
         self.report_reduction = false;
         self.repair_at_once = false;
-        Packet {
-            sent: now,
-            flow: ends.flow,
-            to: ends.dst,
-            delay: self.heard,
-            seq,
-            length: length.0 as u16,
-            flags,
-            ..Packet::default()
-        }
+        out.put_data(length, self.ecn, Header::TcpData(data))
     }
 
     /// An acknowledgement arrived.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+    pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.unacked;
         let newly_acked = self.note_arrivals(packet);
         let rtt = packet.round_trip(now);
-        // The mean delay may be more than that of the newest packet; the acknowledgement left before now all the same.
-        self.heard = Time(packet.sent.0.wrapping_add(packet.delay.0).wrapping_add(packet.held.0)).min(now);
+        self.heard = packet.left;
         if packet.window > 0 {
             self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
         }
@@ -280,7 +270,7 @@ impl Sending {
         if self.unacked > unacked {
             self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current() };
         }
-        let marked = packet.flags.has(Flags::ECE);
+        let marked = packet.marked;
         self.find_losses(now);
         let acked = self.payload_of(newly_acked);
         self.acked_bytes += acked.0;
@@ -316,7 +306,7 @@ impl Sending {
 
     /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
     #[inline]
-    fn note_arrivals(&mut self, packet: &Packet) -> u32 {
+    fn note_arrivals(&mut self, packet: &TcpAck) -> u32 {
         let mut newly_acked = 0;
         if packet.cumulative > self.unacked {
             newly_acked = packet.cumulative - self.unacked;
@@ -325,9 +315,9 @@ impl Sending {
                 newly_acked -= self.sacked.remove_below(self.unacked);
             }
         }
-        let block_end = packet.seq + u32::from(packet.block);
+        let block_end = packet.block_from + u32::from(packet.block);
         if packet.block > 0 && block_end > self.unacked {
-            newly_acked += self.sacked.insert(packet.seq.max(self.unacked), block_end);
+            newly_acked += self.sacked.insert(packet.block_from.max(self.unacked), block_end);
         }
         newly_acked
     }
@@ -449,12 +439,12 @@ impl Sending {
 mod tests {
     use super::*;
     use crate::network::Network;
+    use crate::packet::Slab;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
     use shallows_cc::sender::Path;
 
     const MSS: Bytes = Bytes(1460);
-    const ENDS: Ends = Ends { flow: 0, src: 0, dst: 1 };
 
     fn reno(packets: u64) -> Sending {
         // Timeouts of 10 ms at first, of 1 ms at least.
@@ -481,22 +471,30 @@ mod tests {
         assert_eq!(send_all(&mut sending, Time::ZERO).len(), 9);
         let now = Time::from_micros(100);
         // Eight of eleven in flight: room for all of it. Ten of twelve: not.
-        sending.on_packet(now, &ack(1, (0, 0)));
+        sending.on_ack(now, &ack(1, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [9, 10, 11]);
-        sending.on_packet(now, &ack(2, (0, 0)));
+        sending.on_ack(now, &ack(2, (0, 0)));
         assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
     }
 
     fn send_all(sending: &mut Sending, now: Time) -> Vec<u32> {
         let mut sent = Vec::new();
         while sending.turn(now) == Turn::Now {
-            sent.push(sending.take(now, &ENDS, Bytes(40)).seq);
+            sent.push(send_one(sending, now));
         }
         sent
     }
 
-    fn ack(cumulative: u32, block: (u32, u32)) -> Packet {
-        Packet { cumulative, seq: block.0, block: (block.1 - block.0) as u16, samples: 1, ..Packet::default() }
+    /// The number of the packet that leaves.
+    fn send_one(sending: &mut Sending, now: Time) -> u32 {
+        let mut packets = Slab::default();
+        let at = sending.send(now, Bytes(40), &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
+        packets[at].header.numbers().0
+    }
+
+    fn ack(cumulative: u32, block: (u32, u32)) -> TcpAck {
+        let (block_from, block) = (block.0, (block.1 - block.0) as u16);
+        TcpAck { cumulative, block_from, block, samples: 1, ..TcpAck::default() }
     }
 
     #[test]
@@ -512,11 +510,11 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         for packet in 1..=10 {
-            sending.on_packet(now, &ack(packet, (0, 0)));
-            sending.take(now, &ENDS, Bytes(40));
+            sending.on_ack(now, &ack(packet, (0, 0)));
+            send_one(&mut sending, now);
         }
         assert_eq!(sending.window, MSS * 20);
-        sending.on_packet(now, &ack(11, (0, 0)));
+        sending.on_ack(now, &ack(11, (0, 0)));
         assert_eq!(sending.window, MSS * 20);
     }
 
@@ -526,18 +524,18 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         for end in 2..5 {
-            sending.on_packet(now, &ack(0, (1, end)));
+            sending.on_ack(now, &ack(0, (1, end)));
         }
         // Ten in flight: the window becomes five. Three arrived, one is lost: six are in flight, yet the
         // repair leaves at once; then nothing before three more have arrived.
         assert_eq!(sending.window, MSS * 5);
         assert_eq!(send_all(&mut sending, now), [0]);
-        sending.on_packet(now, &ack(0, (1, 6)));
+        sending.on_ack(now, &ack(0, (1, 6)));
         assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
-        sending.on_packet(now, &ack(0, (1, 7)));
+        sending.on_ack(now, &ack(0, (1, 7)));
         assert_eq!(send_all(&mut sending, now), [10]);
         assert_eq!((sending.window, sending.retransmits), (MSS * 5, 1));
-        sending.on_packet(now, &ack(7, (0, 0)));
+        sending.on_ack(now, &ack(7, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [11]);
     }
 
@@ -548,7 +546,7 @@ mod tests {
         assert_eq!(sending.arm_timer(), Some(Time::from_millis(10)));
         sending.on_timer(Time::from_millis(10));
         assert_eq!(send_all(&mut sending, Time::from_millis(10)), [0]);
-        sending.on_packet(Time::from_millis(11), &ack(1, (0, 0)));
+        sending.on_ack(Time::from_millis(11), &ack(1, (0, 0)));
         assert_eq!(send_all(&mut sending, Time::from_millis(11)), [1, 2]);
         assert_eq!((sending.timeouts, sending.retransmits), (1, 3));
     }
@@ -559,10 +557,10 @@ mod tests {
     fn selective_acknowledgements_do_not_put_the_timeout_off() {
         let (mut sending, ms) = (reno(50), Time::from_millis);
         send_all(&mut sending, Time::ZERO);
-        sending.on_packet(ms(2), &ack(1, (0, 0)));
-        sending.on_packet(ms(3), &ack(1, (2, 3)));
+        sending.on_ack(ms(2), &ack(1, (0, 0)));
+        sending.on_ack(ms(3), &ack(1, (2, 3)));
         assert_eq!(sending.timer.deadline, ms(8));
-        sending.on_packet(ms(4), &ack(3, (0, 0)));
+        sending.on_ack(ms(4), &ack(3, (0, 0)));
         assert!(sending.timer.deadline > ms(8));
     }
 
@@ -573,13 +571,13 @@ mod tests {
         let mut sending = reno(50);
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
-        sending.on_packet(now, &ack(0, (3, 4)));
+        sending.on_ack(now, &ack(0, (3, 4)));
         assert_eq!(sending.in_flight(), 9);
-        sending.on_packet(now, &ack(0, (3, 5)));
+        sending.on_ack(now, &ack(0, (3, 5)));
         assert_eq!(sending.in_flight(), 8);
-        sending.on_packet(now, &ack(0, (3, 6)));
+        sending.on_ack(now, &ack(0, (3, 6)));
         assert_eq!(sending.in_flight(), 4);
-        sending.on_packet(now, &ack(0, (7, 8)));
+        sending.on_ack(now, &ack(0, (7, 8)));
         assert_eq!(sending.in_flight(), 3);
         // The window is five: two of the three repairs.
         assert_eq!(send_all(&mut sending, now), [0, 1]);
@@ -595,7 +593,7 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         for end in 2..15 {
-            sending.on_packet(now, &ack(0, (1, end)));
+            sending.on_ack(now, &ack(0, (1, end)));
             send_all(&mut sending, now);
         }
         assert_eq!((sending.next - sending.unacked, sending.in_flight(), sending.window), (19, 6, MSS * 6));
@@ -618,18 +616,18 @@ mod tests {
         let mut sending = reno(6);
         send_all(&mut sending, Time::ZERO);
         for end in 2..6 {
-            sending.on_packet(Time::from_micros(100), &ack(0, (1, end)));
+            sending.on_ack(Time::from_micros(100), &ack(0, (1, end)));
         }
         send_all(&mut sending, Time::from_micros(100));
         let mut now = sending.timer.deadline;
         sending.on_timer(now);
         assert_eq!(send_all(&mut sending, now), [0]);
-        sending.on_packet(now, &ack(1, (0, 0)));
+        sending.on_ack(now, &ack(1, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [5]);
         now = sending.timer.deadline;
         sending.on_timer(now);
         assert_eq!(send_all(&mut sending, now), [1]);
-        sending.on_packet(now, &ack(5, (0, 0)));
+        sending.on_ack(now, &ack(5, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [5]);
     }
 
@@ -648,7 +646,7 @@ mod tests {
         let mut sending = reno(50);
         send_all(&mut sending, Time::ZERO);
         assert_eq!(sending.arm_timer(), Some(Time::from_millis(10)));
-        sending.on_packet(Time::from_millis(2), &ack(1, (0, 0)));
+        sending.on_ack(Time::from_millis(2), &ack(1, (0, 0)));
         // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms: before the initial one, which is set, runs out.
         assert_eq!(sending.arm_timer(), Some(Time::from_millis(8)));
         sending.on_timer(Time::from_millis(8));
