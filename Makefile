@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
-.PHONY: site run sweep test papers wheel docs soak soak-saving live bench counts peers lint build locks clean
+.PHONY: site parts run sweep test papers wheel docs soak soak-saving live bench counts peers lint build locks clean
 
 # The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. Its core is built with a
 # profile of itself where llvm-profdata is at hand: faster, the same results.
@@ -75,6 +75,10 @@ lint: .venv/lint-ready
 	$(BIN)/ruff check python tests bench packaging
 	$(BIN)/ruff format --check python tests bench packaging
 	$(BIN)/basedpyright
+
+# The parts of a scenario in Python, from its models: after a change of a key.
+parts: build .venv/lint-ready
+	$(BIN)/python packaging/parts.py
 
 # The documentation site, in site/; a broken link fails it.
 site: build .venv/lint-ready

@@ -93,7 +93,7 @@ def train():
     """Run TRAINING with the core that is installed."""
     lines = ["import shallows"]
     for name, settings in TRAINING.items():
-        lines.append(f"shallows.run({str(ROOT / 'scenarios' / name)!r} + '.toml', **{settings!r})")
+        lines.append(f"shallows.run({str(ROOT / 'scenarios' / name)!r} + '.toml', overrides={settings!r})")
     output(sys.executable, "-c", "\n".join(lines))
 
 

@@ -76,7 +76,7 @@ def count(case):
 
 def _request(case):
     """What crosses into Rust, made beforehand so that valgrind need not watch it being made."""
-    from shallows.run import prepare
+    from shallows.runner import prepare
     from shallows.worlds import packet
 
     scenario = SCENARIOS / f"{case['scenario']}.toml"

@@ -41,5 +41,6 @@ def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
 
 
 def test_runs_as_they_should_be_raise_none():
+    short = {"duration": "100ms", "warmup": "20ms"}
     for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):
-        assert sh.run(SCENARIOS / f"{name}.toml", duration="100ms", warmup="20ms").summary["doubts"] == []
+        assert sh.run(SCENARIOS / f"{name}.toml", overrides=short).summary["doubts"] == []

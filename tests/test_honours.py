@@ -10,7 +10,7 @@ import pytest
 
 from shallows import honours
 from shallows.errors import ScenarioError
-from shallows.run import WORLDS, prepare
+from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -168,12 +168,14 @@ KIND_KEYS = {
             "flows": 3,
             "below": "5KB",
         },
+        "trace": {"flows": [[0, 0, 1, 3000]]},
     },
 }
 """Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
 PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2},
+    "trace": {"flows": [[0, 0, 1, 2000]]},
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 import shallows as sh
 from shallows import live
 from shallows.errors import BooksError, ScenarioError
-from shallows.run import prepare
+from shallows.runner import prepare
 from shallows.worlds import kernel
 from shallows.worlds.packet import request
 from shallows.worlds.spread import half_width
@@ -43,10 +43,11 @@ MISSING = why_not()
 needs_kernel = pytest.mark.skipif(MISSING is not None, reason=f"no kernel world here: {MISSING}")
 
 
-def run_live(scenario, **overrides):
-    """A run of the kernel world; a machine that is too busy for one decides nothing."""
+def run_live(scenario, repeats=None, **changes):
+    """A run of the kernel world, `__` for dots in keys; a machine too busy for one decides nothing."""
     try:
-        return sh.run(scenario, world="kernel", **overrides)
+        overrides = {key.replace("__", "."): value for key, value in changes.items()}
+        return sh.run(scenario, world="kernel", repeats=repeats, overrides=overrides)
     except BooksError as error:
         if "too late" not in str(error):
             raise
@@ -333,7 +334,7 @@ def test_in_random_orders_of_attach_rename_move_and_kill_a_device_keeps_its_sett
 @needs_kernel
 def test_a_run_ends_with_the_python_that_asked_for_it():
     before = calm()
-    script = f"import shallows as sh; sh.run({str(TWO)!r}, world='kernel', duration='60s')"
+    script = f"import shallows as sh; sh.run({str(TWO)!r}, world='kernel', overrides={{'duration': '60s'}})"
     python = subprocess.Popen([sys.executable, "-c", script], start_new_session=True)
     while not (children := programs_of(python.pid)):
         assert python.poll() is None

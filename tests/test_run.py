@@ -169,11 +169,19 @@ def test_a_run_goes_to_another_process():
     assert len(again.flows) == again.summary["flows"]["offered"]
 
 
-def test_overrides_as_a_dict_and_as_keywords_are_the_same():
-    one = sh.run("dctcp-40", overrides={"duration": "5ms", "warmup": "1ms", "traffic.0.flows": 3})
-    other = sh.run("dctcp-40", duration="5ms", warmup="1ms", traffic__0__flows=3)
-    assert len(one.flows) == 3
-    assert one.summary["fingerprint"] == other.summary["fingerprint"]
+@pytest.mark.parametrize(
+    ("call", "wrong", "instead"),
+    [
+        (sh.run, {"wrold": "fluid"}, r'wrold = "fluid": expected one of .*; did you mean "world"\?'),
+        (sh.run, {"duration": "5ms"}, r'overrides=\{"duration": …\}'),
+        (sh.run, {"traffic__0__flows": 3}, r'overrides=\{"traffic.0.flows": …\}'),
+        (sh.compare, {"ccs": ["dx"], "thread": 1}, 'did you mean "threads"'),
+        (sh.sweep, {"seed": 3}, 'did you mean "seeds"'),
+    ],
+)
+def test_a_keyword_that_there_is_not_is_a_sentence(call, wrong, instead):
+    with pytest.raises(sh.ScenarioError, match=instead):
+        call("dctcp-40", **wrong)
 
 
 def test_times_late_in_a_long_run_are_exact():

@@ -138,7 +138,7 @@ def test_a_table_with_a_row_a_run(scenario, tmp_path):
     row = table[(table.cc == "dx") & (table.flows == 4) & (table.seed == 2)].iloc[0]
     assert row.queue_mean_pkt == one.summary["bottleneck"]["queue_mean_pkt"]
     assert row.fingerprint == one.summary["fingerprint"]
-    alone = sh.run(scenario, seed=2, cc="dx", traffic__0__flows=4)
+    alone = sh.run(scenario, seed=2, overrides={"cc": "dx", "traffic.0.flows": 4})
     assert alone.summary["fingerprint"] == row.fingerprint
     pandas.testing.assert_frame_equal(sh.Sweep.load(tmp_path).table, table)
 

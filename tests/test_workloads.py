@@ -71,14 +71,14 @@ def test_fixed_sizes_count_whole_packets():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "two points size_bytes,cum_prob or more in the file; it has 0"),
+        ("", "two points size_bytes,cum_prob or more; it has 0"),
         ("# only a comment\nsize_bytes,cum_prob\n", "it has 0"),
         ("100,0\n200,0.5\n150,1\n", "sizes and probabilities that never fall; line 3 does"),
         ("100,0\n200,0.5\n300,0.4\n400,1\n", "line 3 does"),
         ("100,0\n200,0.9\n", "a last probability of 1; line 2 has 0.9"),
         ("100,0\n200,1.5\n", "a probability from 0 to 1 on line 2"),
         ("-1,0\n200,1\n", "a size of 0 or more"),
-        ("100 0\n200 1\n", "two numbers size_bytes,cum_prob on line 1"),
+        ("100;0\n200;1\n", "two numbers size_bytes,cum_prob on line 1"),
         ("nan,0\n200,1\n", "a size of 0 or more"),
     ],
 )

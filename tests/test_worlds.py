@@ -51,14 +51,14 @@ def small():
 
 def distances(scenario, cc, **overrides):
     """{quantity: row} of packet and fluid."""
-    comparison = sh.compare(scenario, [cc], worlds=["packet", "fluid"], **overrides)
+    comparison = sh.compare(scenario, [cc], worlds=["packet", "fluid"], overrides=overrides)
     return {row["quantity"]: row for row in comparison.distances}
 
 
 def test_fluid_and_packets_agree_on_the_queue_of_two_dcqcn_flows():
     """The fixed point of ECN or Delay at 2 flows, 40 Gbps, 4 us: 20.15 KB; the packets' mean within 15 %."""
     path = SCENARIOS / "dcqcn-2.toml"
-    away = distances(path, "dcqcn@ecn-or-delay", record__queues="off", record__probes="off")
+    away = distances(path, "dcqcn@ecn-or-delay", **{"record.queues": "off", "record.probes": "off"})
     assert away["queue_mean_pkt"]["value"] == pytest.approx(20.15, rel=2e-3)
     assert abs(away["queue_mean_pkt"]["percent"]) < 15
     shown = "{reference:.3f}  {value:.3f}".format(**away["queue_mean_pkt"])
@@ -249,10 +249,10 @@ def test_slow_hosts_and_unequal_paths_are_errors():
     with pytest.raises(
         sh.ScenarioError, match=r'topology.edge_rate = "1Gbps": .* h0->s0, with 1 of 10 flows'
     ):
-        sh.run(SCENARIOS / "dx-10.toml", world="fluid", topology__edge_rate="1Gbps")
+        sh.run(SCENARIOS / "dx-10.toml", world="fluid", overrides={"topology.edge_rate": "1Gbps"})
     ends = {"traffic.0.from": [0, 12], "traffic.0.to": 11}
     with pytest.raises(sh.ScenarioError, match="paths with one round trip, not 102464ns and 203696ns"):
-        sh.run(SCENARIOS / "dx-10.toml", world="fluid", **ends)
+        sh.run(SCENARIOS / "dx-10.toml", world="fluid", overrides=ends)
 
 
 def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):

@@ -10,6 +10,7 @@ cd "$folder"
 "$python" -m venv core
 core/bin/pip install --quiet --disable-pip-version-check "$wheel"
 core/bin/shallows --version | grep -E '^shallows [0-9.]+\+[0-9a-f]{10}'
+test -e "$(core/bin/python -c 'import shallows; print(shallows.__path__[0])')"/py.typed
 core/bin/shallows scenarios > list
 grep -q '^dctcp-40 ' list
 core/bin/shallows scenarios dctcp-40 > mine.toml

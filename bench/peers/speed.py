@@ -40,7 +40,7 @@ def pairs(work, times=3):
     """The middle of some pairs; their ratio is the middle of the ratios."""
     import ns3
 
-    from shallows.run import prepare
+    from shallows.runner import prepare
     from shallows.worlds import packet
 
     settings = {"network.header": f"{ns3.HEADER}B", **WORK[work]}

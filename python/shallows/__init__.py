@@ -8,15 +8,27 @@
     run.save("results/dctcp-40")
     run.figure().savefig("dctcp-40.pdf")
 
-    sh.compare("scenarios/dctcp-40.toml", ccs=["dctcp", "dx"])
-    sh.sweep("scenarios/dctcp-40.toml", cc=["dctcp", "dx"], over={"traffic.0.flows": [10, 20, 40]}, seeds=10)
+    scenario = sh.Scenario(
+        duration="100ms",
+        topology=sh.Dumbbell(hosts=4, rate="10Gbps"),
+        cc="dctcp",
+        traffic=[sh.Poisson(sizes="websearch", load=0.4, load_of="bottleneck")],
+    )
+    sh.compare(scenario, ccs=["dctcp", "dx"])
+    sh.sweep(scenario, cc=["dctcp", "dx"], over={"traffic.0.load": [0.2, 0.4, 0.8]}, seeds=10)
 
 Running
     run          one scenario, from a file or a `Scenario`, with overrides
     compare      the same scenario under several algorithms: one table, one figure
     sweep        hundreds of runs: algorithms, swept keys and seeds, with intervals over seeds
-    Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
     register     a name for an algorithm written in Python, for use as `cc`
+
+Writing a scenario
+    Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
+    topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, Graph
+    traffic      LongLived, Staircase, Incast, Shuffle, RequestResponse, Poisson, Trace
+    tables       Network, Shared, Pauses, Marking, Hosts, Timestamps, Record; CC with parameters
+    units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
 Looking at results
     Run          summary, tables and figure of one run; saved to and loaded from a folder
@@ -33,42 +45,110 @@ is in docs/results.md, and in the metadata of every Parquet file.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-# These two submodules share their name with a function, so they come first and the functions take the names.
-from shallows.compare import Comparison, compare
-from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run
-from shallows.run import run
+if TYPE_CHECKING:
+    from shallows import plot, units
+    from shallows.algorithm import register
+    from shallows.comparison import Comparison, compare
+    from shallows.errors import BooksError, ScenarioError
+    from shallows.parts import (
+        CC,
+        Dumbbell,
+        FatTree,
+        Graph,
+        Hosts,
+        Incast,
+        LeafSpine,
+        LongLived,
+        Marking,
+        MultiBottleneck,
+        Network,
+        ParkingLot,
+        Pauses,
+        Poisson,
+        Record,
+        RequestResponse,
+        Shared,
+        Shuffle,
+        Staircase,
+        Star,
+        ThreeTier,
+        Timestamps,
+        Trace,
+    )
+    from shallows.results.run import Run
+    from shallows.runner import run
+    from shallows.scenario import Scenario
+    from shallows.sweeps.result import Sweep
+    from shallows.sweeps.running import sweep
+
+    __version__: str
 
 __all__ = [
+    "CC",
     "BooksError",
     "Comparison",
+    "Dumbbell",
+    "FatTree",
+    "Graph",
+    "Hosts",
+    "Incast",
+    "LeafSpine",
+    "LongLived",
+    "Marking",
+    "MultiBottleneck",
+    "Network",
+    "ParkingLot",
+    "Pauses",
+    "Poisson",
+    "Record",
+    "RequestResponse",
     "Run",
     "Scenario",
     "ScenarioError",
+    "Shared",
+    "Shuffle",
+    "Staircase",
+    "Star",
     "Sweep",
+    "ThreeTier",
+    "Timestamps",
+    "Trace",
     "compare",
     "plot",
     "register",
     "run",
     "sweep",
+    "units",
 ]
 
+_MODULES = {
+    "BooksError": "shallows.errors",
+    "Comparison": "shallows.comparison",
+    "Run": "shallows.results.run",
+    "Scenario": "shallows.scenario",
+    "ScenarioError": "shallows.errors",
+    "Sweep": "shallows.sweeps.result",
+    "compare": "shallows.comparison",
+    "register": "shallows.algorithm",
+    "run": "shallows.runner",
+    "sweep": "shallows.sweeps.running",
+}
+"""Where a name stands; one that is missing is a part of a scenario."""
 
-def __getattr__(name):
-    """Load what is heavy, or compiled, when it is first used."""
-    if name == "Scenario":
-        return import_module("shallows.scenario").Scenario
-    if name == "register":
-        return import_module("shallows.algorithm").register
-    if name in ("Sweep", "sweep"):
-        return getattr(import_module("shallows.sweeps"), name)
-    if name == "plot":
-        return import_module("shallows.plot")
-    if name == "__version__":
-        return import_module("shallows.version").version()
-    raise AttributeError(f"module 'shallows' has no attribute {name!r}")
+if not TYPE_CHECKING:  # or every name would be one to a type checker
+
+    def __getattr__(name):
+        """Load what is heavy, or compiled, when it is first used."""
+        if name == "__version__":
+            return import_module("shallows.version").version()
+        if name not in __all__:
+            raise AttributeError(f"module 'shallows' has no attribute {name!r}")
+        if name in ("plot", "units"):
+            return import_module(f"shallows.{name}")
+        return getattr(import_module(_MODULES.get(name, "shallows.parts")), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return [*__all__, "__version__"]

@@ -90,7 +90,7 @@ def run(
     from shallows.progress import Progress, said_if_slow
     from shallows.report import run_report
     from shallows.results import places
-    from shallows.run import in_world, prepare
+    from shallows.runner import in_world, prepare
 
     if plot:
         extras.need("plot", "--plot")
@@ -124,7 +124,7 @@ def compare(
     json_: Json = False,
 ):
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
-    from shallows.compare import Comparison, prepare_all, run_all
+    from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.progress import Progress
     from shallows.report import comparison_report
     from shallows.results import places

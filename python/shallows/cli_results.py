@@ -78,7 +78,7 @@ def _runs_in(folder):
 
 
 def _diff(one, other):
-    from shallows.compare import Comparison
+    from shallows.comparison import Comparison
     from shallows.report import ROWS, plain_table, print_parts
     from shallows.results import Run, inventory
 

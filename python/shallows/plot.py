@@ -363,7 +363,7 @@ def _columns(run, table):
 
 def _bottlenecks(runs):
     """The port that is drawn of each run: the same one, if they have one in common."""
-    from shallows.compare import bottlenecks
+    from shallows.comparison import bottlenecks
 
     return [port["port"] for port in bottlenecks(run for run, _ in runs)]
 

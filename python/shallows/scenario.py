@@ -9,14 +9,12 @@ what was expected.
 import tomllib
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import numpy as np
 import tomli_w
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     ValidationError,
@@ -30,6 +28,8 @@ from shallows.errors import ScenarioError
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
 from shallows.switch import Pauses, Shared
+from shallows.table import Table
+from shallows.told import plain, shown
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
@@ -54,18 +54,19 @@ from shallows.units import (
     Sampling,
     Seed,
     Time,
+    Written,
     did_you_mean,
+    packet,
 )
+
+if TYPE_CHECKING:
+    from shallows.parts import Tables
 
 MOST_MTU = 65_535
 MOST_PACKETS = 2**31
 LEAST_RATE_BPS = 10**6
 MOST_DELAY_PS = 2 * 10**12
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 def _marking(value, info):
@@ -77,10 +78,10 @@ def _marking(value, info):
 
 
 def _marking_text(value, info):
-    return value.table(info.context["frame"].wire) if isinstance(value, Marking) else value
+    return value.table(packet(info)) if isinstance(value, Marking) else value
 
 
-class NetworkTable(_Table):
+class NetworkTable(Table):
     """`[network]`: what is true of every link and port."""
 
     mtu: HeaderSize = Field("1500B", description="a full frame on the wire: one pkt")
@@ -90,9 +91,9 @@ class NetworkTable(_Table):
         None, description="one memory for the ports of each switch, instead of buffer"
     )
     pfc: Pauses | None = Field(None, description="whether switches pause links that bring too much")
-    marking: Annotated[Any, BeforeValidator(_marking), PlainSerializer(_marking_text)] = Field(
-        None, description='"none" or a table of a kind and its keys; absent: what the algorithms need'
-    )
+    marking: Annotated[
+        Any, Written("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
+    ] = Field(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
     balancing: Literal["flow", "packet", "queue"] = Field(
         "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
     )
@@ -124,7 +125,7 @@ _RTO = {
 }
 
 
-class TimestampTable(_Table):
+class TimestampTable(Table):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told."""
 
     kind: Literal["software", "hardware"] = Field("software", description="whose errors")
@@ -161,7 +162,7 @@ _STAMPS = {
 """64 KB of full frames at once, polls within 6 us, a stack with a spread of 80 us; DMA bursts, and 1.6 us."""
 
 
-class HostTable(_Table):
+class HostTable(Table):
     """`[hosts]`: NIC and transport of every host."""
 
     nic: Literal["fair", "fifo"] = Field("fair", description="its flows in turn, or one marked queue")
@@ -193,13 +194,17 @@ class HostTable(_Table):
         return self
 
 
-class RecordTable(_Table):
+class RecordTable(Table):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
     queues: Sampling = Field("off", description="interval between samples of the queues")
     probes: Sampling = Field("off", description="interval between samples of the senders")
-    ports: Any = Field("bottleneck", description='"bottleneck", "all", or a list of ports such as ["s0->s1"]')
-    flows: Any = Field(64, description='how many flows are probed, the first ones, or "all"')
+    ports: Annotated[Any, Written("Ports")] = Field(
+        "bottleneck", description='"bottleneck", "all", or a list of ports such as ["s0->s1"]'
+    )
+    flows: Annotated[Any, Written("FlowCount")] = Field(
+        64, description='how many flows are probed, the first ones, or "all"'
+    )
 
     @field_validator("ports")
     @classmethod
@@ -218,10 +223,11 @@ class RecordTable(_Table):
         raise ValueError('a number of flows, or "all"')
 
 
-class Scenario(_Table):
+class Scenario(Table):
     """One run: network, hosts, algorithms and traffic. Immutable; `set` gives a changed one.
 
-    `Scenario(**tables)` takes the tables of a scenario file as dicts; `topology` may also be a networkx
+    `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
+    the tables of a scenario file, as parts (`shallows.parts`) or as dicts; `topology` may also be a networkx
     graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
     """
 
@@ -236,9 +242,9 @@ class Scenario(_Table):
     traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
     record: RecordTable = Field(default_factory=dict)
 
-    def __init__(self, /, *, file=None, **tables):
+    def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
         try:
-            tables = _without_graphs(tables, Path(file).parent if file else Path())
+            tables = _without_graphs(plain(tables), Path(file).parent if file else Path())
             frame = _frame(tables)
             context = {
                 "frame": frame,
@@ -316,6 +322,10 @@ class Scenario(_Table):
 
     def __reduce__(self):
         return _rebuild, (self._tables, self._file)
+
+    def __repr__(self):
+        """As Python would write what was told."""
+        return shown({"file": self._file, **self._tables})
 
     def __eq__(self, other):
         return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
@@ -632,7 +642,7 @@ def _overridden(tables, overrides, file):
     tables = _copied(tables)
     for key, value in overrides.items():
         try:
-            _put(tables, key, _from_text(value))
+            _put(tables, key, _from_text(plain(value)))
         except ScenarioError as error:
             raise error.in_file(file) from None
     if "file" in tables:  # it would be taken for what `Scenario` is read from
@@ -691,7 +701,9 @@ def _place(at, step, key, value):
 
 def _first(error, tables):
     """The first complaint of pydantic about `tables` as a `ScenarioError`."""
-    wrong = error.errors()[0]
+    errors = error.errors()
+    # A key that is missing may be there under another name: that is said first.
+    wrong = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     key, table = _dotted(wrong["loc"], tables)
     value = wrong["input"]
     inner = wrong.get("ctx", {}).get("error")

@@ -4,16 +4,13 @@
 """
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from shallows.table import Table
 from shallows.units import NEVER, Headroom, WireSize
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
-
-
-class Shared(_Table):
+class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
     size: WireSize = Field("12MB", description="the memory of each switch, headroom apart")
@@ -29,7 +26,7 @@ class Shared(_Table):
         return float(value)
 
 
-class Pauses(_Table):
+class Pauses(Table):
     """`[network.pfc]`: links that bring too much are asked to stop."""
 
     threshold: WireSize = Field("100KB", description="data that one link brought above which it is paused")

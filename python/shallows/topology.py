@@ -14,10 +14,11 @@ from operator import or_
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from shallows import extras
 from shallows.errors import ScenarioError
+from shallows.table import Table
 from shallows.units import Count, Rate, Several, Time, did_you_mean
 
 
@@ -151,11 +152,7 @@ def _named(prefix, count):
     return [f"{prefix}{i}" for i in range(count)]
 
 
-class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
-
-
-class _RoundTripKind(_Kind):
+class _RoundTripKind(Table):
     """A kind whose propagation is told as the round trip over its longest path, when nothing queues."""
 
     rate: Rate = Field("10Gbps", description="rate of the links between switches")
@@ -183,7 +180,9 @@ def _same_rate(tables):
     return tables["rate"]
 
 
-EdgeRate = Annotated[Rate, Field(default_factory=_same_rate, validate_default=False)]
+EdgeRate = Annotated[
+    Rate, Field(default_factory=_same_rate, validate_default=False, description="absent: `rate`")
+]
 """A rate that is `rate` unless told otherwise."""
 
 
@@ -285,7 +284,7 @@ class MultiBottleneck(_RoundTripKind):
         return net.network([("s0", "s1"), ("s1", shared)], list(zip(names, receivers, strict=False)))
 
 
-class LeafSpine(_Kind):
+class LeafSpine(Table):
     """Two tiers: every leaf has a cable to every spine."""
 
     kind: Literal["leaf-spine"]
@@ -309,7 +308,7 @@ class LeafSpine(_Kind):
         return net.network()
 
 
-class FatTree(_Kind):
+class FatTree(Table):
     """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts."""
 
     kind: Literal["fat-tree"]
@@ -344,7 +343,7 @@ class FatTree(_Kind):
         return net.network()
 
 
-class ThreeTier(_Kind):
+class ThreeTier(Table):
     """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
 
     Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
@@ -389,7 +388,7 @@ class ThreeTier(_Kind):
         return net.network()
 
 
-class Graph(_Kind):
+class Graph(Table):
     """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
 
     `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those

@@ -6,6 +6,7 @@ one. To add a kind, write a model with a literal `kind` and `draw()`, and enter 
 """
 
 import csv
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from shallows import workloads
 from shallows.errors import ScenarioError
+from shallows.table import Table
 from shallows.units import (
     NEVER,
     SIZE,
@@ -30,11 +32,16 @@ from shallows.units import (
     Share,
     Stop,
     Time,
+    Written,
+    packet,
 )
 
 NO_FLOW = 2**32 - 1
 """Stands for no flow in the columns that hold numbers of flows."""
 
+TRACE = ("start_s", "src", "dst", "bytes")
+"""The columns of a trace."""
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
 _PURPOSES = ("pairs", "sources", "targets", "sizes", "arrivals", "jitter")
 
 
@@ -133,18 +140,55 @@ def _file(value, info):
     raise ValueError(f"an existing file; there is none in {folder.resolve()}")
 
 
+def _optional_file(value, info):
+    return None if value is None else _file(value, info)
+
+
 def _sizes(value, info):
     if isinstance(value, str) and _is_path(value):
         value = _file(value, info)
+    if isinstance(value, dict):
+        value = _rows(value, ("size_bytes", "cum_prob"))
     distribution(value, info.context["frame"])
     return value
 
 
+def _rows(columns, names):
+    """Rows of a dict of columns. Raises `ValueError` with what was expected."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ValueError(f"the columns {', '.join(names)}; {missing[0]} is missing")
+    if not all(isinstance(columns[name], list) for name in names):
+        raise ValueError(f"a list of values in each of the columns {', '.join(names)}")
+    if len({len(columns[name]) for name in names}) > 1:
+        told = ", ".join(f"{len(columns[name])} of {name}" for name in names)
+        raise ValueError(f"columns of one length, not {told}")
+    return [list(row) for row in zip(*(columns[name] for name in names), strict=True)]
+
+
+def _columns(value):
+    """Columns of `TRACE`, from such columns or from rows of four."""
+    if isinstance(value, list) and all(isinstance(row, list) and len(row) == len(TRACE) for row in value):
+        value = dict(zip(TRACE, map(list, zip(*value, strict=True)), strict=True)) if value else {}
+    if not isinstance(value, dict):
+        raise ValueError(f"columns {', '.join(TRACE)}, or rows of these four")
+    _rows(value, TRACE)
+    start, *whole = (value[name] for name in TRACE)
+    # An array has numbers of one kind, so hosts and bytes may come as floats.
+    columns = [
+        [int(item) if isinstance(item, float) and item.is_integer() else item for item in column]
+        for column in whole
+    ]
+    return dict(zip(TRACE, [start, *columns], strict=True))
+
+
 def distribution(sizes, frame):
-    """The `Sizes` that a name, a CSV file or a size with its unit stands for.
+    """The `Sizes` that a name, a CSV file, (bytes, share) pairs or a size with its unit stands for.
 
     Raises `ValueError` with what was expected.
     """
+    if isinstance(sizes, list):
+        return workloads.of_points("sizes", enumerate(sizes, start=1))
     if isinstance(sizes, str) and _is_path(sizes):
         return workloads.read(sizes)
     if isinstance(sizes, str) and not sizes[:1].isdigit():
@@ -153,22 +197,20 @@ def distribution(sizes, frame):
 
 
 def _is_path(sizes):
-    return sizes.endswith(".csv") or "/" in sizes
+    return "/" in sizes or _SUFFIX.search(sizes) is not None
 
 
-Ends = Annotated[Any, BeforeValidator(_ends)]
-File = Annotated[str, BeforeValidator(_file)]
-SizesName = Annotated[str, BeforeValidator(_sizes)]
+Ends = Annotated[Any, Written("Ends"), BeforeValidator(_ends)]
+SizesName = Annotated[Any, Written("Sizes"), BeforeValidator(_sizes)]
 AlgorithmChoice = Annotated[
     Any,
+    Written("Algorithm"),
     BeforeValidator(lambda value, info: None if value is None else info.context["algorithm"](value)),
-    PlainSerializer(lambda value, info: value and value.table(info.context["frame"].wire)),
+    PlainSerializer(lambda value, info: value and value.table(packet(info))),
 ]
 
 
-class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
-
+class _Kind(Table):
     cc: AlgorithmChoice = Field(None, description="the algorithm; absent: the scenario's")
     priority: Literal[0, 1] = Field(0, description="1: its packets go before those of 0")
 
@@ -477,22 +519,29 @@ class Poisson(_Between):
 
 
 class Trace(_Kind):
-    """The flows of a CSV file with the columns start_s, src, dst, bytes."""
+    """Flows that are told one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
 
     kind: Literal["trace"]
-    file: File = Field(description="the path of a CSV file with the columns start_s,src,dst,bytes")
+    file: Annotated[str | None, Written("File"), BeforeValidator(_optional_file)] = Field(
+        None, description="the path of a CSV file with the columns start_s,src,dst,bytes"
+    )
+    flows: Annotated[Any, Written("Columns"), BeforeValidator(_columns)] = Field(
+        None, validate_default=False, description="these columns themselves, instead of a file"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self):
+        if (self.file is None) == (self.flows is None):
+            raise ScenarioError("file", self.file, "either a file or flows, the columns themselves")
+        return self
 
     def draw(self, network, draws, frame):
         """Hosts by number or name; times to the picosecond."""
         hosts = {name: i for i, name in enumerate(network.host_names)}
         hosts |= {str(i): i for i in range(network.hosts)}
-        with open(self.file, newline="") as file:
-            lines = csv.reader(line for line in file if not line.startswith("#"))
-            if [word.strip() for word in next(lines, [])] != ["start_s", "src", "dst", "bytes"]:
-                raise ScenarioError("file", self.file, "the columns start_s,src,dst,bytes in its first line")
-            rows = [self._row(line, words, hosts) for line, words in enumerate(lines, start=1) if words]
+        rows = [self._row(line, words, hosts) for line, words in self._lines() if words]
         if not rows:
-            raise ScenarioError("file", self.file, "one flow or more; it has none")
+            raise self._wrong("one flow or more; it has none")
         start_ps, src, dst, size = (list(column) for column in zip(*rows, strict=True))
         return Drawn(
             np.array(src, np.uint32),
@@ -502,23 +551,37 @@ class Trace(_Kind):
             _full(len(rows), NEVER),
         )
 
+    def _lines(self):
+        """(number, four texts) of each flow."""
+        if self.flows is not None:
+            columns = ([str(value) for value in self.flows[name]] for name in TRACE)
+            yield from enumerate(zip(*columns, strict=True), start=1)
+            return
+        with open(self.file, newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(line for line in file if not line.startswith("#"))
+            if tuple(word.strip() for word in next(lines, [])) != TRACE:
+                raise self._wrong("the columns start_s,src,dst,bytes in its first line")
+            yield from enumerate(lines, start=1)
+
     def _row(self, line, words, hosts):
         try:
             start, src, dst, size = (word.strip() for word in words)
             start_ps, size = round(Decimal(start) * 10**12), int(size)
             ends = hosts[src], hosts[dst]
         except (ValueError, InvalidOperation, OverflowError):
-            raise self._wrong(line, f'start_s,src,dst,bytes as numbers, not "{",".join(words)}"') from None
+            expected = f'in flow {line}: start_s,src,dst,bytes as numbers, not "{",".join(words)}"'
+            raise self._wrong(expected) from None
         except KeyError as error:
-            raise self._wrong(line, f"a host from 0 to {len(hosts) // 2 - 1}, not {error.args[0]}") from None
+            expected = f"in flow {line}: a host from 0 to {len(hosts) // 2 - 1}, not {error.args[0]}"
+            raise self._wrong(expected) from None
         if not 0 <= start_ps < NEVER or not 0 < size < 2**63:
-            raise self._wrong(line, "a start of 0 or more and a size above 0")
+            raise self._wrong(f"in flow {line}: a start of 0 or more and a size above 0")
         if ends[0] == ends[1]:
-            raise self._wrong(line, "two different hosts")
+            raise self._wrong(f"in flow {line}: two different hosts")
         return start_ps, *ends, size
 
-    def _wrong(self, line, expected):
-        return ScenarioError("file", self.file, f"in flow {line}: {expected}")
+    def _wrong(self, expected):
+        return ScenarioError("flows" if self.file is None else "file", self.file, expected)
 
 
 KINDS = {

@@ -2,16 +2,18 @@
 
 A time is an integer of picoseconds, a size of bytes, a rate of bits per second. Nothing here passes
 through a binary fraction: what a scenario says is what the packet world gets. KB is 1000 bytes, KiB
-1024. The lower half are the field types the scenario's tables are made of.
+1024. In Python a quantity may be written `10 * Gbps` too. The lower half are the field types the scenario's
+tables are made of.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
+from pydantic_core import CoreSchema, core_schema
 
 NEVER = 2**64 - 1
 """A time that does not come, and a buffer without a limit."""
@@ -28,7 +30,8 @@ class Frame(NamedTuple):
     payload: int
 
     @property
-    def header(self):
+    def header(self) -> int:
+        """Bytes of a full packet that are not the user's."""
         return self.wire - self.payload
 
 
@@ -37,11 +40,11 @@ class Dimension:
     """What can be measured: its units, as multiples of the base unit, and how an error describes it."""
 
     what: str
-    units: dict
+    units: dict[str, int]
     zero: str
     example: str
 
-    def amount(self, text, frame=None):
+    def amount(self, text: object, frame: int | None = None) -> Decimal:
         """The exact amount in base units, as a `Decimal`; `frame` is what one "pkt" is.
 
         Raises `ValueError` with what was expected.
@@ -50,9 +53,10 @@ class Dimension:
         match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
         if match is None or match[2] not in units:
             raise ValueError(self._expected(units) + self._hint(match, units))
-        return Decimal(match[1]) * units[match[2]]
+        number, unit = match.groups()
+        return Decimal(number) * units[unit]
 
-    def parse(self, text, frame=None, least=0):
+    def parse(self, text: object, frame: int | None = None, least: int = 0) -> int:
         """The amount as an integer of base units, at least `least`."""
         amount = self.amount(text, frame)
         if amount < least:
@@ -63,7 +67,7 @@ class Dimension:
             raise ValueError(f"{self.what} of whole {next(iter(self.units))}")
         return int(amount)
 
-    def text(self, amount, frame=None):
+    def text(self, amount: int, frame: int | None = None) -> str:
         """The shortest text that says exactly `amount`; packets come first where they come out even."""
         if amount == 0:
             return f"0{self.zero}"
@@ -76,20 +80,65 @@ class Dimension:
         ]
         return min(texts, key=len)
 
-    def _units(self, frame):
+    def _units(self, frame: int | None) -> dict[str, int]:
         return {**self.units, "pkt": frame} if frame and self is SIZE else self.units
 
-    def _expected(self, units):
+    def _expected(self, units: Iterable[str]) -> str:
         return f'{self.what} with its unit ({", ".join(units)}), such as "{self.example}"'
 
-    def _hint(self, match, units):
-        unit = match[2] if match else None
+    def _hint(self, match: re.Match[str] | None, units: Iterable[str]) -> str:
+        number, unit = match.groups() if match else (None, None)
         same = [name for name in units if unit and name.lower() == unit.lower()]
-        return f'; did you mean "{match[1]}{same[0]}"?' if same else ""
+        return f'; did you mean "{number}{same[0]}"?' if same else ""
 
 
-def _plain(number):
+def _plain(number: Decimal) -> str:
     return f"{number.normalize():f}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """A number with its unit, exact: `10 * Gbps`, `0.5 * us`. Its text is what a scenario file says."""
+
+    number: Decimal
+    unit: str
+
+    def __mul__(self, factor: "int | float | Decimal") -> Self:
+        return type(self)(self.number * Decimal(str(factor)), self.unit)
+
+    __rmul__ = __mul__
+    __array_ufunc__ = None  # numpy's numbers leave the multiplication to this class
+
+    def __str__(self) -> str:
+        return f"{_plain(self.number)}{self.unit}"
+
+    __repr__ = __str__
+
+
+class TimeQuantity(_Quantity):
+    """A time, such as `200 * us`."""
+
+    __slots__ = ()
+
+
+class SizeQuantity(_Quantity):
+    """A size, such as `250 * pkt`."""
+
+    __slots__ = ()
+
+
+class RateQuantity(_Quantity):
+    """A rate, such as `10 * Gbps`."""
+
+    __slots__ = ()
+
+
+_ONE = Decimal(1)
+ps, ns, us, ms, s = (TimeQuantity(_ONE, unit) for unit in ("ps", "ns", "us", "ms", "s"))
+B, KB, MB, GB, KiB, MiB, GiB, pkt = (
+    SizeQuantity(_ONE, unit) for unit in ("B", "KB", "MB", "GB", "KiB", "MiB", "GiB", "pkt")
+)
+bps, Kbps, Mbps, Gbps, Tbps = (RateQuantity(_ONE, unit) for unit in ("bps", "Kbps", "Mbps", "Gbps", "Tbps"))
 
 
 TIME = Dimension(
@@ -112,7 +161,7 @@ RATE = Dimension(
 )
 
 
-def share(value):
+def share(value: object) -> float:
     """A share above 0 and at most 1, from a number (0.4) or a text ("40%"), as a float."""
     expected = 'a share above 0 and at most 1, such as 0.4 or "40%"'
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
@@ -123,7 +172,7 @@ def share(value):
     return float(value)
 
 
-def name(value):
+def name(value: object) -> str:
     """What a folder of results can be called, the same text."""
     expected = (
         "a name, not a path: up to 100 letters, digits, spaces and signs, no / or \\, no dot at its start"
@@ -135,69 +184,99 @@ def name(value):
     return value
 
 
-def did_you_mean(word, known):
+def did_you_mean(word: object, known: Iterable[object]) -> str:
     """The hint `; did you mean "…"?`, or nothing where no known word is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
-def _quantity(dimension, least=0, part=None, words=None, optional=False):
-    """A field type: text in, integer inside, text out. `words` are texts that stand for integers.
+@dataclass(frozen=True)
+class Written:
+    """The type that a key takes in Python, by its name in `shallows.told`: metadata of a field type."""
+
+    type: str
+
+
+def packet(info: SerializationInfo | ValidationInfo) -> int | None:
+    """Bytes of a full frame where a scenario is read or written; None where a table stands alone."""
+    return info.context["frame"].wire if info.context else None
+
+
+@dataclass(frozen=True)
+class _Key(Written):
+    """A field type's metadata: text in, integer inside, text out. `words` are texts that stand for integers.
 
     `part` says what one "pkt" counts: the `wire` or the `payload` bytes of a full packet.
     """
-    words = words or {}
 
-    def frame(info):
-        return getattr(info.context["frame"], part) if part and info.context else None
+    dimension: Dimension
+    least: int = 0
+    part: Literal["wire", "payload"] | None = None
+    words: tuple[tuple[str, int], ...] = ()
+    optional: bool = False
 
-    def read(value, info):
-        if value is None and optional:
+    def read(self, value: object, info: ValidationInfo) -> int | None:
+        """The integer that a scenario says."""
+        if value is None and self.optional:
             return None
-        if isinstance(value, str) and value in words:
-            return words[value]
+        for word, amount in self.words:
+            if value == word:
+                return amount
         try:
-            return dimension.parse(value, frame(info), least)
+            return self.dimension.parse(value, self._frame(info), self.least)
         except ValueError as error:
-            also = "".join(f', or "{word}"' for word in words)
+            also = "".join(f', or "{word}"' for word, _ in self.words)
             raise ValueError(f"{error}{also}") from None
 
-    def write(value, info):
-        named = [word for word, amount in words.items() if amount == value]
-        return named[0] if named else dimension.text(value, frame(info))
+    def write(self, value: int | None, info: SerializationInfo) -> str | None:
+        """The text that says it."""
+        if value is None:
+            return None
+        word = next((word for word, amount in self.words if amount == value), None)
+        return word or self.dimension.text(value, self._frame(info))
 
-    return Annotated[int | None if optional else int, BeforeValidator(read), PlainSerializer(write)]
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        writing = core_schema.plain_serializer_function_ser_schema(self.write, info_arg=True)
+        return core_schema.with_info_before_validator_function(
+            self.read, handler(source), serialization=writing
+        )
+
+    def _frame(self, info: SerializationInfo | ValidationInfo) -> int | None:
+        return getattr(info.context["frame"], self.part) if self.part and info.context else None
 
 
-def _whole(least, most, optional=False):
-    def read(value):
+def _whole(least: int, most: int, optional: bool = False) -> BeforeValidator:
+    def read(value: object) -> int | None:
         if value is None and optional:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise ValueError(f"a whole number from {least} to {most}")
         return value
 
-    return Annotated[int | None if optional else int, BeforeValidator(read)]
+    return BeforeValidator(read)
 
 
-Time = _quantity(TIME)
-Interval = _quantity(TIME, least=1)
-OptionalTime = _quantity(TIME, optional=True)
-OptionalInterval = _quantity(TIME, least=1, optional=True)
-Stop = _quantity(TIME, least=1, words={"never": NEVER})
-Sampling = _quantity(TIME, least=1, words={"off": 0})
-Duration = _quantity(TIME, least=1, words={"until-done": NEVER})
-Rate = _quantity(RATE, least=1)
-HeaderSize = _quantity(SIZE)
-WireSize = _quantity(SIZE, least=1, part="wire")
-Buffer = _quantity(SIZE, least=1, part="wire", words={"unlimited": NEVER})
-Headroom = _quantity(SIZE, part="wire", words={"auto": NEVER})
-Payload = _quantity(SIZE, least=1, part="payload")
-PayloadLimit = _quantity(SIZE, least=1, part="payload", words={"unlimited": NEVER})
+_MOST = 10_000_000
+Time = Annotated[int, _Key("Time", TIME)]
+Interval = Annotated[int, _Key("Time", TIME, least=1)]
+OptionalTime = Annotated[int | None, _Key("Time", TIME, optional=True)]
+OptionalInterval = Annotated[int | None, _Key("Time", TIME, least=1, optional=True)]
+Stop = Annotated[int, _Key("Time", TIME, least=1, words=(("never", NEVER),))]
+Sampling = Annotated[int, _Key("Time", TIME, least=1, words=(("off", 0),))]
+Duration = Annotated[int, _Key("Time", TIME, least=1, words=(("until-done", NEVER),))]
+Rate = Annotated[int, _Key("Rate", RATE, least=1)]
+HeaderSize = Annotated[int, _Key("Size", SIZE)]
+WireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire")]
+Buffer = Annotated[int, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),))]
+Headroom = Annotated[int, _Key("Size", SIZE, part="wire", words=(("auto", NEVER),))]
+Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
+PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=(("unlimited", NEVER),))]
 Name = Annotated[str, BeforeValidator(name)]
-Share = Annotated[float, BeforeValidator(share)]
-Count = _whole(1, 10_000_000)
-OptionalCount = _whole(1, 10_000_000, optional=True)
-Few = _whole(1, 255)
-Several = _whole(2, 10_000_000)
-Seed = _whole(0, NEVER)
+Share = Annotated[float, Written("Share"), BeforeValidator(share)]
+Count = Annotated[int, _whole(1, _MOST)]
+OptionalCount = Annotated[int | None, _whole(1, _MOST, optional=True)]
+Few = Annotated[int, _whole(1, 255)]
+Several = Annotated[int, _whole(2, _MOST)]
+Seed = Annotated[int, _whole(0, NEVER)]

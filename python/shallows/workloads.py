@@ -1,8 +1,9 @@
 """Flow-size distributions: piecewise-linear CDFs, bundled or from a CSV file.
 
-A file has the columns size_bytes, cum_prob and comments after `#`. Between two points the CDF is a
-straight line, as in ns-2 and in the generators of the papers; a size that appears twice is a point
-mass. The bundled files and their sources are listed in data/workloads/README.md.
+A file has the columns size_bytes, cum_prob, between commas or blanks, and comments after `#`; probabilities
+may be percents, the last of which is 100. Between two points the CDF is a straight line, as in ns-2 and in
+the generators of the papers; a size that appears twice is a point mass. The bundled files and their sources
+are listed in data/workloads/README.md.
 """
 
 from dataclasses import dataclass
@@ -116,9 +117,22 @@ def read(path):
 def parse(name, text):
     """The distribution that CSV text describes. Raises `ValueError` with what was expected, and where."""
     lines = ((i, line.partition("#")[0].strip()) for i, line in enumerate(text.splitlines(), start=1))
-    points = [_point(i, line) for i, line in lines if line and not line.startswith("size_bytes")]
+    words = ((i, line.replace(",", " ").split()) for i, line in lines)
+    return of_points(name, ((i, row) for i, row in words if row and row[0] != "size_bytes"))
+
+
+def of_points(name, rows):
+    """The distribution of numbered rows (size, share). Raises `ValueError` with what was expected."""
+    points = [_point(i, row) for i, row in rows]
     if len(points) < 2:
-        raise ValueError(f"two points size_bytes,cum_prob or more in the file; it has {len(points)}")
+        raise ValueError(f"two points size_bytes,cum_prob or more; it has {len(points)}")
+    if points[-1][2] == 100:
+        points = [(i, size, share / 100) for i, size, share in points]
+    for line, _, share in points:
+        if share > 1:
+            raise ValueError(
+                f"a probability from 0 to 1 on line {line}, or percents of which the last is 100"
+            )
     for (_, *before), (line, *after) in pairwise(points):
         if after[0] < before[0] or after[1] < before[1]:
             raise ValueError(f"sizes and probabilities that never fall; line {line} does")
@@ -128,11 +142,12 @@ def parse(name, text):
     return Sizes(name, sizes, shares)
 
 
-def _point(line, text):
+def _point(line, row):
     try:
-        size, share = (float(word) for word in text.split(","))
-    except ValueError:
-        raise ValueError(f'two numbers size_bytes,cum_prob on line {line}, not "{text}"') from None
-    if not (0 <= size < 2**53 and 0 <= share <= 1):
+        size, share = (float(word) for word in row)
+    except (TypeError, ValueError):
+        told = ",".join(map(str, row)) if isinstance(row, list) else row
+        raise ValueError(f'two numbers size_bytes,cum_prob on line {line}, not "{told}"') from None
+    if not (0 <= size < 2**53 and 0 <= share <= 100):
         raise ValueError(f"a size of 0 or more and a probability from 0 to 1 on line {line}")
     return line, size, share

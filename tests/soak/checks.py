@@ -8,7 +8,7 @@ import numpy as np
 
 import shallows as sh
 from shallows.errors import BooksError, ScenarioError
-from shallows.run import in_world, prepare
+from shallows.runner import in_world, prepare
 from shallows.units import NEVER
 
 LITTLE = 1 + 1e-6

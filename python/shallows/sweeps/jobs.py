@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shallows.errors import ScenarioError
 from shallows.results import Run, store
-from shallows.run import in_world
+from shallows.runner import in_world
 
 METRICS = {
     "bottleneck": (

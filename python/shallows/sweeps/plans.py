@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from shallows.errors import ScenarioError
 from shallows.results.address import address
-from shallows.run import prepare
+from shallows.runner import prepare
 
 MOST_RUNS = 1_000_000
 

@@ -1,32 +1,52 @@
 """From what is asked to a `Sweep`: the runs that are missing, wherever they go on, and seeds until enough."""
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never
 
 from shallows.errors import ScenarioError
 from shallows.results import inventory, store
 from shallows.results.places import ROOT
+from shallows.runner import World, refuse_unknown
 from shallows.sweeps import estimate, plans
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import perform, place_of
 from shallows.sweeps.result import Sweep, check_metric, listed
 from shallows.sweeps.where import rows_of, usable_cores
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from shallows.scenario import Scenario
+
 FIRST_SEEDS = 5
 
 
 def sweep(
-    scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, executor=None, workers=None,
-    world="packet", out=None, progress=False, **overrides,
-):  # fmt: skip
+    scenario: "Scenario | str | os.PathLike[str]",
+    cc: str | Sequence[str] = (),
+    over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    until: float | str | None = None,
+    metric: str | Sequence[str] | None = None,
+    executor: "Executor | str | None" = None,
+    workers: int | None = None,
+    world: World = "packet",
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+    **unknown: Never,
+) -> Sweep:
     """Run `scenario` under each algorithm of `cc`, at each point of `over`, with each of `seeds`: a `Sweep`.
 
     `over` maps a key of the scenario to its values, as a list or a text: `{"traffic.0.load": "0.2:0.8:0.1"}`;
     several keys in a tuple change together: `{("network.buffer", "hosts.nic"): [("90pkt", "fair"), …]}`.
     `seeds` is how many, from the scenario's own on, or a list of them (1 unless given). All algorithms meet
-    the same arrivals. `until` (0.05) adds seeds until the interval of the mean of `metric` is that narrow, as
-    a share of the mean, at every point.
+    the same arrivals. `overrides` are those of `run`, the same in all runs. `until` (0.05) adds seeds until
+    the interval of the mean of `metric` is that narrow, as a share of the mean, at every point.
 
     `executor` is any `concurrent.futures.Executor`, or "dask://HOST:PORT" or "slurm:…"; else runs go on in
     `workers` processes (all cores unless given). `out` is the folder of the sweep, by default
@@ -37,7 +57,20 @@ def sweep(
     """
     from shallows.sweeps.progress import Progress
 
-    overrides = {key.replace("__", "."): value for key, value in overrides.items()}
+    known = (
+        "cc",
+        "over",
+        "seeds",
+        "until",
+        "metric",
+        "executor",
+        "workers",
+        "world",
+        "out",
+        "progress",
+        "overrides",
+    )
+    refuse_unknown(unknown, known)
     plan, told = asked(
         scenario, cc, over, seeds=seeds, until=until, metric=metric, world=world, overrides=overrides
     )

@@ -1,34 +1,38 @@
 """The same scenario under several algorithms, or in several worlds: one table, one figure, the distances."""
 
 import os
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
 from shallows import extras
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import store
-from shallows.run import in_world, prepare
+from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
 
 
 def compare(
-    scenario,
-    ccs,
+    scenario: "Scenario | str | os.PathLike[str]",
+    ccs: Sequence[str],
     *,
-    worlds=("packet",),
-    seed=None,
-    threads=None,
-    out=None,
-    progress=False,
-    overrides=None,
-    **settings,
-):
+    worlds: Sequence[World] = ("packet",),
+    seed: int | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+    **unknown: Never,
+) -> "Comparison":
     """Run `scenario` once for each algorithm of `ccs` in each of `worlds`; return the `Comparison`.
 
-    `scenario`, `seed`, `overrides` and `settings` are those of `run`. `ccs` are names of the catalog or
+    `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or
     presets, "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all cores unless given). With `out` each
     run is saved to a folder of its own below it, and table and figure beside them.
 
@@ -38,7 +42,7 @@ def compare(
     """
     from shallows.progress import Progress
 
-    overrides = {**(overrides or {}), **settings}
+    refuse_unknown(unknown, ("worlds", "seed", "threads", "out", "progress", "overrides"))
     jobs = prepare_all(scenario, ccs, worlds, seed=seed, overrides=overrides)
     if out is not None:
         store.check_replaceable(out, next(iter(jobs.values()))[1].file)
@@ -68,6 +72,8 @@ def run_all(jobs, bars, threads=None):
 
     Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
     """
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
     in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave it the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count())) as pool:
         futures = {

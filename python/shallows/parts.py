@@ -1,0 +1,670 @@
+"""The parts of a scenario, as Python writes them: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
+
+Made from the models of the scenario by `make parts`; a change here is lost. A key that is not given is at its
+default. Values are checked by `Scenario`, which knows what the others say.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Never, Required, TypedDict
+
+from shallows.told import (
+    CC,
+    Algorithm,
+    AnyMarking,
+    Columns,
+    Ends,
+    File,
+    FlowCount,
+    Marking,
+    Part,
+    Plain,
+    Ports,
+    Rate,
+    Share,
+    Size,
+    Sizes,
+    Time,
+)
+from shallows.told import Graph as GraphLike
+
+__all__ = [
+    "CC",
+    "TABLES",
+    "TOPOLOGIES",
+    "TRAFFICS",
+    "Dumbbell",
+    "FatTree",
+    "Graph",
+    "Hosts",
+    "Incast",
+    "LeafSpine",
+    "LongLived",
+    "Marking",
+    "MultiBottleneck",
+    "Network",
+    "ParkingLot",
+    "Pauses",
+    "Poisson",
+    "Record",
+    "RequestResponse",
+    "Shared",
+    "Shuffle",
+    "Staircase",
+    "Star",
+    "Tables",
+    "ThreeTier",
+    "Timestamps",
+    "Trace",
+]
+
+
+class Shared(Part):
+    """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
+
+    size: the memory of each switch, headroom apart; default 12MB
+    alpha: a port, or a link that can be paused, may hold this many times what is free; default 1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        size: Size = "12MB",
+        alpha: float = 1.0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Pauses(Part):
+    """`[network.pfc]`: links that bring too much are asked to stop.
+
+    threshold: data that one link brought above which it is paused; default 100KB
+    hysteresis: it goes on this far below; default 2pkt
+    headroom: what may still come then; "auto": what the link can need; default auto
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: Size = "100KB",
+        hysteresis: Size = "2pkt",
+        headroom: Size = "auto",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Timestamps(Part):
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told.
+
+    kind: whose errors; default software
+    burst: packets handed to the NIC at once, bursts not reduced
+    bucket: packets handed to the NIC at once with it
+    poll: time between two polls of received packets, at most
+    stack: the receiver's time between data and ack, at most
+    noise: standard deviation of Gaussian noise, besides; default 0s
+    drift: share by which the receiver's clock is faster; default 0.0
+    host_delay_removed: take the receiver's time out of the round trip; default True
+    burst_reduced: pace bursts at the link's rate by a token bucket; default True
+    calibrated: space the stamps of a batch by the transmission time; default True
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: Literal["software", "hardware"] = "software",
+        burst: int | None = None,
+        bucket: int | None = None,
+        poll: Time | None = None,
+        stack: Time | None = None,
+        noise: Time = "0s",
+        drift: float = 0.0,
+        host_delay_removed: bool = True,
+        burst_reduced: bool = True,
+        calibrated: bool = True,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Network(Part):
+    """`[network]`: what is true of every link and port.
+
+    mtu: a full frame on the wire: one pkt; default 1500B
+    header: what of a frame is not payload; the size of an ack; default 40B
+    buffer: each switch port's; hosts' own ports are unlimited; default 250pkt
+    shared: one memory for the ports of each switch, instead of buffer
+    pfc: whether switches pause links that bring too much
+    marking: "none" or a table of a kind and its keys; absent: what the algorithms need
+    balancing: among equal paths one for each flow, for each packet, or the shortest queue; default flow
+    """
+
+    def __init__(
+        self,
+        *,
+        mtu: Size = "1500B",
+        header: Size = "40B",
+        buffer: Size = "250pkt",
+        shared: Shared | Plain | None = None,
+        pfc: Pauses | Plain | bool | None = None,
+        marking: AnyMarking | None = None,
+        balancing: Literal["flow", "packet", "queue"] = "flow",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Hosts(Part):
+    """`[hosts]`: NIC and transport of every host.
+
+    nic: its flows in turn, or one marked queue; default fair
+    initial_window: before the algorithm has heard anything; default 10pkt
+    rto: a preset for the times below; default datacenter
+    rto_min: the shortest retransmission timeout
+    rto_initial: the timeout before the first RTT sample
+    rto_max: where its doubling ends
+    acks_every: data packets an ack covers; default 1
+    ack_delay: how long an ack may wait for the next packet
+    segment: packets that leave together at most (TSO); default 1
+    timestamps: how packets are stamped; absent: ideally
+    """
+
+    def __init__(
+        self,
+        *,
+        nic: Literal["fair", "fifo"] = "fair",
+        initial_window: Size = "10pkt",
+        rto: Literal["datacenter", "internet"] = "datacenter",
+        rto_min: Time | None = None,
+        rto_initial: Time | None = None,
+        rto_max: Time | None = None,
+        acks_every: int = 1,
+        ack_delay: Time | None = None,
+        segment: int = 1,
+        timestamps: Timestamps | Plain | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Record(Part):
+    """`[record]`: what is sampled over time. Exact statistics of every port come regardless.
+
+    queues: interval between samples of the queues; default off
+    probes: interval between samples of the senders; default off
+    ports: "bottleneck", "all", or a list of ports such as ["s0->s1"]; default bottleneck
+    flows: how many flows are probed, the first ones, or "all"; default 64
+    """
+
+    def __init__(
+        self,
+        *,
+        queues: Time = "off",
+        probes: Time = "off",
+        ports: Ports = "bottleneck",
+        flows: FlowCount = 64,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Dumbbell(Part):
+    """`hosts` senders on the left, as many receivers on the right, one cable between two switches.
+
+    hosts: hosts on each side; default 10
+    edge_rate: absent: `rate`
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "dumbbell"
+
+    def __init__(
+        self,
+        *,
+        hosts: int = 10,
+        edge_rate: Rate | None = None,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Star(Part):
+    """`hosts` hosts around one switch: the network of an incast.
+
+    hosts: hosts around the switch; default 10
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "star"
+
+    def __init__(
+        self,
+        *,
+        hosts: int = 10,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class ParkingLot(Part):
+    """A row of switches; long flows cross every hop, and at each hop others cross only that one.
+
+    hops: links in the row, one bottleneck each; default 3
+    hosts: senders a group: one group crosses all hops, one each single hop; default 1
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "parking-lot"
+
+    def __init__(
+        self,
+        *,
+        hops: int = 3,
+        hosts: int = 1,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class MultiBottleneck(Part):
+    """Two bottlenecks in a row (SIGCOMM 2015 Fig. 16): group 1 crosses both, groups 2 and 3 one each.
+
+    Groups 1 and 2 send from s0; group 3 sits at s1. Groups 1 and 3 send to one receiver behind an edge
+    link, group 2 to a receiver each.
+
+    hosts: senders in each of the three groups; default (10, 20, 10)
+    edge_rate: rate of the hosts' links; default 1Gbps
+    same_rtt: group 3's cables make up for the hop; default True
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "multi-bottleneck"
+
+    def __init__(
+        self,
+        *,
+        hosts: Sequence[int] = (10, 20, 10),
+        edge_rate: Rate = "1Gbps",
+        same_rtt: bool = True,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class LeafSpine(Part):
+    """Two tiers: every leaf has a cable to every spine.
+
+    leaves: leaf switches; default 4
+    spines: spine switches; default 4
+    hosts_per_leaf: hosts at each leaf; default 8
+    rate: rate of the hosts' links; default 10Gbps
+    spine_rate: absent: `rate`
+    link_delay: one-way propagation of every cable; default 1us
+    """
+
+    kind = "leaf-spine"
+
+    def __init__(
+        self,
+        *,
+        leaves: int = 4,
+        spines: int = 4,
+        hosts_per_leaf: int = 8,
+        rate: Rate = "10Gbps",
+        spine_rate: Rate | None = None,
+        link_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class FatTree(Part):
+    """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts.
+
+    k: ports of a switch, an even number; default 4
+    rate: rate of every link; default 10Gbps
+    link_delay: one-way propagation of every cable; default 1us
+    """
+
+    kind = "fat-tree"
+
+    def __init__(
+        self,
+        *,
+        k: int = 4,
+        rate: Rate = "10Gbps",
+        link_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class ThreeTier(Part):
+    """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
+
+    Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
+    ones the odd cores.
+
+    cores: core switches, an even number; default 8
+    aggregations: aggregation switches, an even number; default 16
+    tors: top-of-rack switches, a multiple of half the aggregations; default 32
+    hosts_per_tor: hosts in each rack; default 6
+    rate: rate of every link; default 10Gbps
+    link_delay: one-way propagation of a cable between switches; default 4us
+    host_delay: one-way propagation of a host's cable; default 1us
+    """
+
+    kind = "three-tier"
+
+    def __init__(
+        self,
+        *,
+        cores: int = 8,
+        aggregations: int = 16,
+        tors: int = 32,
+        hosts_per_tor: int = 6,
+        rate: Rate = "10Gbps",
+        link_delay: Time = "4us",
+        host_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Graph(Part):
+    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
+
+    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
+    whose `kind` is "host", or, if none says so, those with a single edge.
+
+    edges: [node, node, rate, delay] each, or a file; required
+    hosts: the names of the hosts; required
+    """
+
+    kind = "graph"
+
+    def __init__(
+        self,
+        *,
+        edges: Sequence[tuple[str, str, Rate, Time]],
+        hosts: Sequence[str],
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class LongLived(Part):
+    """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later.
+
+    flows: how many; absent: one a source
+    start: start of the first flow; default 0s
+    stagger: time between two starts; default 0s
+    jitter: every start is later by a random time up to this; default 10us
+    stop: when all of them end; default never
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "long-lived"
+
+    def __init__(
+        self,
+        *,
+        flows: int | None = None,
+        start: Time = "0s",
+        stagger: Time = "0s",
+        jitter: Time = "10us",
+        stop: Time = "never",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Staircase(Part):
+    """One flow joins every interval; when all are there, one leaves every interval, first come first.
+
+    flows: how many join; default 5
+    interval: time between two changes; default 1s
+    start: start of the first flow; default 0s
+    jitter: every start is later by a random time up to this; default 10us
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "staircase"
+
+    def __init__(
+        self,
+        *,
+        flows: int = 5,
+        interval: Time = "1s",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Incast(Part):
+    """Many hosts send one flow each to the same host, at once or within `jitter`.
+
+    senders: how many hosts send; absent: all that can
+    size: payload of every flow; default 20KB
+    start: when the first may start; default 0s
+    jitter: starts are uniform within this time; default 0s
+    to: the receiver; the topology's first, else the last host; default topology
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    """
+
+    kind = "incast"
+
+    def __init__(
+        self,
+        *,
+        senders: int | None = None,
+        size: Size = "20KB",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        to: Ends = "topology",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Shuffle(Part):
+    """Every host sends to every other: the middle of a map and reduce job.
+
+    size: payload of every flow; default 1MB
+    start: when the first may start; default 0s
+    jitter: starts are uniform within this time; default 1ms
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "shuffle"
+
+    def __init__(
+        self,
+        *,
+        size: Size = "1MB",
+        start: Time = "0s",
+        jitter: Time = "1ms",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class RequestResponse(Part):
+    """Clients that each send a request, hear the response, think, and send the next.
+
+    pairs: clients, each with a server; absent: one a source
+    exchanges: requests of each client, one after the other; default 100
+    request: payload of a request; default 100B
+    response: payload of a response; default 20KB
+    service: from the end of a request to the start of its response; default 0s
+    think: from the end of a response to the start of the next request; default 0s
+    start: when the first may start; default 0s
+    jitter: first requests are uniform within this time; default 10us
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "request-response"
+
+    def __init__(
+        self,
+        *,
+        pairs: int | None = None,
+        exchanges: int = 100,
+        request: Size = "100B",
+        response: Size = "20KB",
+        service: Time = "0s",
+        think: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Poisson(Part):
+    """Flows that arrive at random, with sizes from a distribution, at a stated load.
+
+    Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of
+    the sending hosts' own links, `bottleneck` the share of the one port that all flows cross.
+
+    sizes: a bundled distribution, a CSV file, or one size such as "20KB"; required
+    load: a share above 0 and at most 1, such as 0.4 or "40%"; required
+    load_of: whose capacity it shares; default host
+    flows: how many arrive; default 1000
+    below: only sizes below this are drawn; default unlimited
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "poisson"
+
+    def __init__(
+        self,
+        *,
+        sizes: Sizes,
+        load: Share,
+        load_of: Literal["host", "bottleneck"] = "host",
+        flows: int = 1000,
+        below: Size = "unlimited",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Trace(Part):
+    """Flows that are told one by one: a CSV file, or columns, of start_s, src, dst, bytes.
+
+    file: the path of a CSV file with the columns start_s,src,dst,bytes
+    flows: these columns themselves, instead of a file
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    """
+
+    kind = "trace"
+
+    def __init__(
+        self,
+        *,
+        file: File | None = None,
+        flows: Columns | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+Topology = Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph
+
+Traffic = LongLived | Staircase | Incast | Shuffle | RequestResponse | Poisson | Trace
+TOPOLOGIES: dict[str, type[Part]] = {
+    "dumbbell": Dumbbell,
+    "star": Star,
+    "parking-lot": ParkingLot,
+    "multi-bottleneck": MultiBottleneck,
+    "leaf-spine": LeafSpine,
+    "fat-tree": FatTree,
+    "three-tier": ThreeTier,
+    "graph": Graph,
+}
+TRAFFICS: dict[str, type[Part]] = {
+    "long-lived": LongLived,
+    "staircase": Staircase,
+    "incast": Incast,
+    "shuffle": Shuffle,
+    "request-response": RequestResponse,
+    "poisson": Poisson,
+    "trace": Trace,
+}
+TABLES: dict[str, type[Part]] = {
+    "network": Network,
+    "hosts": Hosts,
+    "cc": CC,
+    "record": Record,
+}
+
+
+class Tables(TypedDict, total=False):
+    """The keywords of `Scenario`."""
+
+    name: str
+    seed: int
+    duration: Required[Time]
+    warmup: Time
+    topology: Required[Topology | Plain | GraphLike]
+    network: Network | Plain | None
+    hosts: Hosts | Plain | None
+    cc: Algorithm | None
+    traffic: Required[Sequence[Traffic | Plain]]
+    record: Record | Plain | None

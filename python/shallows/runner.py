@@ -1,0 +1,131 @@
+"""From a scenario to its run, in one of the worlds."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Never
+
+from shallows import extras
+from shallows.errors import ScenarioError
+from shallows.results import store
+from shallows.results.run import Run
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+
+World = Literal["packet", "fluid", "kernel"]
+WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel")
+OnProgress = Callable[[int, int, int], None]
+"""What a world calls now and then: simulated picoseconds, packet-hops, flows finished."""
+
+
+def run(
+    scenario: "Scenario | str | PathLike[str]",
+    *,
+    seed: int | None = None,
+    world: World = "packet",
+    repeats: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+    **unknown: Never,
+) -> Run:
+    """Run `scenario`, a `Scenario`, the path of a TOML file or the name of an example, and return its `Run`.
+
+    `overrides` replace single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`.
+    With `out` the run is saved to that folder; with `progress` stderr shows how far it is. Ctrl-C ends the
+    run early and returns what there is; `Run.interrupted` tells. The kernel world, in which no two runs are
+    alike, runs it `repeats` times (3) and returns the run in the middle; `summary["spread"]` tells how far
+    they are apart.
+
+    Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) where
+    packets or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
+    """
+    from shallows.progress import Progress
+
+    refuse_unknown(unknown, ("seed", "world", "repeats", "out", "progress", "overrides"))
+    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
+    if out is not None:
+        store.check_replaceable(out, prepared.file)
+    with Progress(shown=progress) as bar:
+        result = in_world(world, repeats)(prepared, bar.of(prepared))
+    if out is not None:
+        result.save(out)
+    return result.check_books()
+
+
+def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
+    """Raise `ScenarioError` for a keyword that a function does not have; `known` are those that it has."""
+    from shallows.scenario import Scenario
+    from shallows.units import did_you_mean
+
+    for word, value in unknown.items():
+        key = word.replace("__", ".")
+        near = did_you_mean(word, known)
+        if key.partition(".")[0] in Scenario.model_fields and not near:
+            expected = f'overrides={{"{key}": …}}: keys of the scenario stand there'
+        else:
+            expected = f"one of the keywords {', '.join(known)}{near}"
+        raise ScenarioError(word, value, expected)
+
+
+def prepare(
+    scenario: "Scenario | str | PathLike[str]",
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    world: str = "packet",
+) -> "Scenario":
+    """The `Scenario` that `scenario` (one, or the path of its file) becomes with `overrides` applied.
+
+    Raises `ScenarioError` where it is wrong, or is nothing that `world` can express.
+    """
+    from shallows.scenario import Scenario
+
+    if overrides is not None and not hasattr(overrides, "items"):
+        raise ScenarioError("overrides", overrides, 'a dict of keys, such as {"traffic.0.flows": 10}')
+    changes = dict(overrides or {})
+    if seed is not None:
+        changes["seed"] = seed
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario, changes)
+    elif changes:
+        scenario = scenario.replace(changes)
+    module = _module(world)
+    if hasattr(module, "check"):
+        try:
+            module.check(scenario)
+        except ScenarioError as error:
+            raise error.in_file(scenario.file) from None
+    return scenario
+
+
+def in_world(world: str, repeats: int | None = None) -> "Callable[[Scenario, OnProgress | None], Run]":
+    """The function `(scenario, on_progress) -> Run` of a world; the kernel world's runs it `repeats` times.
+
+    A bug that it meets carries a note with scenario, seed and version, to be reported.
+    """
+    simulate: Callable[..., Run] = _module(world).run
+    if repeats is not None and world != "kernel":
+        raise ScenarioError("repeats", repeats, "none in a world that gives the same every time")
+    times = {} if repeats is None else {"repeats": repeats}
+
+    def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
+        try:
+            return simulate(scenario, on_progress, **times)
+        except RuntimeError as bug:
+            from shallows import __version__
+
+            bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
+            bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
+            raise
+
+    return noted
+
+
+def _module(world: str) -> Any:
+    if world not in WORLDS:
+        raise ScenarioError("world", world, "one of " + ", ".join(WORLDS))
+    if world == "fluid":
+        extras.need("fluid", 'world = "fluid"')
+    return import_module(f"shallows.worlds.{world}")

@@ -1,0 +1,171 @@
+"""What Python says of a scenario, as the plain tables that a scenario file would have.
+
+`Part` is what the parts of `shallows.parts` are; the aliases are the types that their keys take.
+"""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any, ClassVar, Protocol, cast
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
+
+Plain = Mapping[str, Any]
+"""A table as a scenario file has it."""
+
+
+class Frame(Protocol):
+    """A DataFrame, of pandas or polars."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+class Graph(Protocol):
+    """A networkx graph: `rate` and `delay` on its edges, `kind` = "host" on its hosts."""
+
+    @property
+    def edges(self) -> Any:
+        """Pairs of nodes."""
+
+    @property
+    def nodes(self) -> Any:
+        """What the edges join."""
+
+
+Array = np.ndarray[Any, Any]
+Time = str | TimeQuantity
+Size = str | SizeQuantity
+Rate = str | RateQuantity
+Share = float | str
+Host = int | str
+Ends = Host | Sequence[Host] | Array
+"""A host by number or name, several of them, or "topology": the topology's own."""
+File = str | PathLike[str]
+Points = Sequence[Sequence[float]] | Array | Plain | Frame
+"""(bytes, share) pairs of a distribution, or columns size_bytes and cum_prob, such as a DataFrame's."""
+Sizes = File | SizeQuantity | Points
+Columns = Plain | Array | Frame
+"""Columns start_s, src, dst, bytes: a dict, a DataFrame, or an array with a row a flow."""
+Ports = str | Sequence[str]
+FlowCount = int | str
+Value = str | float | bool | TimeQuantity | SizeQuantity | RateQuantity
+
+
+class Part:
+    """A table of a scenario in Python: the keys that were told; the scenario checks their values."""
+
+    kind: ClassVar[str | None] = None
+
+    def __init__(self, told: dict[str, Any], unknown: Mapping[str, object]) -> None:
+        defaults = type(self).__init__.__kwdefaults__ or {}
+        for key, value in unknown.items():
+            known = [name for name in told if name not in ("self", "unknown", "__class__")]
+            expected = f"a known key ({', '.join(known)}){did_you_mean(key, known)}"
+            raise ScenarioError(f"{type(self).__name__}.{key}", value, expected)
+        self.keys: dict[str, Any] = {
+            key.rstrip("_"): plain(value)
+            for key, value in told.items()
+            if key not in ("self", "unknown", "__class__")
+            and not (key in defaults and value is defaults[key])
+        }
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The same as a scenario file has it."""
+        return {"kind": self.kind, **self.keys} if self.kind else dict(self.keys)
+
+    def __repr__(self) -> str:
+        keys = ((f"{key}_" if key == "from" else key, value) for key, value in self.keys.items())
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in keys)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Part) and type(other) is type(self) and other.keys == self.keys
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+class CC(Part):
+    """An algorithm, or preset, with parameters: `CC("dctcp", g=0.05)`; `shallows cc NAME` lists them."""
+
+    def __init__(self, name: str, *, receiver: "str | Plain | None" = None, **parameters: Value) -> None:
+        named: dict[str, Any] = {} if receiver is None else {"receiver": plain(receiver)}
+        self.keys = {"name": name, **named, **{key: plain(value) for key, value in parameters.items()}}
+
+
+class Marking(Part):
+    """How switch ports mark: `Marking("step", threshold="35pkt")`; `shallows cc NAME` lists the keys."""
+
+    def __init__(self, kind: str, *, at: str | None = None, **parameters: Value) -> None:
+        told: dict[str, Any] = {} if at is None else {"at": at}
+        self.keys = {"kind": kind, **told, **{key: plain(value) for key, value in parameters.items()}}
+
+
+Algorithm = str | CC | Plain | type
+AnyMarking = str | Marking | Plain
+
+
+def plain(value: Any) -> Any:
+    """`value` with every part, quantity, path and array in it written as a scenario file has them."""
+    if isinstance(value, Part):
+        return value.table
+    if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast(Sequence[Any], value)]
+    return _foreign(value)
+
+
+def _foreign(value: Any) -> Any:
+    """What no scenario file has: paths, arrays and numbers of numpy, DataFrames of pandas or polars."""
+    if hasattr(value, "__fspath__"):
+        return f"{fspath(value)}"
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return _listed(np.asarray(value))
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return {str(name): np.asarray(value[name]).tolist() for name in value.columns}
+    return value
+
+
+def shown(tables: Plain) -> str:
+    """The tables of a scenario as Python would write them, in parts."""
+    from shallows import parts
+
+    said = {key: value for key, value in tables.items() if value is not None}
+    for key, made in parts.TABLES.items():
+        if isinstance(said.get(key), dict):
+            said[key] = _part(said[key], made)
+    if isinstance(said.get("topology"), dict):
+        said["topology"] = _part(said["topology"], parts.TOPOLOGIES.get(said["topology"].get("kind")))
+    if isinstance(said.get("traffic"), list):
+        kinds = ((table, parts.TRAFFICS.get(table.get("kind"))) for table in said["traffic"])
+        said["traffic"] = [_part(table, made) for table, made in kinds]
+    return f"Scenario({', '.join(f'{key}={value!r}' for key, value in said.items())})"
+
+
+def _part(table: dict[str, Any], made: type[Part] | None) -> object:
+    """The part of a table, or the table where it is none of these."""
+    if made is None:
+        return table
+    keys = {f"{key}_" if key == "from" else key: value for key, value in table.items()}
+    if made.kind:
+        keys.pop("kind", None)
+    try:
+        return made(**keys)
+    except (TypeError, ScenarioError):  # a required key comes from a file
+        return table
+
+
+def _listed(array: Array) -> Any:
+    """A list of numbers, or of rows; columns by name where the array has names."""
+    if array.dtype.names:
+        return {name: array[name].tolist() for name in array.dtype.names}
+    return array.tolist()

@@ -1,0 +1,110 @@
+"""What a type checker says of users' programs: right forms pass, mistakes are refused where they stand."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+
+CHECKER = Path(sys.executable).parent / "basedpyright"
+RIGHT = """
+import numpy as np
+import shallows as sh
+from shallows.units import Gbps, us
+
+scenario = sh.Scenario(
+    duration="10ms",
+    topology=sh.Dumbbell(hosts=4, rate=10 * Gbps, rtt="80us"),
+    network=sh.Network(buffer="500pkt", marking=sh.Marking("step", threshold="35pkt"), pfc=True),
+    hosts=sh.Hosts(rto_min=0.5 * us * 2000),
+    cc=sh.CC("dctcp", g=0.05),
+    traffic=[
+        sh.Poisson(sizes="websearch", load=0.4, load_of="bottleneck"),
+        sh.Poisson(sizes=np.array([[1000, 0.0], [2000, 1.0]]), load="40%", flows=10),
+        sh.LongLived(from_=[0, 1], to="h4", cc="dx"),
+        sh.Trace(flows={"start_s": [0], "src": [0], "dst": [4], "bytes": [1000]}),
+        {"kind": "incast"},
+    ],
+)
+plain = sh.Scenario(duration="1s", topology={"kind": "star"}, cc="dctcp", traffic=[{"kind": "incast"}])
+run = sh.run(scenario, seed=2, world="packet", overrides={"traffic.0.flows": 10})
+run.save("results/mine")
+goodput = run.flows["goodput_gbps"].mean()
+comparison = sh.compare("dctcp-40", ["dctcp", "dx"], overrides={"duration": "20ms"})
+sweep = sh.sweep("dctcp-40", cc=["dctcp"], over={"traffic.0.flows": [10, 20]}, seeds=3)
+version: str = sh.__version__
+"""
+WRONG = {
+    'sh.run("x", wrold="fluid")': "wrold",
+    'sh.run("x", world="flud")': "flud",
+    'sh.run("x", seed="two")': "seed",
+    'sh.run("x", overrides="duration=1s")': "overrides",
+    'sh.run("x", traffic__0__flows=3)': "traffic__0__flows",
+    'sh.compare("x", ["dctcp"], wordls=["fluid"])': "wordls",
+    "sh.Dumbbell(hots=4)": "hots",
+    'sh.Dumbbell(hosts="four")': "hosts",
+    "sh.Dumbbell(rate=10e9)": "rate",
+    "sh.Dumbbell(rate=10 * us)": "rate",
+    "sh.LongLived(start=10 * Gbps)": "start",
+    "sh.Poisson(load=0.4)": "sizes",
+    'sh.Poisson(sizes="websearch", load=0.4, load_of="bottelneck")': "bottelneck",
+    'sh.Hosts(nic="fiar")': "fiar",
+    'sh.Scenario(duraton="1s", topology=sh.Star(), cc="dx", traffic=[])': "duraton",
+    'sh.Scenario(duration="1s", cc="dx", traffic=[])': "topology",
+    'sh.Scenario(duration="1s", topology=sh.LongLived(), cc="dx", traffic=[])': "topology",
+    'sh.Scenario(duration="1s", topology=sh.Star(), cc="dx", traffic=[sh.Dumbbell()])': "traffic",
+    "sh.rnu": "rnu",
+    'sh.run("x").flwos': "flwos",
+    "import shallows.run": "shallows.run",
+}
+"""A user's mistake, and a word that the complaint about it has."""
+
+
+def complaints(folder, programs):
+    """{name: what the checker says of each of `programs`}, all in one go."""
+    if not CHECKER.exists():
+        pytest.skip("basedpyright comes with make lint")
+    for name, text in programs.items():
+        (folder / f"{name}.py").write_text(text)
+    settings = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "reportUnusedExpression": False}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [CHECKER, "--project", folder, "--pythonpath", sys.executable, "--outputjson"]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+    said = {name: [] for name in programs}
+    for one in told["generalDiagnostics"]:
+        if one["severity"] == "error":
+            said[Path(one["file"]).stem].append(one["message"])
+    return said
+
+
+def test_right_forms_pass_and_mistakes_are_refused(tmp_path):
+    head = "import shallows as sh\nfrom shallows.units import Gbps, us\n\nspeeds = (Gbps, us)\n"
+    wrong = {f"wrong_{i}": f"{head}{line}\n" for i, line in enumerate(WRONG)}
+    said = complaints(tmp_path, {"right": RIGHT, **wrong})
+    assert said.pop("right") == []
+    for (line, word), messages in zip(WRONG.items(), said.values(), strict=True):
+        assert any(word in message for message in messages), f"{line}: {messages}"
+
+
+def test_each_mistake_is_an_error_at_run_time_too():
+    names = {"sh": sh, "us": sh.units.us, "Gbps": sh.units.Gbps}
+    for line, word in WRONG.items():
+        if re.match(r"sh\.(Dumbbell|Hosts|LongLived|Poisson)\(", line) and "hots" not in line:
+            line = f'sh.Scenario(duration="1s", cc="dx", {placed(line)})'
+        if line.startswith(("sh.run", "sh.compare")) and line.endswith(")"):
+            line = line.replace('"x"', '"dctcp-40"')
+        with pytest.raises((sh.ScenarioError, TypeError, AttributeError, ImportError), match=word):
+            exec(line.replace(".flwos", ".nothing") if "flwos" not in word else "sh.Run.flwos", names)
+
+
+def placed(part):
+    """The keywords of a scenario that has `part` in its place."""
+    if "Dumbbell" in part:
+        return f"topology={part}, traffic=[sh.LongLived()]"
+    if "Hosts" in part:
+        return f"hosts={part}, topology=sh.Star(), traffic=[sh.LongLived()]"
+    return f"topology=sh.Star(), traffic=[{part}]"
