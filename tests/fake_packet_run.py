@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from shallows import contract
 from shallows.results import Run
-from shallows.results.answer import NEVER
-from shallows.units import Frame
+from shallows.units import NEVER, Frame
 
 US = 10**6  # picoseconds
 
@@ -71,14 +71,19 @@ def answer(**changed):
         "events": 2000,
         "packet_hops": 1000,
         "ended_ps": 300 * US,
+        "measured_ps": 200 * US,
         "interrupted": False,
         "flows": {
+            "start_ps": flows().start_ps,
             "finish_ps": column([120 * US, 210 * US, 50 * US, NEVER, NEVER, NEVER, NEVER]),
             "ideal_ps": column([10, 80, 40, 80, 0, 0, 0]) * US,
             "delivered_bytes": column([9_000, 90_000, 90_000, 30_000, 40_000, 80_000, 120_000]),
             "goodput_bytes": column([9_000, 90_000, 0, 30_000, 25_000, 50_000, 75_000]),
+            "goodput_by_stop_bytes": column([9_000, 90_000, 0, 30_000, 25_000, 50_000, 75_000]),
             "retransmits": column([0, 2, 0, 1, 0, 0, 0], np.uint32),
             "timeouts": column([0, 1, 0, 0, 0, 0, 0], np.uint32),
+            "credits": column([0] * 7),
+            "credits_wasted": column([0] * 7),
         },
         "ports": {
             "sent": column([100, 200]),
@@ -110,6 +115,8 @@ def answer(**changed):
             "name": column([0, 1, 0], np.uint16),
             "value": column([10, 0.5, 12], float),
         },
+        "classes": contract.zeros(contract.ClassColumns, 0),
+        "lateness": None,
         "deadlock": {"time_ps": 0, "links": np.array([], np.uint32)},
         "books": {"closed": True, "problems": []},
     }

@@ -90,6 +90,36 @@ def test_without_the_program_the_command_says_how_to_get_it(tmp_path):
 
 
 @needs_kernel
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"colour": 1}, "unknown field `colour`"),
+        ({"host": {"colour": 1}}, "unknown field `colour`"),
+        ({"flows": {"colour": [1]}}, "unknown field `colour`"),
+        ({"flows": {"cc": [9, 9]}}, "flows.cc: 9 is not one of 1"),
+        ({"flows": {"src": [0]}}, "flows: columns of lengths"),
+        ({"flows": {"priority": [0, 1]}}, "flows.priority: expected none"),
+        ({"balancing": "packet"}, "balancing: expected none or its default in the kernel world"),
+        ({"disciplines": []}, "disciplines: expected none"),
+        ({"shared": {"size_bytes": 1, "alpha": 1.0}}, "shared: expected none"),
+        ({"pause": {"threshold_bytes": 1, "hysteresis_bytes": 1}}, "pause: expected none"),
+        ({"faults": {"time_ps": [], "link": [], "up": []}}, "faults: expected none"),
+        ({"host": {"nic": "fifo"}}, "host.nic: expected none or its default"),
+        ({"record": {"queue_links": [99]}}, "record.queue_links: 99 is not one of"),
+    ],
+)
+def test_the_program_refuses_what_it_does_not_know_and_what_it_would_ignore(change, message):
+    asked = json.loads(live.encode(request(prepare(TWO, world="kernel"))))
+    for key, value in change.items():
+        asked[key] = asked[key] | value if isinstance(asked.get(key), dict) else value
+    done = subprocess.run(
+        [live.program(), "run"], input=json.dumps(asked), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+@needs_kernel
 def test_check_without_root_says_what_is_missing():
     done = subprocess.run([live.program(), "check"], user=65534, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -1,16 +1,41 @@
-"""The request to the packet world: keys, types and values that docs/crossing.md promises."""
+"""The contract between Python and Rust: one definition, kept by the page, Python's types and both programs.
 
+Then the request: keys, types and values that docs/crossing.md promises.
+"""
+
+import json
+import re
+import runpy
+from copy import deepcopy
 from pathlib import Path
+from typing import NotRequired, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 
-from shallows import _core
+from shallows import _core, contract
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.units import NEVER
 from shallows.worlds import packet
 
+ROOT = Path(__file__).parent.parent
+PYTHON = {
+    "bool": bool,
+    "u16": int,
+    "u32": int,
+    "u64": int,
+    "f64": float,
+    "str": str,
+    "{str: f64}": dict[str, float],
+    "[bool]": contract.Flags,
+    "[u16]": contract.U16,
+    "[u32]": contract.U32,
+    "[u64]": contract.U64,
+    "[f64]": contract.F64,
+    "[[u32]]": contract.U32,
+}
+"""What Python has for each kind of the contract that is no table of its own."""
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
 COLUMNS = {
@@ -33,6 +58,147 @@ COLUMNS = {
         "cc": np.uint32,
     },
 }
+
+
+def of_kind(kind):
+    """Python's type of a field of the contract."""
+    if kind in PYTHON:
+        return PYTHON[kind]
+    if kind.startswith('"'):
+        return str
+    return list[of_kind(kind[1:-1])] if kind.startswith("[") else getattr(contract, kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"), [row for row in _core.contract() if row[0] not in ("Attachment", "Cable")]
+)
+def test_the_types_in_python_are_those_of_rust(name, fields):
+    """But for a class, which is a class in Python and its number in Rust."""
+    told = get_type_hints(getattr(contract, name), include_extras=True)
+    assert list(told) == [key for key, *_ in fields]
+    answers = name in {
+        key for key, _ in _core.contract()[[key for key, _ in _core.contract()].index("Answer") :]
+    }
+    for key, kind, optional, _ in fields:
+        hint, may_be_absent = told[key], get_origin(told[key]) is NotRequired
+        if may_be_absent:
+            (hint,) = get_args(hint)
+        expected = type if (name, key) == ("Control", "written") else of_kind(kind)
+        may_be_none = type(None) in get_args(hint)
+        assert hint in (expected, expected | None if may_be_none else expected), (name, key)
+        # An answer has every key; a request may leave out what is optional.
+        assert optional == (may_be_none if answers else may_be_absent), (name, key)
+
+
+def test_the_page_has_the_tables_of_the_contract():
+    crossing = runpy.run_path(str(ROOT / "packaging" / "crossing.py"))
+    text = (ROOT / "docs" / "crossing.md").read_text()
+    assert crossing["page"](text) == text, "python packaging/crossing.py writes it"
+    assert all(f"`{name}`" in text for name, _ in _core.contract())
+
+
+def paths_of_tables(value, path=()):
+    """The way to every table in a request."""
+    if isinstance(value, dict):
+        # The names of parameters are the algorithms' own.
+        if path[-1:] != ("parameters",):
+            yield path
+        for key, inner in value.items():
+            yield from paths_of_tables(inner, (*path, key))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from paths_of_tables(inner, (*path, at))
+
+
+def table_at(request, path):
+    for step in path:
+        request = request[step]
+    return request
+
+
+def full_request():
+    """One with every table that the contract has."""
+    network = {"pfc": True, "buffer": "shared", "marking": {"kind": "step", "threshold": "5pkt"}}
+    request, _ = request_of(network=network, cc={"name": "dctcp", "receiver": "inigo"})
+    # A scenario has either such a receiver or such stamps.
+    stamped, _ = request_of(hosts={"timestamps": {}})
+    request["host"]["timestamps"] = stamped["host"]["timestamps"]
+    request["faults"] = {
+        "time_ps": np.array([1], np.uint64),
+        "link": np.array([0], np.uint32),
+        "up": np.array([True]),
+    }
+    return request
+
+
+def test_an_unknown_field_of_any_table_is_refused_with_its_path():
+    request = full_request()
+    found = list(paths_of_tables(request))
+    named = {name for name, _ in _core.contract()[: [name for name, _ in _core.contract()].index("Answer")]}
+    assert len({tuple(step for step in path if isinstance(step, str)) for path in found}) == len(named)
+    for path in found:
+        bent = deepcopy(request)
+        table_at(bent, path)["colour"] = 1
+        with pytest.raises(ValueError, match="unknown field `colour`") as refused:
+            _core.simulate(bent)
+        assert str(refused.value).startswith(".".join(step for step in path if isinstance(step, str)))
+
+
+def test_a_field_that_must_be_there_is_missed_by_name():
+    request = full_request()
+    optional = {(name, key) for name, fields in _core.contract() for key, _, may, _ in fields if may}
+    assert ("Request", "faults") in optional
+    for key in request:
+        left = {other: value for other, value in request.items() if other != key}
+        if ("Request", key) in optional:
+            continue
+        with pytest.raises(ValueError, match=f"missing field `{key}`"):
+            _core.simulate(left)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("seed",), -1, "seed: invalid value: integer `-1`, expected u64"),
+        (("seed",), 1.5, "seed: invalid type: floating point `1.5`, expected u64"),
+        (("until_done",), 1, "until_done: invalid type: integer `1`, expected a boolean"),
+        (
+            ("balancing",),
+            "spray",
+            "balancing: unknown variant `spray`, expected one of `flow`, `packet`, `queue`",
+        ),
+        (("host", "nic"), None, "host.nic: "),
+        (("links", "marking"), np.array([2.5]), "links.marking: invalid type: floating point"),
+        (("links", "rate_bps"), np.array([10**9], np.uint64), "links: columns of lengths"),
+        (("ccs", 0, "parameters", "g"), "much", "ccs.parameters.g: invalid type: string"),
+        (("ccs", 0, "name"), "\udc80", "ccs.name: "),
+        (("real_time",), True, "real_time: expected none"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_with_its_path(path, value, message):
+    request = full_request()
+    table_at(request, path[:-1])[path[-1]] = value
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        _core.simulate(request)
+
+
+def test_an_answer_that_crossed_as_json_is_the_same():
+    """What shallows-live writes becomes the columns that the packet world gives."""
+    answer = _core.simulate(packet.request(Scenario.load(EXAMPLES[0])), None)
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plain(inner) for inner in value]
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    again = contract.from_json(json.loads(json.dumps(plain(answer))))
+    np.testing.assert_equal(again, answer)
+    for table in ("flows", "ports", "probes", "classes"):
+        assert {key: column.dtype for key, column in again[table].items()} == {
+            key: column.dtype for key, column in answer[table].items()
+        }
 
 
 def request_of(**tables):

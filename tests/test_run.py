@@ -191,6 +191,7 @@ def test_times_late_in_a_long_run_are_exact():
     flows.start_ps[0] = late
     finish = fake.answer()["flows"]["finish_ps"].copy()
     finish[0] = late + 20 * fake.US
-    answer = fake.answer(flows__finish_ps=finish, ended_ps=late + 30 * fake.US)
+    answer = fake.answer(flows__start_ps=flows.start_ps, ended_ps=late + 30 * fake.US)
+    answer["flows"]["finish_ps"] = finish
     run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, answer, 1.0)
     assert run.flows.fct_us[0] == 20

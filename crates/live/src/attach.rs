@@ -7,10 +7,11 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use shallows_contract::host::Attachment;
+
 use crate::device::Device;
 use crate::in_force::{self, PINS, Record, STAMPED_SEGMENTS, Whereabouts};
 use crate::programs::{self, Loaded, Plan, Purpose};
-use crate::request::Attachment;
 use crate::{Outcome, control_group, namespaces};
 
 /// Puts an algorithm in force.
@@ -18,7 +19,7 @@ pub fn attach(told: &Attachment) -> Outcome<bool> {
     if told.control.is_none() && told.receiver.is_none() {
         return Err("nothing to attach: name an algorithm, a receiver or both".into());
     }
-    if told.control_group.is_none() && !told.host {
+    if told.control_group.is_none() && told.host != Some(true) {
         return Err("whose connections? Name a control group, or ask for the whole host".into());
     }
     let device = Device::named(&told.interface)?;
@@ -37,7 +38,7 @@ pub fn attach(told: &Attachment) -> Outcome<bool> {
         stamps: plans.iter().any(|plan| plan.stamps),
         device,
     };
-    if told.dry_run {
+    if told.dry_run == Some(true) {
         describe(&record, &plans);
         in_force::remove()?;
         return Ok(true);

@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use shallows_cc::units::{Bytes, Time};
+use shallows_contract::request::{Control, Flows, Request};
 use shallows_live::stamps::Stamps;
 use shallows_live::switch::{Switch, Wiring, address};
 
 use crate::host::{self, Host};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded, Purpose};
-use crate::request::{Control, Flows, Request};
 use crate::traffic::Flow;
 use crate::wire::{self, Manner, Report, Times};
 use crate::{Outcome, namespaces};
@@ -122,7 +122,7 @@ fn build_hosts(request: &Request, controls: &[Control], loaded: &[Loaded]) -> Ou
 
 fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outcome<JoinHandle<Outcome<Report>>> {
     let mtu = Bytes(request.mtu_bytes);
-    let (ports, markings) = (request.ports(), request.markings()?);
+    let (ports, markings) = (request.ports()?, request.markings()?);
     let wiring = Wiring { hosts: request.hosts, nodes: request.nodes, specs: &ports, markings: &markings };
     let switch = Switch::new(&wiring, mtu, request.seed);
     let ideal = ideals(request, &switch);
@@ -135,7 +135,7 @@ fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outco
     let manner = Manner {
         ports: request.record.queue_links.clone(),
         interval_ns: request.record.queue_interval_ps / 1000,
-        real_time: request.real_time,
+        real_time: request.real_time == Some(true),
     };
     let times = Arc::clone(times);
     let stamps = Stamps::new((shortest.0 / 1000).max(1));

@@ -2,10 +2,10 @@
 //! connections with a trickle of packets that queue nowhere.
 
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_contract::request::{Control, Request};
 use shallows_sim::clock::Clock;
 
 use crate::emulation::Emulation;
-use crate::request::{Control, Request};
 use crate::stop::Stop;
 use crate::{Outcome, clock};
 

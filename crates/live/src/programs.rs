@@ -10,11 +10,11 @@ use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, Obje
 use shallows_cc::catalog;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::receiver;
+use shallows_contract::request::{Control, Receiver};
 use shallows_live::params;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;
-use crate::request::{Control, Receiver};
 
 /// What `struct settings` of bpf/kernel.h has before the algorithm's own parameters.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout)]

@@ -6,19 +6,20 @@ use std::sync::mpsc::{Sender, channel};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use shallows_cc::units::Bytes;
+use shallows_contract::answer::{Answer, ClassColumns, Deadlock, FlowColumns, PortColumns, Probes};
+use shallows_contract::request::{Control, Flows, Request};
 use shallows_live::lateness::{Allowance, Saw};
 use shallows_sim::port::PortReport;
 
-use crate::answer::{self, Answer, Books, Judged, LatenessTable, Ports, Probes};
+use crate::answer::{self, Judged};
 use crate::control_group::ControlGroup;
 use crate::emulation::Emulation;
 use crate::host::{self, Sample};
 use crate::programs::Loaded;
-use crate::request::{Control, Flows, Request};
 use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
 use crate::wire::Report;
-use crate::{Outcome, clock, headroom, priority};
+use crate::{Outcome, clock, headroom, priority, request as asked};
 
 /// From everything connected to the first flow.
 const PAUSE_NS: u64 = 50_000_000;
@@ -30,6 +31,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Runs what is asked for.
 pub fn run(request: &Request) -> Outcome<Answer> {
+    asked::check(request)?;
     let stop = Stop::watch()?;
     priority::hurry();
     let group = ControlGroup::enter()?;
@@ -42,7 +44,7 @@ pub fn run(request: &Request) -> Outcome<Answer> {
 
 /// What the flows have to tell.
 struct Told {
-    flows: answer::Flows,
+    flows: FlowColumns,
     probes: Probes,
     round_trips: RoundTrips,
     ended_ps: u64,
@@ -102,7 +104,7 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Told>
 fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
     let mut all: Vec<(Beginning, Vec<_>)> = Vec::new();
     for (number, &start_ps) in flows.start_ps.iter().enumerate() {
-        let first = flows.after.get(number).and_then(|&after| all.get_mut(after as usize));
+        let first = flows.after.as_ref().and_then(|after| all.get_mut(after[number] as usize));
         let beginning = first.map_or(Beginning::At(at(start_ps)), |(_, waiting)| {
             let (teller, end) = channel();
             waiting.push(teller);
@@ -119,8 +121,8 @@ fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Pro
         let control = &request.ccs[request.flows.cc[number as usize] as usize];
         if ["reno", "cubic", "bbr"].contains(&control.name.as_str()) {
             let info = flows[number as usize].info();
-            probes.push(time_ps, number, "window_pkt", info.window().into());
-            probes.push(time_ps, number, "rtt_us", info.rtt_us().into());
+            answer::push(probes, time_ps, number, "window_pkt", info.window().into());
+            answer::push(probes, time_ps, number, "rtt_us", info.rtt_us().into());
         }
     }
 }
@@ -147,7 +149,7 @@ fn sample_buffer<'a>(
 }
 
 fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
-    let mut push = |name, value| probes.push(time_ps, flow, name, value);
+    let mut push = |name, value| answer::push(probes, time_ps, flow, name, value);
     push("window_pkt", sample.window as f64 / 65_536.0);
     if sample.rtt_us > 0 {
         push("rtt_us", sample.rtt_us.into());
@@ -162,46 +164,50 @@ fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
     }
 }
 
-fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> answer::Flows {
-    let mut told = answer::Flows::default();
+fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
+    let mut told = FlowColumns::default();
     for (number, flow) in flows.iter().enumerate() {
         let (received, info) = (flow.received(), flow.info());
         told.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
         told.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
         told.delivered_bytes.push(received);
-        told.goodput_bytes.push(received - warm_bytes.get(number).copied().unwrap_or(received));
+        let warm = warm_bytes.get(number).copied().unwrap_or(received);
+        told.goodput_bytes.push(received - warm);
+        told.goodput_by_stop_bytes.push(flow.received_by_stop().saturating_sub(warm));
         told.retransmits.push(info.retransmits());
         told.timeouts.push(info.timeouts());
     }
+    (told.credits, told.credits_wasted) = (vec![0; flows.len()], vec![0; flows.len()]);
     told
 }
 
 impl Told {
     fn answer(self, request: &Request, controls: &[Control], measured_ns: Option<u64>, report: Report) -> Answer {
-        let measured_ps = report.measured.0;
-        let ports = Ports::new(&report.ports, measured_ps, Bytes(request.mtu_bytes));
+        let ports = PortColumns::of(&report.ports, report.measured, Bytes(request.mtu_bytes));
         let judged = judge(request, controls, measured_ns, &report, &self);
-        let problems = problems(&report);
-        let lateness = LatenessTable::new(&report, longest_round_trip(&report), judged);
+        let lateness = judged.lateness(&report, longest_round_trip(&report));
         Answer {
+            fingerprint: None,
             events: report.delivered,
             packet_hops: report.ports.iter().map(|port| port.delivered).sum(),
             ended_ps: self.ended_ps,
             interrupted: self.interrupted,
-            measured_ps,
+            measured_ps: report.measured.0,
+            books: problems(&report).into(),
+            classes: ClassColumns::default(),
+            deadlock: Deadlock::default(),
             queue_histograms: request
                 .record
                 .queue_links
                 .iter()
                 .map(|&at| (&report.ports[at as usize]).into())
                 .collect(),
-            flows: answer::Flows { ideal_ps: report.ideal, ..self.flows },
+            flows: FlowColumns { ideal_ps: report.ideal, ..self.flows },
             ports,
             queues: report.queues.into(),
-            probe_names: answer::PROBE_NAMES,
+            probe_names: answer::PROBE_NAMES.iter().map(|&name| name.to_owned()).collect(),
             probes: self.probes,
-            books: Books { closed: problems.is_empty(), problems },
-            lateness,
+            lateness: Some(lateness),
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Wiring<'a> {
     /// The ports.
     pub specs: &'a [PortSpec],
     /// How they mark; a specification has the index.
-    pub markings: &'a [Option<Marking>],
+    pub markings: &'a [Marking],
 }
 
 /// A frame in the network.
@@ -77,7 +77,7 @@ impl Switch {
         let &Wiring { hosts, nodes, specs, markings } = wiring;
         let port = |(at, spec): (usize, &PortSpec)| {
             let port = Port::new(spec, mtu);
-            match spec.marking.and_then(|index| markings[index as usize].as_ref()) {
+            match spec.marking.map(|index| &markings[index as usize]) {
                 Some(marking) => port.marking(spec.rate, marking, Draws::new(seed, at as u64)),
                 None => port,
             }
@@ -306,7 +306,7 @@ mod tests {
         let mechanism = find("step").unwrap();
         let mut values = Values::defaults(mechanism.parameters);
         values.set("threshold", 4500.0).unwrap();
-        let markings = [Some(Marking { mechanism, values, at: MarkAt::Enqueue })];
+        let markings = [Marking { mechanism, values, at: MarkAt::Enqueue }];
         Switch::new(&Wiring { hosts: 2, nodes: 4, specs: &specs, markings: &markings }, MTU, 1)
     }
 

@@ -42,6 +42,7 @@ pub struct Flow {
     /// Payload; 0 is unlimited.
     bytes: u64,
     received: Arc<AtomicU64>,
+    by_stop: Arc<AtomicU64>,
     started_ns: Arc<AtomicU64>,
     finished_ns: Arc<AtomicU64>,
 }
@@ -50,7 +51,8 @@ impl Flow {
     /// A flow between two connected sockets.
     pub fn new(sender: TcpStream, receiver: TcpStream, bytes: u64) -> Self {
         let never = || Arc::new(AtomicU64::new(NEVER));
-        Self { sender, receiver, bytes, received: Arc::default(), started_ns: never(), finished_ns: never() }
+        let (received, by_stop) = (Arc::default(), Arc::default());
+        Self { sender, receiver, bytes, received, by_stop, started_ns: never(), finished_ns: never() }
     }
 
     /// Begins then, sends nothing new after `stop_ns`, and tells those that wait for its end.
@@ -59,7 +61,7 @@ impl Flow {
             host::read_in_chunks(&self.receiver, CHUNK)?;
         }
         let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
-        let (bytes, received) = (self.bytes, Arc::clone(&self.received));
+        let (bytes, received, by_stop) = (self.bytes, Arc::clone(&self.received), Arc::clone(&self.by_stop));
         let (started, finished) = (Arc::clone(&self.started_ns), Arc::clone(&self.finished_ns));
         thread::Builder::new().name("write".into()).stack_size(1 << 18).spawn(move || {
             let Some(start_ns) = beginning.time_ns() else { return };
@@ -74,8 +76,11 @@ impl Flow {
             while let Ok(length @ 1..) = receiver.read(&mut buffer) {
                 total += length as u64;
                 received.store(total, Ordering::Relaxed);
+                let now = clock::now();
+                if now <= stop_ns {
+                    by_stop.store(total, Ordering::Relaxed);
+                }
                 if total == bytes {
-                    let now = clock::now();
                     finished.store(now, Ordering::Relaxed);
                     for follower in &waiting {
                         let _ = follower.send(now);
@@ -94,6 +99,11 @@ impl Flow {
     /// Payload that its receiver has read.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+
+    /// What of that came by its stop.
+    pub fn received_by_stop(&self) -> u64 {
+        self.by_stop.load(Ordering::Relaxed)
     }
 
     /// When it was to begin, once that is known.

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 use libbpf_rs::{Link, RingBuffer, RingBufferBuilder};
 use rustix::process::{Signal, set_parent_process_death_signal};
+use shallows_contract::host::Cable;
 use shallows_live::switch::address;
 
 use crate::answer::{TwoHosts, Varies};
@@ -20,7 +21,6 @@ use crate::device::Device;
 use crate::host;
 use crate::interface::{self, Settings};
 use crate::programs::{self, Loaded, Purpose};
-use crate::request::Cable;
 use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
 use crate::{Outcome, clock, namespaces, priority};

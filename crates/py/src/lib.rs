@@ -5,8 +5,6 @@
 mod answer;
 mod catalog;
 mod request;
-mod scheduling;
-mod table;
 mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +13,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_sim::answer::Answer;
+use shallows_contract::IntoValue;
+use shallows_contract::answer::Answer;
+use shallows_sim::answer::Answer as Outcome;
 use shallows_sim::route;
 use shallows_sim::simulation::{Progress, Simulation};
 
@@ -33,14 +33,14 @@ fn simulate<'py>(
     py: Python<'py>,
     request: &Bound<'py, PyDict>,
     on_progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let raised = Raised::default();
     let network = request::network(request, &raised)?;
     let queue_ports = network.record.ports.clone();
     let mtu = network.mtu;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (answer, interrupted) = run(py, simulation, on_progress, &raised)?;
-    answer::to_python(py, answer, &queue_ports, mtu, interrupted)
+    let (outcome, interrupted) = run(py, simulation, on_progress, &raised)?;
+    answer::to_python(py, Answer::of(outcome, &queue_ports, mtu, interrupted).into_value())
 }
 
 /// The links on each flow's way there, and on the way back of what answers it.
@@ -55,7 +55,7 @@ fn run(
     mut simulation: Simulation,
     on_progress: Option<Bound<'_, PyAny>>,
     raised: &Raised,
-) -> PyResult<(Answer, bool)> {
+) -> PyResult<(Outcome, bool)> {
     loop {
         let (progress, stepped) = guarded(py, || (turn(&mut simulation), simulation))?;
         simulation = stepped;
@@ -105,6 +105,19 @@ fn sources() -> &'static str {
     env!("SHALLOWS_SOURCES")
 }
 
+/// A field of the contract: its key, what it holds, whether it may be left out, and what it means.
+type Field = (&'static str, String, bool, String);
+
+/// Every table of the request and the answer, with its fields.
+#[pyfunction]
+fn contract() -> Vec<(&'static str, Vec<Field>)> {
+    let field = |field: shallows_contract::Field| (field.name, field.kind, field.optional, field.about);
+    shallows_contract::shapes()
+        .into_iter()
+        .map(|(name, fields)| (name, fields.into_iter().map(field).collect()))
+        .collect()
+}
+
 /// The compiled half of Shallows.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -114,6 +127,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
+    module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)
 }

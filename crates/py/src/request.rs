@@ -1,195 +1,199 @@
-//! A request from Python becomes a network.
+//! A request from Python: dicts, lists, numbers, words and numpy arrays, as serde reads them.
+//!
+//! A column is copied out of its array at once, so that a million flows are no million Python objects. A class of
+//! Python's, an algorithm, crosses as its number among those that were met.
 
+use std::cell::RefCell;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use shallows_cc::catalog;
-use shallows_cc::parameter::{Parameter, Values};
-use shallows_cc::port::{self, MarkAt};
-use shallows_cc::receiver::{SUBSTITUTES, Substitute};
-use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::measure::Timestamps;
-use shallows_sim::network::{self, Control, FlowSpec, HostSpec, Marking, Network, Nic, PortSpec, RecordSpec};
+use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple, PyType};
+use serde::de::value::SeqDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
+use shallows_contract::request::Request;
+use shallows_sim::network::{self, Network};
 
-use crate::scheduling;
-use crate::table::{column, get, same_length};
 use crate::written::{Raised, Written};
 
 /// Reads the whole request; what algorithms written in Python raise goes to `raised`.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
-    let markings = markings(&get(request, "markings")?)?;
-    Ok(Network {
-        hosts: get(request, "hosts")?,
-        nodes: get(request, "nodes")?,
-        ports: ports(&get(request, "links")?, &markings)?,
-        markings: markings.into_iter().flatten().collect(),
-        disciplines: scheduling::disciplines(request)?,
-        shared: scheduling::shared(request)?,
-        pause: scheduling::pause(request)?,
-        balancing: scheduling::balancing(request)?,
-        faults: scheduling::faults(request)?,
-        flows: flows(&get(request, "flows")?)?,
-        controls: get::<Bound<PyList>>(request, "ccs")?.iter().map(|c| control(&c, raised)).collect::<PyResult<_>>()?,
-        host: host(&get(request, "host")?)?,
-        mtu: Bytes(get(request, "mtu_bytes")?),
-        header: Bytes(get(request, "header_bytes")?),
-        duration: Time(get(request, "duration_ps")?),
-        until_done: get(request, "until_done")?,
-        warmup: Time(get(request, "warmup_ps")?),
-        seed: get(request, "seed")?,
-        record: record(&get(request, "record")?)?,
-    })
+    let classes = RefCell::default();
+    let reader = Reader { value: request.clone().into_any(), classes: &classes };
+    let request = Request::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
+    let written = |number: u32| {
+        let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
+        Some(network::Written(Arc::new(move |path| Written::boxed(&class, path, &raised))))
+    };
+    request.network(&written).map_err(PyValueError::new_err)
 }
 
-/// Every marking of the request; none where a port does not mark.
-fn markings(list: &Bound<'_, PyList>) -> PyResult<Vec<Option<Marking>>> {
-    list.iter().map(|item| marking(&item.cast_into::<PyDict>()?)).collect()
+/// One value of the request.
+struct Reader<'a, 'py> {
+    value: Bound<'py, PyAny>,
+    classes: &'a RefCell<Vec<Arc<Py<PyAny>>>>,
 }
 
-fn marking(item: &Bound<'_, PyDict>) -> PyResult<Option<Marking>> {
-    let kind: String = get(item, "kind")?;
-    if kind == "none" {
-        return Ok(None);
+impl<'py> Reader<'_, 'py> {
+    fn inside(&self, value: Bound<'py, PyAny>) -> Self {
+        Self { value, classes: self.classes }
     }
-    let mechanism = port::find(&kind).ok_or_else(|| PyValueError::new_err(format!("no marking is called {kind:?}")))?;
-    let at = match get::<String>(item, "at")?.as_str() {
-        "enqueue" => MarkAt::Enqueue,
-        "dequeue" => MarkAt::Dequeue,
-        other => return Err(PyValueError::new_err(format!("at = {other:?}: expected enqueue or dequeue"))),
-    };
-    Ok(Some(Marking { mechanism, values: values(item, &kind, mechanism.parameters)?, at }))
-}
 
-/// The defaults of a row, with what the item's `parameters` set.
-fn values(item: &Bound<'_, PyDict>, name: &str, parameters: &'static [Parameter]) -> PyResult<Values> {
-    let mut values = Values::defaults(parameters);
-    for (key, value) in get::<Bound<PyDict>>(item, "parameters")?.iter() {
-        let set = values.set(&key.extract::<String>()?, value.extract()?);
-        set.map_err(|problem| PyValueError::new_err(format!("{name}: {problem}")))?;
+    /// The elements of a column, where it is one of these.
+    fn column<T: Element + Copy>(&self) -> Option<Result<Vec<T>, Refused>> {
+        let array = self.value.cast::<PyArray1<T>>().ok()?;
+        Some(array.to_vec().map_err(Refused::of))
     }
-    Ok(values)
+
+    /// The number of a class.
+    fn class(&self) -> Option<u32> {
+        let class = self.value.cast::<PyType>().ok()?;
+        let mut classes = self.classes.borrow_mut();
+        classes.push(Arc::new(class.clone().into_any().unbind()));
+        Some(classes.len() as u32 - 1)
+    }
+
+    fn number<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refused> {
+        if let Ok(told) = self.value.extract::<u64>() {
+            return visitor.visit_u64(told);
+        }
+        if let Ok(told) = self.value.extract::<i64>() {
+            return visitor.visit_i64(told);
+        }
+        if let Ok(told) = self.value.extract::<f64>() {
+            return visitor.visit_f64(told);
+        }
+        Err(Refused::of(format!("{} cannot cross", self.value)))
+    }
 }
 
-fn ports(links: &Bound<'_, PyDict>, markings: &[Option<Marking>]) -> PyResult<Vec<PortSpec>> {
-    let (from, to) = (column::<u32>(links, "from")?, column::<u32>(links, "to")?);
-    let (rate, delay) = (column::<u64>(links, "rate_bps")?, column::<u64>(links, "delay_ps")?);
-    let (buffer, marking) = (column::<u64>(links, "buffer_bytes")?, column::<u32>(links, "marking")?);
-    let lengths = [from.len(), to.len(), rate.len(), delay.len(), buffer.len(), marking.len()];
-    let place = markings.iter().scan(0, |next, marking| {
-        let place = marking.is_some().then_some(*next);
-        *next += u32::from(marking.is_some());
-        Some(place)
-    });
-    let place: Vec<_> = place.collect();
-    let mut ports: Vec<_> = (0..same_length("links", &lengths)?)
-        .map(|at| {
-            let marking = place.get(marking[at] as usize);
-            let &marking =
-                marking.ok_or_else(|| PyValueError::new_err(format!("links.marking[{at}]: no such marking")))?;
-            Ok(PortSpec {
-                from: from[at],
-                to: to[at],
-                rate: Rate(rate[at]),
-                delay: Time(delay[at]),
-                buffer: Bytes(buffer[at]),
-                marking,
-                discipline: None,
-            })
-        })
-        .collect::<PyResult<_>>()?;
-    scheduling::assign(links, &mut ports)?;
-    Ok(ports)
-}
-
-fn flows(table: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSpec>> {
-    let (src, dst) = (column::<u32>(table, "src")?, column::<u32>(table, "dst")?);
-    let (bytes, control) = (column::<u64>(table, "bytes")?, column::<u32>(table, "cc")?);
-    let (start, stop) = (column::<u64>(table, "start_ps")?, column::<u64>(table, "stop_ps")?);
-    let after = if table.contains("after")? { Some(column::<u32>(table, "after")?) } else { None };
-    let urgent = if table.contains("priority")? { Some(column::<u32>(table, "priority")?) } else { None };
-    let ranked = urgent.as_ref().map_or(src.len(), Vec::len);
-    let follows = after.as_ref().map_or(src.len(), Vec::len);
-    let lengths = [src.len(), dst.len(), bytes.len(), control.len(), start.len(), stop.len(), follows, ranked];
-    let flow = |at: usize| FlowSpec {
-        src: src[at],
-        dst: dst[at],
-        bytes: if bytes[at] == 0 { Bytes::MAX } else { Bytes(bytes[at]) },
-        start: Time(start[at]),
-        after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
-        stop: Time(stop[at]),
-        urgent: urgent.as_ref().is_some_and(|column| column[at] > 0),
-        control: control[at],
+macro_rules! columns {
+    ($reader:ident, $visitor:ident: $($type:ty),+) => {
+        $(if let Some(column) = $reader.column::<$type>() {
+            return $visitor.visit_seq(SeqDeserializer::new(column?.into_iter()));
+        })+
     };
-    Ok((0..same_length("flows", &lengths)?).map(flow).collect())
 }
 
-fn control(item: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Control> {
-    let item = item.cast::<PyDict>()?;
-    let name: String = get(item, "name")?;
-    let algorithm =
-        catalog::find(&name).ok_or_else(|| PyValueError::new_err(format!("no algorithm is called {name:?}")))?;
-    let receiver = match item.get_item("receiver")? {
-        Some(receiver) => Some(substitute(receiver.cast::<PyDict>()?)?),
-        None => None,
-    };
-    let values = values(item, &name, algorithm.parameters)?;
-    let written = item.get_item("written")?.map(|class| {
-        let (class, raised) = (class.unbind(), raised.clone());
-        network::Written(Arc::new(move |path| Written::boxed(&class, path, &raised)))
-    });
-    Ok(Control { algorithm, values, receiver, written })
+impl<'de> Deserializer<'de> for Reader<'_, '_> {
+    type Error = Refused;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        if self.value.is_none() {
+            return visitor.visit_unit();
+        }
+        if let Ok(dict) = self.value.cast::<PyDict>() {
+            return visitor.visit_map(Entries { rest: dict.items(), at: 0, reader: &self });
+        }
+        columns!(self, visitor: u64, u32, f64, bool);
+        if let Ok(text) = self.value.cast::<PyString>() {
+            return visitor.visit_str(text.to_str().map_err(Refused::of)?);
+        }
+        if self.value.is_instance_of::<PyList>() || self.value.is_instance_of::<PyTuple>() {
+            let items: Vec<_> =
+                self.value.try_iter().and_then(|items| items.collect::<PyResult<_>>()).map_err(Refused::of)?;
+            return visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|item| self.inside(item))));
+        }
+        if let Ok(told) = self.value.extract::<bool>() {
+            return visitor.visit_bool(told);
+        }
+        if let Some(number) = self.class() {
+            return visitor.visit_u32(number);
+        }
+        self.number(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refused> {
+        if self.value.is_none() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refused> {
+        let word: String = self.value.extract().map_err(Refused::of::<PyErr>)?;
+        visitor.visit_enum(IntoDeserializer::<Refused>::into_deserializer(word))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
 }
 
-fn substitute(item: &Bound<'_, PyDict>) -> PyResult<(&'static Substitute, Values)> {
-    let kind: String = get(item, "kind")?;
-    let known = SUBSTITUTES.iter().find(|receiver| receiver.name == kind);
-    let receiver = known.ok_or_else(|| PyValueError::new_err(format!("no receiver is called {kind:?}")))?;
-    Ok((receiver, values(item, &kind, receiver.parameters)?))
+impl<'de> IntoDeserializer<'de, Refused> for Reader<'_, '_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
 }
 
-fn host(table: &Bound<'_, PyDict>) -> PyResult<HostSpec> {
-    let nic = match get::<String>(table, "nic")?.as_str() {
-        "fair" => Nic::Fair,
-        "fifo" => Nic::Fifo,
-        other => return Err(PyValueError::new_err(format!("nic = {other:?}: expected fair or fifo"))),
-    };
-    Ok(HostSpec {
-        nic,
-        initial_window: Bytes(get(table, "initial_window_bytes")?),
-        rto_min: Time(get(table, "rto_min_ps")?),
-        rto_max: Time(get(table, "rto_max_ps")?),
-        rto_initial: Time(get(table, "rto_initial_ps")?),
-        acks_every: get(table, "acks_every")?,
-        ack_delay: Time(get(table, "ack_delay_ps")?),
-        segment: get(table, "segment")?,
-        timestamps: match table.get_item("timestamps")? {
-            Some(told) => Some(timestamps(told.cast::<PyDict>()?)?),
-            None => None,
-        },
-    })
+/// What is left of a dict.
+struct Entries<'r, 'a, 'py> {
+    rest: Bound<'py, PyList>,
+    at: usize,
+    reader: &'r Reader<'a, 'py>,
 }
 
-fn timestamps(table: &Bound<'_, PyDict>) -> PyResult<Timestamps> {
-    Ok(Timestamps {
-        burst: get(table, "burst")?,
-        bucket: get(table, "bucket")?,
-        poll: Time(get(table, "poll_ps")?),
-        stack: Time(get(table, "stack_ps")?),
-        noise: Time(get(table, "noise_ps")?),
-        drift: get(table, "drift")?,
-        host_delay_removed: get(table, "host_delay_removed")?,
-        burst_reduced: get(table, "burst_reduced")?,
-        calibrated: get(table, "calibrated")?,
-    })
+impl Entries<'_, '_, '_> {
+    fn part<'de, S: DeserializeSeed<'de>>(&self, part: usize, seed: S) -> Result<S::Value, Refused> {
+        let entry = self.rest.get_item(self.at).map_err(Refused::of)?;
+        seed.deserialize(self.reader.inside(entry.get_item(part).map_err(Refused::of)?))
+    }
 }
 
-fn record(table: &Bound<'_, PyDict>) -> PyResult<RecordSpec> {
-    Ok(RecordSpec {
-        queue_interval: Time(get(table, "queue_interval_ps")?),
-        ports: column(table, "queue_links")?,
-        probe_interval: Time(get(table, "probe_interval_ps")?),
-        flows: column(table, "probe_flows")?,
-    })
+impl<'de> MapAccess<'de> for Entries<'_, '_, '_> {
+    type Error = Refused;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refused> {
+        if self.at == self.rest.len() { Ok(None) } else { self.part(0, seed).map(Some) }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Refused> {
+        let value = self.part(1, seed).map_err(|refused| {
+            let key = self.rest.get_item(self.at).and_then(|entry| entry.get_item(0));
+            refused.below(&key.map_or_else(|_| String::new(), |key| key.to_string()))
+        });
+        self.at += 1;
+        value
+    }
+}
+
+/// What is wrong, and with which key.
+#[derive(Debug)]
+struct Refused {
+    path: String,
+    problem: String,
+}
+
+impl Refused {
+    fn of<T: Display>(problem: T) -> Self {
+        Self { path: String::new(), problem: problem.to_string() }
+    }
+
+    fn below(mut self, key: &str) -> Self {
+        self.path = if self.path.is_empty() { key.to_owned() } else { format!("{key}.{}", self.path) };
+        self
+    }
+}
+
+impl Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.problem) } else { write!(f, "{}: {}", self.path, self.problem) }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl serde::de::Error for Refused {
+    fn custom<T: Display>(problem: T) -> Self {
+        Self::of(problem)
+    }
 }

@@ -4,9 +4,10 @@ import numpy as np
 
 from shallows import doubts
 from shallows import summary as sums
+from shallows.contract import Answer as Told
 from shallows.results.tables import Names
+from shallows.units import NEVER
 
-NEVER = 2**64 - 1
 NO_FLOW = 2**32 - 1
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 BATCH_ROWS = 1 << 16
@@ -16,17 +17,16 @@ PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
 class Answer:
     """Turns what a world returns into summary and tables."""
 
-    def __init__(self, scenario, network, flows, answer):
+    def __init__(self, scenario, network, flows, answer: Told):
         self.scenario, self.network, self.answer = scenario, network, answer
         self.mtu = float(scenario.mtu)
         self.ended_ps = answer["ended_ps"]
         self.warmup_ps = min(scenario.warmup_ps, self.ended_ps)
         self.measured_ps = self.ended_ps - self.warmup_ps
         # In real time the ports are read when the processor gets to it, and say when that was.
-        self.ports_measured_ps = answer.get("measured_ps", self.measured_ps)
+        self.ports_measured_ps = answer["measured_ps"]
         self.loads = flows.loads
-        # Where no flow waits for another, they start when the scenario says.
-        self.start_ps = answer["flows"].get("start_ps", flows.start_ps)
+        self.start_ps = answer["flows"]["start_ps"]
         self.flow_columns = self._flows(flows)
         self.port_columns = self._ports()
 
@@ -38,7 +38,6 @@ class Answer:
         # The difference of integers: late in a long run a float no longer tells picoseconds apart.
         fct_ps = _where(finished, _since(finish, self.start_ps))
         ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
-        none = np.zeros(len(finish), np.uint64)
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),
             "traffic": flows.group,
@@ -54,7 +53,8 @@ class Answer:
             "goodput_gbps": self._goodput(flows, fct_ps, limited),
             "retransmits": answer["flows"]["retransmits"],
             "timeouts": answer["flows"]["timeouts"],
-            **{of: answer["flows"].get(of, none) for of in ("credits", "credits_wasted")},
+            "credits": answer["flows"]["credits"],
+            "credits_wasted": answer["flows"]["credits_wasted"],
         }
 
     def _exchanges(self, flows, finished):
@@ -70,8 +70,7 @@ class Answer:
         ran_ps = np.where(np.isfinite(fct_ps), fct_ps, last - first)
         answer = self.answer["flows"]
         # What is still on its way at a flow's stop arrives outside of its time.
-        in_time = answer.get("goodput_by_stop_bytes", answer["goodput_bytes"])
-        payload = np.where(limited, answer["delivered_bytes"], in_time)
+        payload = np.where(limited, answer["delivered_bytes"], answer["goodput_by_stop_bytes"])
         return payload * 8e3 / _where(ran_ps > 0, ran_ps)
 
     def _ports(self):

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from shallows import contract
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.honours import ALWAYS, World
@@ -271,7 +272,7 @@ def _check_start_rate(scenario, given, path):
 
 
 class _Answer:
-    """A trajectory as the columns that the packet world returns (docs/crossing.md)."""
+    """A trajectory as the answer that every world gives (docs/crossing.md)."""
 
     def __init__(self, scenario, path, fluid, class_of):
         self.scenario, self.path, self.fluid, self.class_of = scenario, path, fluid, class_of
@@ -303,43 +304,52 @@ class _Answer:
         share = np.divide(self.leaving, self.arriving, out=np.zeros_like(self.queue), where=self.arriving > 0)
         return self.fluid.rates_bps * share * (self.scenario.frame.payload / self.scenario.mtu)
 
-    def columns(self):
-        """The answer."""
+    def columns(self) -> contract.Answer:
+        """The answer; a fluid has no packets, no credits, no classes and no pauses."""
         mean = self.payload_bps[:, self.counted].mean(axis=1)[self.class_of] / 8
         whole = self.payload_bps.mean(axis=1)[self.class_of] / 8
-        flows = len(self.class_of)
+        flows = contract.zeros(contract.FlowColumns, len(self.class_of))
+        goodput = np.rint(mean * self.measured_s).astype(np.uint64)
+        probes, names = self._probes()
         return {
             "fingerprint": self._fingerprint(),
             "events": round(self.ended_s / self.fluid.step_s),
             "packet_hops": 0,
             "ended_ps": round(self.ended_s * 1e12),
+            "measured_ps": round(self.measured_s * 1e12),
             "interrupted": self.fluid.interrupted,
             "flows": {
-                "finish_ps": np.full(flows, NEVER, np.uint64),
-                "ideal_ps": np.zeros(flows, np.uint64),
+                **flows,
+                "start_ps": self.scenario.flows.start_ps,
+                "finish_ps": flows["finish_ps"] + np.uint64(NEVER),
                 "delivered_bytes": np.rint(whole * self.ended_s).astype(np.uint64),
-                "goodput_bytes": np.rint(mean * self.measured_s).astype(np.uint64),
-                "retransmits": np.zeros(flows, np.uint32),
-                "timeouts": np.zeros(flows, np.uint32),
+                "goodput_bytes": goodput,
+                "goodput_by_stop_bytes": goodput,
             },
             "ports": self._port(),
-            "deadlock": {"links": np.empty(0, np.uint32)},
+            "classes": contract.zeros(contract.ClassColumns, 0),
+            "deadlock": {"links": np.empty(0, np.uint32), "time_ps": 0},
             "queues": self._queue(),
             "queue_histograms": [self._histogram()],
-            **self._probes(),
+            "probes": probes,
+            "probe_names": names,
             "books": self._books(),
+            "lateness": None,
         }
 
     def _fingerprint(self):
         seen = self.queue.tobytes() + np.ascontiguousarray(self.fluid.rates_bps).tobytes()
         return hashlib.blake2b(seen, digest_size=8).hexdigest()
 
-    def _packets(self, bps):
-        """How many packets a rate [T] carried after the warm-up: [1]."""
-        amount = bps[self.counted].mean() * self.measured_s / (8 * self.scenario.mtu)
-        return np.array([round(amount)], np.uint64)
+    def _bytes(self, bps):
+        """How many bytes a rate [T] carried after the warm-up."""
+        return bps[self.counted].mean() * self.measured_s / 8
 
-    def _port(self):
+    def _packets(self, bps):
+        """And how many packets: [1]."""
+        return np.array([round(self._bytes(bps) / self.scenario.mtu)], np.uint64)
+
+    def _port(self) -> contract.PortColumns:
         queue, frame = self.queue[self.counted], self.scenario.mtu
         median, nearly_all = np.quantile(queue, (0.50, 0.99))
         ps_per_byte = 8e12 / self.capacity
@@ -347,20 +357,20 @@ class _Answer:
         seen = np.average(queue, weights=arriving) if arriving.any() else 0.0
         p = self.fluid.internals.get("p", np.zeros(1))
         marking = np.zeros_like(self.queue) if p.shape != self.queue.shape else p * self.leaving
+        busy_s = 8 * self._bytes(self.leaving) / self.capacity
         return {
+            **contract.zeros(contract.PortColumns, 1),
             "sent": self._packets(self.leaving),
+            "sent_bytes": np.array([round(self._bytes(self.leaving))], np.uint64),
             "marked": self._packets(marking),
             "dropped": self._packets(self.dropping),
-            "dropped_in_warmup": np.zeros(1, np.uint64),
-            "pauses": np.zeros(1, np.uint64),
-            "busy_ps": np.array([self.leaving[self.counted].mean() / self.capacity * self.measured_s * 1e12]),
+            "busy_ps": np.array([round(busy_s * 1e12)], np.uint64),
             "queue_mean_bytes": np.array([queue.mean()]),
             "queue_p50_bytes": np.array([median]),
             "queue_p99_bytes": np.array([nearly_all]),
             "queue_max_bytes": np.array([queue.max()]),
             "delay_mean_ps": np.array([(seen + frame) * ps_per_byte]),
             "delay_p99_ps": np.array([(nearly_all + frame) * ps_per_byte]),
-            "paused_ps": np.zeros(1, np.uint64),
         }
 
     def _sampled(self, interval_ps):
@@ -387,7 +397,7 @@ class _Answer:
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
 
     def _probes(self):
-        """Samples of the flows that are there."""
+        """(samples of the flows that are there, what they are of)."""
         places = self._sampled(self.scenario.record.probes)
         series = self._series()
         present = self.fluid.rates_bps[:, places] > 0
@@ -400,10 +410,7 @@ class _Answer:
                 columns["flow"].append(np.full(len(chosen), flow, np.uint32))
                 columns["name"].append(np.full(len(chosen), code, np.uint16))
                 columns["value"].append(values[one][chosen])
-        return {
-            "probes": {key: np.concatenate(of) for key, of in columns.items()},
-            "probe_names": list(series),
-        }
+        return {key: np.concatenate(of) for key, of in columns.items()}, list(series)
 
     def _series(self):
         """Name of a probe -> [F, T]."""

@@ -8,9 +8,7 @@ summary. No two runs are alike: a scenario is run several times, and the summary
 import threading
 import time
 
-import numpy as np
-
-from shallows import live
+from shallows import contract, live
 from shallows.errors import ScenarioError
 from shallows.honours import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
@@ -156,7 +154,7 @@ def run(scenario, on_progress=None, repeats=None):
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(scenario, scenario.wiring, scenario.flows, _columns(answer), wall_s, world="kernel")
+        Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s, world="kernel")
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.
@@ -172,7 +170,7 @@ def _accepted(request, on_progress, rejected):
     """The answer of a run in which the machine kept up, or of the last; `rejected` gets what was wrong."""
     for attempt in range(ATTEMPTS):
         # Before everything else only where going first among the rest was not enough: it costs pauses.
-        answer = live.ask({**request, "real_time": attempt >= ATTEMPTS - 2})
+        answer = contract.from_json(live.ask({**request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
         reason = answer["lateness"]["reason"]
@@ -185,42 +183,4 @@ def _accepted(request, on_progress, rejected):
 
 
 def _finished(answer):
-    return sum(finish != NEVER for finish in answer["flows"]["finish_ps"])
-
-
-_TYPES = {
-    "queue_mean_bytes": float,
-    "queue_p50_bytes": float,
-    "queue_p99_bytes": float,
-    "queue_max_bytes": float,
-    "delay_mean_ps": float,
-    "delay_p99_ps": float,
-    "edges_bytes": float,
-    "value": float,
-    "retransmits": np.uint32,
-    "timeouts": np.uint32,
-    "flow": np.uint32,
-    "name": np.uint16,
-}
-
-
-def _columns(answer):
-    """The answer with numpy arrays where the packet world's has them."""
-
-    def arrays(table):
-        return {key: np.array(column, _TYPES.get(key, np.uint64)) for key, column in table.items()}
-
-    queues = answer["queues"]
-    return {
-        **answer,
-        "fingerprint": None,
-        "flows": arrays(answer["flows"]),
-        "ports": arrays(answer["ports"]),
-        "probes": arrays(answer["probes"]),
-        "queues": {
-            "time_ps": np.array(queues["time_ps"], np.uint64),
-            "bytes": [np.array(column, np.uint32) for column in queues["bytes"]],
-        },
-        "deadlock": {"links": np.zeros(0, np.uint32), "time_ps": 0},
-        "queue_histograms": [arrays(histogram) for histogram in answer["queue_histograms"]],
-    }
+    return int((answer["flows"]["finish_ps"] != NEVER).sum())

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from shallows import switch
+from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.honours import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
@@ -49,7 +50,7 @@ def run(scenario, on_progress=None):
     return Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s)
 
 
-def request(scenario):
+def request(scenario) -> Request:
     """The dict that crosses into Rust: integers in picoseconds, bytes and bits per second."""
     network, flows = scenario.wiring, scenario.flows
     return {

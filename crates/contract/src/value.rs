@@ -1,0 +1,65 @@
+//! An answer with its columns whole, so that whoever hands it to another language copies none of them.
+
+/// One value of an answer.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Left out.
+    Nothing,
+    /// Yes or no.
+    Flag(bool),
+    /// A number of something.
+    Count(u64),
+    /// A quantity.
+    Real(f64),
+    /// Words.
+    Text(String),
+    /// A column.
+    U64(Vec<u64>),
+    /// A column.
+    U32(Vec<u32>),
+    /// A column.
+    U16(Vec<u16>),
+    /// A column.
+    F64(Vec<f64>),
+    /// Rows of equal length.
+    Rows(Vec<Vec<u32>>),
+    /// Several.
+    List(Vec<Value>),
+    /// By key.
+    Table(Vec<(&'static str, Value)>),
+}
+
+/// What a field of an answer may hold.
+pub trait IntoValue {
+    /// Itself, unfolded.
+    fn into_value(self) -> Value;
+}
+
+macro_rules! values {
+    ($($type:ty: $self:ident => $value:expr),+ $(,)?) => {
+        $(impl IntoValue for $type {
+            fn into_value($self) -> Value {
+                $value
+            }
+        })+
+    };
+}
+
+values! {
+    bool: self => Value::Flag(self),
+    u64: self => Value::Count(self),
+    f64: self => Value::Real(self),
+    String: self => Value::Text(self),
+    Vec<u64>: self => Value::U64(self),
+    Vec<u32>: self => Value::U32(self),
+    Vec<u16>: self => Value::U16(self),
+    Vec<f64>: self => Value::F64(self),
+    Vec<Vec<u32>>: self => Value::Rows(self),
+    Vec<String>: self => Value::List(self.into_iter().map(Value::Text).collect()),
+}
+
+impl<T: IntoValue> IntoValue for Option<T> {
+    fn into_value(self) -> Value {
+        self.map_or(Value::Nothing, T::into_value)
+    }
+}

@@ -1,0 +1,34 @@
+"""The tables of docs/crossing.md, made from crates/contract: `python packaging/crossing.py` writes them."""
+
+import re
+from pathlib import Path
+
+from shallows import _core
+
+PAGE = Path(__file__).parent.parent / "docs" / "crossing.md"
+ROOTS = ("Request", "Answer", "Attachment", "Cable")
+BLOCK = re.compile(r"(<!-- made from crates/contract: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def page(text):
+    """The page with its tables as the contract has them."""
+    tables, root = {}, None
+    for name, fields in _core.contract():
+        root = name if name in ROOTS else root
+        tables.setdefault(root, []).append((name, fields))
+    return BLOCK.sub(lambda found: f"{found[1]}\n{_lines(tables[found[2]])}{found[3]}", text)
+
+
+def _lines(tables):
+    return "".join(line for name, fields in tables for line in _table(name, fields))
+
+
+def _table(name, fields):
+    yield f"| `{name}` | type | meaning |\n|---|---|---|\n"
+    for key, kind, optional, about in fields:
+        yield f"| `{key}` | {kind}{', optional' if optional else ''} | {about} |\n"
+    yield "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
