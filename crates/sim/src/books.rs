@@ -6,7 +6,6 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::answer::FlowReport;
 use crate::network::Network;
-use crate::packet::Slab;
 use crate::port::PortReport;
 
 /// Problems named before the rest is only counted.
@@ -17,9 +16,8 @@ pub struct Ledger<'a> {
     pub network: &'a Network,
     pub ports: &'a [PortReport],
     pub flows: &'a [FlowReport],
-    pub packets: &'a Slab,
-    /// Packets that reached a host.
-    pub consumed: u64,
+    /// Packets made, those that reached a host, and those on their way.
+    pub packets: (u64, u64, u64),
     /// When the run ended.
     pub ended: Time,
     /// Time that the statistics cover.
@@ -29,7 +27,7 @@ pub struct Ledger<'a> {
 impl Ledger<'_> {
     /// Everything that does not add up.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems = conservation(self.ports, self.packets, self.consumed);
+        let mut problems = conservation(self.ports, self.packets);
         for (at, port) in self.ports.iter().enumerate() {
             problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
         }
@@ -56,16 +54,15 @@ impl Ledger<'_> {
 }
 
 /// Packets created = taken in by hosts + dropped + in flight, and those in flight are on the ports' lists.
-fn conservation(ports: &[PortReport], packets: &Slab, consumed: u64) -> Vec<String> {
+fn conservation(ports: &[PortReport], (created, consumed, live): (u64, u64, u64)) -> Vec<String> {
     let dropped: u64 = ports.iter().map(|p| p.dropped).sum();
     let in_flight: u64 = ports.iter().map(|p| p.in_flight).sum();
     let mut problems = Vec::new();
-    if packets.created() != consumed + dropped + packets.live() {
-        let (created, live) = (packets.created(), packets.live());
+    if created != consumed + dropped + live {
         problems.push(format!("{created} packets created, {consumed} taken in, {dropped} dropped, {live} in flight"));
     }
-    if in_flight != packets.live() {
-        problems.push(format!("{} packets in flight, {in_flight} of them on a port's list", packets.live()));
+    if in_flight != live {
+        problems.push(format!("{live} packets in flight, {in_flight} of them on a port's list"));
     }
     problems
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::link::Link;
+use crate::domains::Domains;
 use crate::network::{Network, Nic};
-use crate::packet::{Packet, Slab};
-use crate::port::Port;
+use crate::observe::Observer;
+use crate::packet::Packet;
 
 /// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 50 GB on the wire, 500 for each of the hosts
 /// of a fat tree of 64 pods.
@@ -16,12 +16,12 @@ pub const MOST_PACKETS: u64 = 1 << 25;
 pub const LOOK_EVERY: u64 = 1 << 16;
 
 /// Says which port holds the most packets, of which flow, and what to write so that it does not.
-pub fn problem(network: &Network, ports: &[Port], links: &[Link], packets: &Slab) -> String {
-    let live = packets.live();
+pub fn problem<O: Observer>(network: &Network, domains: &Domains<O>) -> String {
+    let live = domains.live();
     let all =
         format!("{live} packets are in flight, {} MiB, at which a run ends", (live * size_of::<Packet>() as u64) >> 20);
-    let held = |port: usize| ports[port].on_its_way(&links[port], packets);
-    let Some((held_most, port)) = (0..ports.len()).map(|port| (held(port).count(), port)).max() else { return all };
+    let held = |port: u32| domains.on_its_way(port);
+    let Some((held_most, port)) = (0..domains.links()).map(|port| (held(port).count(), port)).max() else { return all };
     let mut by_flow = BTreeMap::new();
     held(port).for_each(|packet| *by_flow.entry(packet.flow).or_insert(0) += 1);
     let most = by_flow.into_iter().max_by_key(|&(flow, count)| (count, std::cmp::Reverse(flow)));
@@ -30,7 +30,7 @@ pub fn problem(network: &Network, ports: &[Port], links: &[Link], packets: &Slab
         let algorithm = network.controls[flow.control as usize].algorithm.name;
         Some(format!(", {count} of those of flow {number} ({algorithm})"))
     });
-    let from = network.ports[port].from;
+    let from = network.ports[port as usize].from;
     let (place, instead) = if from >= network.hosts {
         (format!("port {port}"), "a finite network.buffer, or a smaller window or pace")
     } else if network.host.nic == Nic::Fifo {

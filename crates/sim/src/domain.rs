@@ -12,9 +12,11 @@ use crate::fabric::{Arrival, Fabric};
 use crate::network::{LinkChange, Network};
 use crate::node::host::Hosts;
 use crate::observe::Observer;
+use crate::partition::Share;
 use crate::route::Routes;
+use crate::timers::Timer;
 
-/// A part of the network in motion; so far, all of it.
+/// A part of the network in motion, or all of it.
 #[derive(Debug)]
 pub struct Domain<O> {
     pub fabric: Fabric<O>,
@@ -24,12 +26,21 @@ pub struct Domain<O> {
     pub events: u64,
 }
 
+/// What happens next at some instant, in the order in which it goes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Next {
+    /// A timer runs out.
+    Timer(Timer),
+    /// The event of this place.
+    Event(u32),
+}
+
 impl<O: Observer> Domain<O> {
     /// Everything at rest, at time zero.
-    pub fn new(network: &Arc<Network>, routes: Routes, observer: O) -> Result<Self, String> {
+    pub fn new(network: &Arc<Network>, routes: &Arc<Routes>, share: Share, observer: O) -> Result<Self, String> {
         Ok(Self {
-            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host)),
-            fabric: Fabric::new(Arc::clone(network), routes, observer)?,
+            fabric: Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?,
+            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), share),
             network: Arc::clone(network),
             events: 0,
         })
@@ -44,6 +55,29 @@ impl<O: Observer> Domain<O> {
     /// When something happens next; [`Time::MAX`] if nothing does.
     pub fn next(&self) -> Time {
         self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.timers.next())
+    }
+
+    /// How much has happened that does not also happen elsewhere.
+    pub fn happened(&self) -> u64 {
+        self.events - self.hosts.echoes
+    }
+
+    /// What happens next, if it happens `at` this time.
+    pub fn next_at(&self, at: Time) -> Option<Next> {
+        if self.next() != at {
+            return None;
+        }
+        let timer = self.hosts.timers.peek().filter(|timer| timer.at == at);
+        Some(timer.map_or_else(|| Next::Event(self.fabric.events.rank()), Next::Timer))
+    }
+
+    /// Lets everything happen that is due before `limit`, whatever the driver may have to look at.
+    pub fn run_on(&mut self, limit: Time) {
+        while self.next() < limit {
+            self.fabric.look = false;
+            self.run(limit, u64::MAX);
+        }
+        self.fabric.look = false;
     }
 
     /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
@@ -78,11 +112,6 @@ impl<O: Observer> Domain<O> {
     fn go_on(&mut self, at: Time) {
         assert!(at >= self.fabric.now, "time runs backwards");
         self.fabric.now = at;
-    }
-
-    /// Whether the run is to end with its flows, and they have ended.
-    pub fn is_done(&self) -> bool {
-        self.hosts.unfinished == 0 && self.network.until_done
     }
 
     #[inline]

@@ -37,6 +37,12 @@ impl EventQueue {
         Some((at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
     }
 
+    /// The place of the next event among all of its time.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.keys.first().map_or(u32::MAX, |&key| key as u32 & (MAX_ENTITIES as u32 - 1))
+    }
+
     /// Adds an event.
     ///
     /// # Panics

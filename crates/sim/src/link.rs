@@ -7,7 +7,7 @@ use shallows_cc::units::Time;
 use crate::packet::{NIL, Packet, Slab};
 
 /// A directed link: all that a delivery touches, in one cache line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
     head: u32,
@@ -54,6 +54,18 @@ impl Link {
         self.head = packet.next;
         let next = (self.head != NIL).then(|| packets[self.head].arrives);
         (at, next)
+    }
+
+    /// Takes the first packet off without a delivery, for the other end to have; none from `until` on.
+    pub(crate) fn take_off(&mut self, until: u32, packets: &Slab) -> Option<u32> {
+        let at = Some(self.head).filter(|&at| at != NIL && at != until)?;
+        self.head = packets[at].next;
+        Some(at)
+    }
+
+    /// When the first packet on the list arrives.
+    pub(crate) fn first_arrival(&self, packets: &Slab) -> Option<Time> {
+        (self.head != NIL).then(|| packets[self.head].arrives)
     }
 
     /// Packets delivered so far.

@@ -208,8 +208,14 @@ impl Slab {
     /// Stores a packet.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
-        self.live += 1;
         self.created += 1;
+        self.adopt(packet)
+    }
+
+    /// Stores a packet that another slab has made.
+    #[inline]
+    pub fn adopt(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
         if self.free == NIL {
             self.packets.push(packet);
             return self.packets.len() as u32 - 1;
@@ -226,6 +232,13 @@ impl Slab {
         self.live -= 1;
         self.packets[at as usize].next = self.free;
         self.free = at;
+    }
+
+    /// Takes out a packet that goes on in another slab.
+    pub fn hand_over(&mut self, at: u32) -> Packet {
+        let packet = self[at];
+        self.remove(at);
+        packet
     }
 
     /// Packets that exist now.

@@ -9,7 +9,7 @@ use crate::answer::{Answer, Deadlock, FlowReport};
 use crate::books::{self, Ledger};
 use crate::clock::Clock;
 use crate::crowd;
-use crate::domain::Domain;
+use crate::domains::{Domains, Stop};
 use crate::flow;
 use crate::link::mix;
 use crate::network::{Network, ideal_completion};
@@ -17,10 +17,11 @@ use crate::observe::Observer;
 use crate::record::Record;
 use crate::route::Routes;
 use crate::schedule::{Due, Schedule};
+use crate::standstill;
 use crate::watchman::Watchman;
 
 /// How often a network with paused links is searched for a deadlock, which is for ever.
-const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
+pub(crate) const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,9 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Simulation<O = ()> {
     network: Arc<Network>,
-    domain: Domain<O>,
+    domains: Domains<O>,
+    /// What the driver itself has done so far.
+    turns: u64,
     schedule: Schedule,
     watchman: Watchman,
     record: Record,
@@ -57,26 +60,40 @@ impl Simulation {
     pub fn new(network: Network) -> Result<Self, String> {
         Self::observed(network, ())
     }
+
+    /// The same in as many domains, if the network can be parted so often: the outcome is the same for any number, and
+    /// [`Self::set_threads`] says how many threads work on them.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn parted(network: Network, domains: usize) -> Result<Self, String> {
+        Self::with(network, vec![(); domains.max(1)])
+    }
 }
 
-impl<O: Observer> Simulation<O> {
+impl<O: Observer + Send> Simulation<O> {
     /// The same with somebody who looks on.
     ///
     /// # Errors
     /// See [`Simulation::new`].
     pub fn observed(network: Network, observer: O) -> Result<Self, String> {
+        Self::with(network, vec![observer])
+    }
+
+    fn with(network: Network, observers: Vec<O>) -> Result<Self, String> {
         network.check()?;
         let routes = Routes::new(&network)?;
         let ideal = ideal_times(&network, &routes);
         let network = Arc::new(network);
-        let domain = Domain::new(&network, routes, observer)?;
+        let domains = Domains::new(&network, routes, &ideal, observers)?;
         let frame =
             network.ports.iter().map(|port| Clock::new(port.rate).time(network.mtu)).max().unwrap_or(Time::ZERO);
         let watchman = Watchman::new(network.host.rto_max, frame);
         let mut simulation = Self {
             schedule: schedule(&network, &watchman),
             record: Record::new(&network.record),
-            domain,
+            domains,
+            turns: 0,
             watchman,
             faults: 0,
             ideal,
@@ -86,34 +103,45 @@ impl<O: Observer> Simulation<O> {
             problems: Vec::new(),
             network,
         };
-        simulation.over = simulation.domain.is_done();
+        simulation.over = simulation.domains.is_done();
         Ok(simulation)
     }
 
     /// The same, but the run ends once so many packets are in flight, in place of what 2 GiB hold.
     #[must_use]
     pub fn holding_at_most(mut self, packets: u64) -> Self {
-        self.domain.fabric.most_packets = packets;
+        self.domains.set_most_packets(packets);
         self
+    }
+
+    /// How many domains the network is parted into.
+    #[must_use]
+    pub fn domains(&self) -> usize {
+        self.domains.count()
+    }
+
+    /// From now on so many threads work on them, as far as there are domains for them.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.domains.set_threads(threads);
     }
 
     /// The simulated time.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.domain.fabric.now
+        self.domains.now()
     }
 
     /// Packets received over one link so far.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
-        self.domain.fabric.hops
+        self.domains.hops()
     }
 
     /// Limited flows that have finished so far.
     #[must_use]
     pub fn finished(&self) -> u64 {
         let limited = self.network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count();
-        (limited - self.domain.hosts.unfinished) as u64
+        (limited - self.domains.unfinished()) as u64
     }
 
     /// Goes on for about `events` events.
@@ -121,32 +149,33 @@ impl<O: Observer> Simulation<O> {
     /// # Panics
     /// If an invariant is broken, such as time running backwards.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let until = self.domain.events + events;
-        while !self.over && self.domain.events < until {
-            let turn = until.min(self.domain.events + crowd::LOOK_EVERY);
-            self.domain.run(self.schedule.next(), turn - self.domain.events);
-            self.over |= self.domain.is_done();
-            if self.domain.fabric.is_crowded() {
-                self.end_crowded();
-            } else if std::mem::take(&mut self.domain.fabric.look) {
-                self.watch_for_deadlock();
-            } else if !self.over && self.domain.events < turn {
-                self.do_what_is_due();
+        let until = self.events() + events;
+        while !self.over && self.events() < until {
+            match self.domains.run(self.schedule.next(), until - self.turns, self.heeds_pauses()) {
+                Stop::Crowded => self.end_crowded(),
+                Stop::Due => self.do_what_is_due(),
+                Stop::Paused(at) => self.watch_for_deadlock(at),
+                Stop::Done => self.over = true,
+                Stop::Enough => {}
             }
         }
         if self.over { Progress::Done } else { Progress::Running }
     }
 
+    fn events(&self) -> u64 {
+        self.domains.events() + self.turns
+    }
+
     /// The network has come to the next thing that is due, or to rest.
     fn do_what_is_due(&mut self) {
-        let waits = self.domain.hosts.unfinished > 0 && self.domain.next() == Time::MAX;
+        let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX;
         let may_change = self.schedule.has(Due::Deadlock) || self.schedule.has(Due::Fault);
         if waits && self.deadlock.is_none() && !may_change {
             return self.run_dry();
         }
         let Some((at, due)) = self.schedule.pop() else { return self.run_dry() };
-        self.domain.fabric.now = at;
-        self.domain.events += 1;
+        self.domains.set_now(at);
+        self.turns += 1;
         match due {
             Due::End => self.over = true,
             Due::Warmup => self.end_warmup(),
@@ -160,17 +189,16 @@ impl<O: Observer> Simulation<O> {
 
     /// More packets are in flight than a run may hold.
     fn end_crowded(&mut self) {
-        let fabric = &self.domain.fabric;
         self.over = true;
-        self.problems.push(crowd::problem(&self.network, &fabric.ports, &fabric.links, &fabric.packets));
+        self.problems.push(crowd::problem(&self.network, &self.domains));
     }
 
     /// Nothing is left to happen.
     fn run_dry(&mut self) {
         self.over = true;
-        let unfinished = self.domain.hosts.unfinished;
+        let unfinished = self.domains.unfinished();
         if unfinished > 0 {
-            let first = self.domain.hosts.first_live().map_or_else(String::new, |flow| format!(", flow {flow} first"));
+            let first = self.domains.first_live().map_or_else(String::new, |flow| format!(", flow {flow} first"));
             self.problems.push(format!("{unfinished} flows have not finished and wait for nothing{first}"));
         }
     }
@@ -178,9 +206,9 @@ impl<O: Observer> Simulation<O> {
     /// Ends the run if no flow can get on.
     fn watch(&mut self) {
         let now = self.now();
-        let stuck = self.watchman.look(now, self.domain.hosts.standings());
+        let stuck = self.watchman.look(now, self.domains.standings().into_iter());
         if let Some((first, count)) = stuck
-            && !self.domain.hosts.timers.has_starts()
+            && !self.domains.has_starts()
             && !self.schedule.has(Due::Fault)
             && self.deadlock.is_none()
         {
@@ -202,35 +230,39 @@ impl<O: Observer> Simulation<O> {
             if change.at > now {
                 return self.schedule.set(change.at, Due::Fault);
             }
-            self.domain.change(change);
+            self.domains.change(change);
             self.faults += 1;
         }
     }
 
-    fn watch_for_deadlock(&mut self) {
-        let paused = self.network.pause.is_some();
-        if paused && self.deadlock.is_none() && !self.schedule.has(Due::Deadlock) {
-            self.schedule.set(self.now() + DEADLOCK_INTERVAL, Due::Deadlock);
+    /// Whether a link that is paused is news.
+    fn heeds_pauses(&self) -> bool {
+        self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Due::Deadlock)
+    }
+
+    /// A link was, or still is, paused.
+    fn watch_for_deadlock(&mut self, at: Time) {
+        if self.heeds_pauses() {
+            self.schedule.set(at + DEADLOCK_INTERVAL, Due::Deadlock);
         }
     }
 
     /// Looks for a deadlock. Flows that wait for one never end: a run until they are done is over.
     fn search_deadlock(&mut self) {
         // A port that nobody pauses any more: the books name it.
-        self.over |= self.domain.fabric.disagreements().next().is_some();
-        let ports = self.domain.fabric.deadlock();
+        self.over |= standstill::disagreements(&self.domains).next().is_some();
+        let ports = standstill::deadlock(&self.domains);
         if !ports.is_empty() {
             self.deadlock = Some(Deadlock { at: self.now(), ports });
             self.over |= self.network.until_done;
-        } else if self.domain.fabric.ports.iter().any(crate::port::Port::is_paused) {
-            self.watch_for_deadlock();
+        } else if (0..self.domains.links()).any(|link| self.domains.port(link).is_paused()) {
+            self.watch_for_deadlock(self.now());
         }
     }
 
     fn end_warmup(&mut self) {
         let now = self.now();
-        self.domain.hosts.end_warmup();
-        self.domain.fabric.ports.iter_mut().for_each(|port| port.end_warmup(now));
+        self.domains.end_warmup(now);
         self.measured_from = now;
     }
 
@@ -238,9 +270,9 @@ impl<O: Observer> Simulation<O> {
         if self.record.queues_full() {
             return;
         }
-        let (now, ports) = (self.now(), &self.domain.fabric.ports);
+        let (now, all) = (self.now(), &self.domains);
         let spec = &self.network.record;
-        self.record.queues(now, spec.ports.iter().map(|&port| ports[port as usize].queue(now)));
+        self.record.queues(now, spec.ports.iter().map(|&port| all.port(port).queue(now)));
         self.schedule.set(now + spec.queue_interval, Due::Queues);
     }
 
@@ -251,7 +283,7 @@ impl<O: Observer> Simulation<O> {
         let (now, record) = (self.now(), &mut self.record);
         let spec = &self.network.record;
         for &flow in &spec.flows {
-            self.domain.hosts.probe(flow, spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
+            self.domains.probe(flow, spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
         }
         self.schedule.set(now + spec.probe_interval, Due::Probes);
     }
@@ -268,30 +300,26 @@ impl<O: Observer> Simulation<O> {
         let now = self.now();
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
-        let fabric = &mut self.domain.fabric;
-        let mut extra: Vec<_> = fabric.disagreements().map(books::pause_problem).collect();
-        extra.extend(fabric.balance().and_then(books::memory_problem));
-        let links = fabric.links.iter();
-        let report = |(port, link): (&mut crate::port::Port, _)| port.report(now, measured, link, &fabric.packets);
-        let ports: Vec<_> = fabric.ports.iter_mut().zip(links).map(report).collect();
+        let mut extra: Vec<_> = standstill::disagreements(&self.domains).map(books::pause_problem).collect();
+        extra.extend(self.domains.balance().and_then(books::memory_problem));
+        let ports = self.domains.port_reports(now, measured);
         let ledger = Ledger {
             network: &self.network,
             ports: &ports,
             flows: &flows,
-            packets: &fabric.packets,
-            consumed: fabric.consumed,
+            packets: self.domains.packets(),
             ended: now,
             span: measured,
         };
-        let mut problems = self.problems;
+        let mut problems = std::mem::take(&mut self.problems);
         problems.extend(ledger.problems());
         problems.extend(extra);
         let hash = ports.iter().fold(now.0, |hash, port| mix(hash, port.fingerprint));
         let fingerprint = flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));
         let answer = Answer {
             fingerprint,
-            events: self.domain.events,
-            packet_hops: fabric.hops,
+            events: self.events(),
+            packet_hops: self.domains.hops(),
             ended: now,
             measured,
             flows,
@@ -301,18 +329,17 @@ impl<O: Observer> Simulation<O> {
             deadlock: self.deadlock,
             problems,
         };
-        (answer, self.domain.fabric.observer)
+        (answer, self.domains.into_observer())
     }
 
     fn flow_reports(&mut self) -> Vec<FlowReport> {
-        self.domain.hosts.settle();
-        let ends = self.domain.hosts.sent.iter().zip(&self.domain.hosts.received);
-        let specs = self.network.flows.iter().zip(&self.ideal);
-        let report = |((sent, received), (spec, &ideal)): ((_, _), (&crate::network::FlowSpec, _))| {
+        self.domains.settle();
+        let specs = self.network.flows.iter().zip(&self.ideal).zip(0..);
+        let report = |((spec, &ideal), flow): ((&crate::network::FlowSpec, _), u32)| {
             let start = if spec.after.is_none() { spec.start } else { Time::MAX };
-            flow::report(sent, received, start, ideal)
+            flow::report(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
         };
-        ends.zip(specs).map(report).collect()
+        specs.map(report).collect()
     }
 }
 

@@ -64,6 +64,11 @@ impl Timers {
         self.next
     }
 
+    /// The next one.
+    pub fn peek(&self) -> Option<Timer> {
+        self.heap.peek().map(|&Reverse(timer)| timer)
+    }
+
     pub fn pop(&mut self) -> Option<Timer> {
         let Reverse(timer) = self.heap.pop()?;
         self.next = self.heap.peek().map_or(Time::MAX, |Reverse(timer)| timer.at);

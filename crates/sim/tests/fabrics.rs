@@ -4,7 +4,8 @@
 mod networks;
 
 use networks::{
-    MTU, control, credits_first, fat_tree, flow, lossless, marking, run, scheduled, star, until_done, urgent_first,
+    MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, recorded, run,
+    scheduled, star, until_done, urgent_first,
 };
 use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
@@ -154,6 +155,14 @@ fn every_fabric_gives_the_fingerprint_on_file() {
         include_str!("fabrics.txt"),
         "if a change of behaviour is meant, put these lines into fabrics.txt"
     );
+}
+
+#[test]
+fn every_fabric_is_the_same_in_any_number_of_domains() {
+    for (name, network) in all() {
+        assert_the_same_in_domains(name, &network, &[(2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (4, 3)]);
+        assert_the_same_in_domains(name, &recorded(network), &[(3, 1), (4, 2)]);
+    }
 }
 
 /// What the fingerprints are to hold does happen in these runs.

@@ -7,7 +7,9 @@ mod networks;
 
 use std::fmt::Write;
 
-use networks::{MTU, control, fat_tree, flow, lossless, network, run_open, star, until_done};
+use networks::{
+    MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, run_open, star, until_done,
+};
 use shallows_cc::catalog::{self, Marking, Transport};
 use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
@@ -155,4 +157,15 @@ fn every_flow_of_a_random_scenario_ends() {
     }
     println!("{count} scenarios, {dropped} drops, {timeouts} timeouts");
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// `SHALLOWS_DOMAINS=500` tries so many.
+#[test]
+fn a_random_scenario_is_the_same_in_any_number_of_domains() {
+    let (from, count) = (number("SHALLOWS_SOAK_FROM", 0), number("SHALLOWS_DOMAINS", 100));
+    for number in from..from + count {
+        let network = scenario(number);
+        let name = format!("{number} ({})", network.controls[0].algorithm.name);
+        assert_the_same_in_domains(&name, &network, &[(2, 1), (3, 2), (4, 1), (8, 4)]);
+    }
 }

@@ -14,11 +14,15 @@ use crate::network::{Balancing, LinkChange, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, PacketKind, Slab};
+use crate::partition::Share;
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
 use crate::route::{Routes, pick};
 
+mod border;
 mod scheduled;
+
+pub use border::Border;
 
 /// Where a packet is that has come to the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +47,16 @@ pub struct Fabric<O> {
     pub most_packets: u64,
     pub ports: Vec<Port>,
     pub links: Vec<Link>,
-    pub routes: Routes,
+    pub routes: Arc<Routes>,
+    border: Border,
     /// Their memories, where they have one.
-    switches: Option<Switches>,
+    pub switches: Option<Switches>,
     /// Links to be told to pause or to go on, in the order in which that was decided.
     pauses_due: VecDeque<(u32, PacketKind)>,
     /// Whether the driver has to look: a link has been paused, or the last flow to wait for has finished.
     pub look: bool,
+    /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
+    pub paused: Time,
     /// Whether any flow is urgent.
     priorities: bool,
     /// Packets received over one link.
@@ -60,9 +67,12 @@ pub struct Fabric<O> {
 }
 
 impl<O: Observer> Fabric<O> {
-    /// Idle, at time zero.
-    pub fn new(network: Arc<Network>, routes: Routes, observer: O) -> Result<Self, String> {
-        let ports: Vec<_> = (0_u64..).zip(&network.ports).map(|(number, spec)| port(&network, number, spec)).collect();
+    /// Idle, at time zero: a domain's share of it. What others own has a place here that is never used.
+    pub fn new(network: Arc<Network>, routes: Arc<Routes>, share: &Share, observer: O) -> Result<Self, String> {
+        let port = |(number, spec): (u64, &PortSpec)| {
+            if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) }
+        };
+        let ports: Vec<_> = (0..).zip(&network.ports).map(port).collect();
         let link = |(port, spec): (&Port, &PortSpec)| Link::new(spec.from, spec.to, port.marks_late());
         Ok(Self {
             now: Time::ZERO,
@@ -72,9 +82,11 @@ impl<O: Observer> Fabric<O> {
             links: ports.iter().zip(&network.ports).map(link).collect(),
             ports,
             routes,
+            border: Border::new(&network, share),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),
             look: false,
+            paused: Time::MAX,
             priorities: network.flows.iter().any(|flow| flow.urgent),
             hops: 0,
             consumed: 0,
@@ -159,9 +171,17 @@ impl<O: Observer> Fabric<O> {
             self.observer.offered(self.now, hop, offered.outcome);
         }
         if let Some(arrives) = offered.arrives {
-            self.events.push(arrives, number);
+            self.expect(arrives, number);
         } else if let Outcome::Dropped(_) = offered.outcome {
             self.packets.remove(at);
+        }
+    }
+
+    /// The first packet on a link arrives then: here, or in the domain that it leads to.
+    #[inline]
+    fn expect(&mut self, arrives: Time, link: u32) {
+        if !self.border.takes(link) {
+            self.events.push(arrives, link);
         }
     }
 
@@ -186,19 +206,6 @@ impl<O: Observer> Fabric<O> {
     /// What switches count in their memories and what waits there; nothing where they have none.
     pub fn balance(&self) -> Option<(Bytes, Bytes)> {
         self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets))
-    }
-
-    /// Links whose two ends disagree about whether they are paused, and what the port thinks.
-    pub fn disagreements(&self) -> impl Iterator<Item = (u32, bool)> {
-        let switches = self.switches.iter();
-        let links = switches.flat_map(|switches| switches.disagreements(&self.ports, &self.links, &self.packets));
-        links.map(|link| (link, self.ports[link as usize].is_paused()))
-    }
-
-    /// Ports that wait for each other for ever, in order.
-    pub fn deadlock(&self) -> Vec<u32> {
-        let switches = self.switches.as_ref();
-        switches.map_or_else(Vec::new, |switches| switches.deadlock(&self.ports, &self.links, &self.packets))
     }
 }
 

@@ -147,7 +147,7 @@ impl<O: Observer> Fabric<O> {
         }
         let Some(sent) = sent else { return };
         if let Some(arrives) = sent.arrives {
-            self.events.push(arrives, number);
+            self.expect(arrives, number);
         }
         if sent.from != NIL && self.switches.is_some() && self.counts(sent.kind) {
             self.release(number, sent.from, sent.length);
@@ -185,8 +185,9 @@ impl<O: Observer> Fabric<O> {
         self.dispatch(port);
         self.ports[port as usize].pause(self.now, pause);
         self.observer.paused(self.now, port, pause);
-        self.look |= pause;
         if pause {
+            self.look = true;
+            self.paused = self.paused.min(self.now);
             return Arrival::Passed;
         }
         self.dispatch(port);

@@ -17,6 +17,7 @@ use crate::flow::{Followers, Received, Sent};
 use crate::network::{Network, Nic};
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet, PacketKind};
+use crate::partition::Share;
 use crate::timers::{Kind, Timer, Timers};
 use crate::transport::{self, Ends, Outlet, Receiving, Replies, Sending, Turn};
 use crate::watchman::Standing;
@@ -66,6 +67,7 @@ impl Host {
 #[derive(Debug)]
 pub struct Hosts {
     network: Arc<Network>,
+    share: Share,
     hosts: Vec<Host>,
     sending: Halves<Sending>,
     receiving: Halves<Receiving>,
@@ -74,20 +76,23 @@ pub struct Hosts {
     /// By flow: what its two ends have to tell.
     pub sent: Vec<Sent>,
     pub received: Vec<Received>,
-    /// Flows with an end that have not reached it.
+    /// Flows with an end that have not reached it, of those that these hosts receive.
     pub unfinished: usize,
+    /// Stops that only a receiver heard here: their sender is in another domain.
+    pub echoes: u64,
 }
 
 impl Hosts {
     /// Idle; flows that wait for no other are due.
-    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32) -> Self {
+    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32, share: Share) -> Self {
         let flows = network.flows.len();
+        let here = |host| share.owns(host);
         let mut timers = Timers::default();
         for (flow, number) in network.flows.iter().zip(0..) {
-            if flow.after.is_none() {
+            if flow.after.is_none() && here(flow.src) {
                 timers.set(Timer { at: flow.start, kind: Kind::Start, flow: number });
             }
-            if flow.stop < Time::MAX {
+            if flow.stop < Time::MAX && (here(flow.src) || here(flow.dst)) {
                 timers.set(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
@@ -99,7 +104,9 @@ impl Hosts {
             followers: Followers::new(&network),
             sent: vec![Sent::NOTHING; flows],
             received: vec![Received::NOTHING; flows],
-            unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count(),
+            unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
+            echoes: 0,
+            share,
             network,
         }
     }
@@ -164,7 +171,7 @@ impl Hosts {
         if self.received[flow as usize].finish == Time::MAX {
             self.received[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
-            fabric.look |= self.unfinished == 0;
+            fabric.look |= self.unfinished == 0 && self.network.until_done;
             fabric.observer.finished(fabric.now, flow);
             let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
             self.begin_followers(fabric.now, flow, |host| host == dst || host != src);
@@ -370,6 +377,7 @@ impl Hosts {
 
     /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
     fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        self.echoes += u64::from(!self.share.owns(self.network.flows[flow as usize].src));
         self.settle_receiver(flow);
         let received = &mut self.received[flow as usize];
         received.by_stop = received.delivered;
@@ -427,14 +435,12 @@ impl Hosts {
         }
     }
 
-    /// How every flow stands that has begun and not ended.
-    pub fn standings(&mut self) -> impl Iterator<Item = Standing> {
-        self.settle();
-        let (sent, received) = (&self.sent, &self.received);
+    /// How every flow stands at its sender that has begun and not ended; how far it has got is for its receiver to say.
+    pub fn standings(&self) -> impl Iterator<Item = Standing> {
         self.sending.iter().map(|(flow, sending)| Standing {
             flow,
-            progress: received[flow as usize].delivered,
-            timeouts: sent[flow as usize].timeouts,
+            progress: 0,
+            timeouts: self.sent[flow as usize].timeouts,
             paced: sending.pace_timer < Time::MAX,
         })
     }
@@ -444,10 +450,14 @@ impl Hosts {
         self.sending.iter().next().map(|(flow, _)| flow)
     }
 
-    /// Reads the internals of a flow while it lives; `since` is the span since they were last read.
-    pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        let Some(sending) = self.sending.get_mut(flow) else { return };
-        sending.probe(since, record);
+    /// Reads the internals of a flow at its sender, if it lives; `since` is the span since they were last read.
+    pub fn probe_sender(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) -> bool {
+        let sending = self.sending.get_mut(flow);
+        sending.map(|sending| sending.probe(since, record)).is_some()
+    }
+
+    /// And at its receiver.
+    pub fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(receiving) = self.receiving.get(flow) {
             receiving.probe(record);
         }

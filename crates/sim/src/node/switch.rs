@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::Bytes;
 
-use crate::link::Link;
 use crate::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
 use crate::packet::{NIL, PacketKind, Slab};
 use crate::port::Port;
@@ -146,8 +145,7 @@ impl Switches {
 
     /// Whether `link` was paused and may go on; it then does.
     pub fn resumes(&mut self, node: u32, link: u32) -> bool {
-        let Some(pause) = self.pause else { return false };
-        let threshold = self.threshold(node).saturating_sub(pause.hysteresis);
+        let threshold = self.resumes_at(node);
         let ingress = &mut self.ingress[link as usize];
         let resumes = ingress.pausing && ingress.in_headroom == Bytes::ZERO && ingress.held <= threshold;
         ingress.pausing &= !resumes;
@@ -163,75 +161,15 @@ impl Switches {
         (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
     }
 
-    /// Links whose two ends disagree about whether they are paused, now that every pause and resume on its way has been
-    /// heard: the last one there is, or else the state of the port, is what the switch wants.
-    pub fn disagreements<'a>(
-        &'a self,
-        ports: &'a [Port],
-        wires: &'a [Link],
-        packets: &'a Slab,
-    ) -> impl Iterator<Item = u32> + 'a {
-        let links = if self.pause.is_some() { ports.len() as u32 } else { 0 };
-        (0..links).filter(move |&link| {
-            let paused = ports[link as usize].is_paused();
-            let pausing = self.ingress[link as usize].pausing;
-            // Frames are looked for only where it matters: mostly both ends agree that nothing is paused.
-            (paused || pausing) && self.last_word(link, ports, wires, packets).unwrap_or(paused) != pausing
-        })
+    /// Whether `link` has been asked to stop.
+    pub fn is_pausing(&self, link: u32) -> bool {
+        self.ingress[link as usize].pausing
     }
 
-    /// What the last pause or resume on its way to the port of `link` says.
-    fn last_word(&self, link: u32, ports: &[Port], wires: &[Link], packets: &Slab) -> Option<bool> {
-        let back = self.reverse(link) as usize;
-        let frames = ports[back].on_its_way(&wires[back], packets).filter(|packet| packet.flags.for_neighbour());
-        frames.last().map(|packet| packet.flags.is(PacketKind::Pause))
+    /// A paused link to `node` stays so while more than this of what it brought is there.
+    pub fn resumes_at(&self, node: u32) -> Bytes {
+        self.threshold(node).saturating_sub(self.pause.map_or(Bytes::ZERO, |pause| pause.hysteresis))
     }
-
-    /// The ports of a circle in which each waits for the next and none can ever go on; empty if there is
-    /// none.
-    ///
-    /// A paused port stays so while more than its threshold lies in ports that stay so.
-    pub fn deadlock(&self, ports: &[Port], links: &[Link], packets: &Slab) -> Vec<u32> {
-        let Some(pause) = self.pause else { return Vec::new() };
-        let paused = |port: &u32| ports[*port as usize].is_paused() && self.ingress[*port as usize].pausing;
-        let mut stuck: Vec<u32> = (0..ports.len() as u32).filter(paused).collect();
-        loop {
-            let behind = self.behind(&stuck, ports, packets);
-            let stays = |port: &u32| {
-                let resumes_at = self.threshold(links[*port as usize].to).saturating_sub(pause.hysteresis);
-                let held = behind.iter().filter(|(from, ..)| from == port).map(|(.., length)| *length).sum::<Bytes>();
-                held > resumes_at
-            };
-            let still: Vec<u32> = stuck.iter().copied().filter(stays).collect();
-            if still.len() == stuck.len() {
-                return circle(&stuck, &behind);
-            }
-            stuck = still;
-        }
-    }
-
-    /// For each port of `stuck`: which links' data waits in it, and how much.
-    fn behind(&self, stuck: &[u32], ports: &[Port], packets: &Slab) -> Vec<(u32, u32, Bytes)> {
-        let waiting = |&port: &u32| {
-            let data = ports[port as usize].waiting(packets).filter(|w| w.kind == PacketKind::Data);
-            data.map(move |w| (w.from, port, w.length))
-        };
-        stuck.iter().flat_map(waiting).collect()
-    }
-}
-
-/// Follows who waits for whom until somebody comes up twice.
-fn circle(stuck: &[u32], behind: &[(u32, u32, Bytes)]) -> Vec<u32> {
-    let mut seen = Vec::new();
-    let mut at = stuck.first().copied();
-    while let Some(port) = at {
-        if let Some(begin) = seen.iter().position(|&p| p == port) {
-            return seen.split_off(begin);
-        }
-        seen.push(port);
-        at = behind.iter().filter(|(from, ..)| *from == port).map(|(_, waits_for, _)| *waits_for).min();
-    }
-    Vec::new()
 }
 
 /// By link: the one the other way; parallel links pair up in their order.

@@ -72,6 +72,11 @@ impl Congestion {
         self.at == MarkAt::Enqueue && self.marks(now, queue, packet)
     }
 
+    /// The packet that leaves next.
+    pub fn first_to_leave(&self) -> u32 {
+        self.next
+    }
+
     /// Whether anything may have happened that it has not been told.
     #[inline]
     pub fn is_behind(&self) -> bool {

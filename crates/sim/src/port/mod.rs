@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::histogram::{Distribution, Histogram};
 use crate::link::Link;
 use crate::network::{Marking, PortSpec};
-use crate::packet::Slab;
+use crate::packet::{NIL, Slab};
 
 pub mod admission;
 mod congestion;
@@ -155,6 +155,15 @@ impl Port {
     /// Something is about to be delivered over its link, where that [`Link::marks_late`]: it left a link's delay ago.
     pub fn before_delivery(&mut self, now: Time, packets: &mut Slab) {
         self.catch_up(now - self.delay, packets);
+    }
+
+    /// All that comes before `end` has come: the first packet that has not begun to leave by then and may still be marked as
+    /// it does, [`NIL`] if there is none.
+    pub fn first_to_leave(&mut self, end: Time, packets: &mut Slab) -> u32 {
+        if end > Time::ZERO {
+            self.catch_up(Time(end.0 - 1), packets);
+        }
+        self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
     }
 
     /// Tells the congestion point of all that has happened up to `now`.

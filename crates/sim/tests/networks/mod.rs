@@ -31,6 +31,39 @@ pub fn run_open(network: Network) -> Answer {
     simulation.finish()
 }
 
+/// Runs it in so many domains, if it can be parted so often, by so many threads; a turn is short.
+pub fn run_parted(network: Network, domains: usize, threads: usize) -> Answer {
+    let mut simulation = Simulation::parted(network, domains).expect("a lawful network");
+    simulation.set_threads(threads);
+    while simulation.advance(20_000) == Progress::Running {}
+    simulation.finish()
+}
+
+/// Reads every queue and every sender now and then, and begins its statistics late.
+pub fn recorded(mut network: Network) -> Network {
+    network.warmup = Time::from_micros(90);
+    network.record = RecordSpec {
+        queue_interval: Time::from_micros(17),
+        ports: (0..network.ports.len() as u32).collect(),
+        probe_interval: Time::from_micros(50),
+        flows: (0..network.flows.len() as u32).collect(),
+    };
+    network
+}
+
+/// Everything that a run gives back is the same in one domain and in several, on one thread and on several.
+pub fn assert_the_same_in_domains(name: &str, network: &Network, ways: &[(usize, usize)]) {
+    let whole = format!("{:?}", run_open(network.clone()));
+    for &(domains, threads) in ways {
+        let parted = format!("{:?}", run_parted(network.clone(), domains, threads));
+        if let Some(at) = whole.bytes().zip(parted.bytes()).position(|(a, b)| a != b) {
+            let near = |text: &str| text[at.saturating_sub(300)..(at + 100).min(text.len())].to_owned();
+            panic!("{name}: {domains} domains on {threads} threads\n{}\nnot\n{}", near(&parted), near(&whole));
+        }
+        assert_eq!(whole.len(), parted.len(), "{name}: {domains} domains on {threads} threads");
+    }
+}
+
 pub fn control(name: &str) -> Control {
     let algorithm = catalog::find(name).expect("a row of the catalog");
     Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, written: None }

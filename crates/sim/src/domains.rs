@@ -1,0 +1,425 @@
+//! All domains of a run, as one network: what happens in them, and where to find what the driver asks for.
+//!
+//! One domain is the plain case, and pays nothing for the others. Several go through windows ([`crate::exchange`]), on as many
+//! threads as there are to be, with the same outcome on any number of either. Where a single event may end the run, they go in
+//! the one order that all events have: the domain whose turn it is until that of another one.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::crowd;
+use crate::domain::Domain;
+use crate::exchange::{Exchange, Plan};
+use crate::flow::{Received, Sent};
+use crate::meeting::{Attendance, Meeting};
+use crate::network::{LinkChange, Network};
+use crate::observe::Observer;
+use crate::packet::{Packet, PacketKind};
+use crate::partition::{Partition, Share};
+use crate::port::scheduled;
+use crate::port::{Port, PortReport};
+use crate::route::Routes;
+use crate::watchman::Standing;
+
+/// Why the network has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Nothing is left to happen before the driver's next turn.
+    Due,
+    /// So many events have happened.
+    Enough,
+    /// A link was paused then.
+    Paused(Time),
+    /// More packets are in flight than a run may hold.
+    Crowded,
+    /// The run was to end with its flows, and they have ended.
+    Done,
+}
+
+/// The whole network in motion.
+#[derive(Debug)]
+pub struct Domains<O> {
+    network: Arc<Network>,
+    partition: Arc<Partition>,
+    parts: Vec<Domain<O>>,
+    exchange: Exchange,
+    threads: usize,
+    /// Everything before this has happened in all domains.
+    closed: Time,
+    /// Before this the last flow cannot have finished.
+    exact_from: Time,
+    /// How many packets in flight are too many.
+    most_packets: u64,
+}
+
+impl<O: Observer + Send> Domains<O> {
+    /// Everything at rest, at time zero: a domain for each that looks on, as far as the network can be parted. `ideal` are
+    /// the completion times of flows on an empty path.
+    pub fn new(network: &Arc<Network>, routes: Routes, ideal: &[Time], observers: Vec<O>) -> Result<Self, String> {
+        let partition = Arc::new(Partition::new(network, &routes, observers.len()));
+        let routes = Arc::new(routes);
+        let part = |(domain, observer)| {
+            let share = Share { partition: Arc::clone(&partition), domain };
+            Domain::new(network, &routes, share, observer)
+        };
+        let parts = (0..partition.domains()).zip(observers).map(part).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            exchange: Exchange::new(parts.len()),
+            threads: 1,
+            closed: Time::ZERO,
+            exact_from: earliest_end(network, ideal),
+            most_packets: crowd::MOST_PACKETS,
+            network: Arc::clone(network),
+            partition,
+            parts,
+        })
+    }
+
+    /// How many domains there are.
+    pub fn count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The run ends once so many packets are in flight.
+    pub fn set_most_packets(&mut self, packets: u64) {
+        self.most_packets = packets;
+        self.parts.iter_mut().for_each(|part| part.fabric.most_packets = packets);
+    }
+
+    /// From now on it is so many threads that go through windows.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads.clamp(1, self.parts.len());
+    }
+
+    /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
+    /// to look.
+    pub fn run(&mut self, limit: Time, events: u64, heeds_pauses: bool) -> Stop {
+        if let [domain] = &mut self.parts[..] {
+            run_whole(domain, limit, events);
+        } else {
+            self.run_windows(limit, events, heeds_pauses);
+        }
+        let paused = self.take_pause();
+        if self.live() >= self.most_packets {
+            Stop::Crowded
+        } else if self.is_done() {
+            Stop::Done
+        } else if let Some(at) = paused {
+            Stop::Paused(at)
+        } else if self.events() >= events {
+            Stop::Enough
+        } else {
+            Stop::Due
+        }
+    }
+
+    fn run_windows(&mut self, limit: Time, events: u64, heeds_pauses: bool) {
+        loop {
+            let plan = Plan {
+                limit,
+                events,
+                heeds_pauses,
+                lookahead: self.partition.lookahead,
+                longest: if heeds_pauses { crate::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
+                exact_from: self.exact_from,
+                most_packets: self.most_packets,
+            };
+            let (closed, next) = self.go_on(&plan);
+            self.closed = closed;
+            let paused = heeds_pauses && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
+            if next >= limit || self.events() >= events || paused || self.live() >= self.most_packets {
+                return;
+            }
+            let end = plan.window(next);
+            self.run_in_one_order(end);
+            self.closed = end;
+            if self.is_done() {
+                return;
+            }
+        }
+    }
+
+    /// Goes through windows on all threads.
+    fn go_on(&mut self, plan: &Plan) -> (Time, Time) {
+        let (exchange, closed) = (&self.exchange, self.closed);
+        let each = self.parts.len().div_ceil(self.threads);
+        let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
+        let meeting = &Meeting::new(chunks.len());
+        let work = |(first, chunk): (usize, &mut [Domain<O>])| {
+            let _attendance = Attendance(meeting);
+            exchange.go_on(chunk, first, (closed, plan), meeting)
+        };
+        let mut chunks = chunks.into_iter();
+        let own = chunks.next();
+        std::thread::scope(|scope| {
+            let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+            let closed = own.map_or((closed, closed), work);
+            for other in others {
+                if let Err(panic) = other.join() {
+                    resume_unwind(panic);
+                }
+            }
+            closed
+        })
+    }
+
+    /// Lets everything happen that is due before `end`, in the order that all of it has, up to the end of the last flow.
+    fn run_in_one_order(&mut self, end: Time) {
+        while !self.is_done() {
+            let (mut first, mut at, mut behind) = (0, Time::MAX, Time::MAX);
+            for (number, part) in self.parts.iter().enumerate() {
+                match part.next() {
+                    next if next < at => (first, at, behind) = (number, next, at),
+                    next => behind = behind.min(next),
+                }
+            }
+            if at >= end {
+                return;
+            }
+            if at == behind {
+                self.run_instant(at);
+            } else {
+                self.parts[first].fabric.look = false;
+                self.parts[first].run(behind.min(end), u64::MAX);
+            }
+        }
+    }
+
+    /// The same where several domains have something to do at one instant.
+    fn run_instant(&mut self, at: Time) {
+        while !self.is_done() {
+            let next =
+                self.parts.iter_mut().filter_map(|part| Some((part.next_at(at)?, part))).min_by_key(|next| next.0);
+            let Some((_, part)) = next else { return };
+            part.fabric.look = false;
+            part.run(at + Time(1), 1);
+        }
+    }
+
+    /// When something happens next; [`Time::MAX`] if nothing does.
+    pub fn next(&self) -> Time {
+        let next = |part: &Domain<O>| part.next().min(part.fabric.first_waiting());
+        self.parts.iter().map(next).min().unwrap_or(Time::MAX)
+    }
+
+    /// When the last thing happened.
+    pub fn now(&self) -> Time {
+        self.parts.iter().map(|part| part.fabric.now).max().unwrap_or(Time::ZERO)
+    }
+
+    /// It is this late: everything before has happened.
+    pub fn set_now(&mut self, now: Time) {
+        self.closed = now;
+        self.parts.iter_mut().for_each(|part| part.fabric.now = now);
+    }
+
+    /// What has happened so far.
+    pub fn events(&self) -> u64 {
+        self.parts.iter().map(Domain::happened).sum()
+    }
+
+    /// Packets received over one link so far.
+    pub fn hops(&self) -> u64 {
+        self.parts.iter().map(|part| part.fabric.hops).sum()
+    }
+
+    /// Flows with an end that have not reached it.
+    pub fn unfinished(&self) -> usize {
+        self.parts.iter().map(|part| part.hosts.unfinished).sum()
+    }
+
+    /// Whether the run is to end with its flows, and they have ended.
+    pub fn is_done(&self) -> bool {
+        self.network.until_done && self.unfinished() == 0
+    }
+
+    fn take_pause(&mut self) -> Option<Time> {
+        let take = |part: &mut Domain<O>| {
+            part.fabric.look = false;
+            std::mem::replace(&mut part.fabric.paused, Time::MAX)
+        };
+        self.parts.iter_mut().map(take).min().filter(|&at| at < Time::MAX)
+    }
+
+    /// Whether a flow is still to begin at a time that is known.
+    pub fn has_starts(&self) -> bool {
+        self.parts.iter().any(|part| part.hosts.timers.has_starts())
+    }
+
+    /// How every flow stands that has begun and not ended, in their order.
+    pub fn standings(&mut self) -> Vec<Standing> {
+        self.parts.iter_mut().for_each(|part| part.hosts.settle());
+        let mut standings: Vec<_> = self.parts.iter().flat_map(|part| part.hosts.standings()).collect();
+        standings.sort_unstable_by_key(|standing| standing.flow);
+        for standing in &mut standings {
+            standing.progress = self.receiver(standing.flow).delivered;
+        }
+        standings
+    }
+
+    /// A flow that has begun and not ended, if there is one.
+    pub fn first_live(&self) -> Option<u32> {
+        self.parts.iter().filter_map(|part| part.hosts.first_live()).min()
+    }
+
+    /// Reads the internals of a flow while it lives; `since` is the span since they were last read.
+    pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        let spec = &self.network.flows[flow as usize];
+        let (src, dst) = (self.partition.of(spec.src), self.partition.of(spec.dst));
+        if self.parts[src as usize].hosts.probe_sender(flow, since, record) {
+            self.parts[dst as usize].hosts.probe_receiver(flow, record);
+        }
+    }
+
+    /// A link goes down or up.
+    pub fn change(&mut self, change: LinkChange) {
+        let from = self.partition.of(self.network.ports[change.link as usize].from);
+        self.parts[from as usize].change(change);
+    }
+
+    /// Statistics start now.
+    pub fn end_warmup(&mut self, now: Time) {
+        for part in &mut self.parts {
+            part.hosts.end_warmup();
+            part.fabric.ports.iter_mut().for_each(|port| port.end_warmup(now));
+        }
+    }
+
+    /// Carries the counts of live flows over into what their ends have to tell.
+    pub fn settle(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.hosts.settle());
+    }
+
+    /// What the sender of a flow has to tell.
+    pub fn sender(&self, flow: u32) -> &Sent {
+        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        &self.parts[domain as usize].hosts.sent[flow as usize]
+    }
+
+    /// And its receiver.
+    pub fn receiver(&self, flow: u32) -> &Received {
+        let domain = self.partition.of(self.network.flows[flow as usize].dst);
+        &self.parts[domain as usize].hosts.received[flow as usize]
+    }
+
+    /// Packets created, taken in by hosts, and those that are on their way.
+    pub fn packets(&self) -> (u64, u64, u64) {
+        let sum = |count: fn(&Domain<O>) -> u64| self.parts.iter().map(count).sum();
+        (sum(|part| part.fabric.packets.created()), sum(|part| part.fabric.consumed), self.live())
+    }
+
+    /// What switches count in their memories and what waits there; nothing where they have none.
+    pub fn balance(&self) -> Option<(Bytes, Bytes)> {
+        let all = self.parts.iter().filter_map(|part| part.fabric.balance());
+        all.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Closes the statistics of all ports over the `span` that ends now.
+    pub fn port_reports(&mut self, now: Time, span: Time) -> Vec<PortReport> {
+        let links = self.links();
+        let report = |number: u32| {
+            let (up, down) = self.ends(number);
+            let link = self.parts[down].fabric.links[number as usize].clone();
+            let fabric = &mut self.parts[up].fabric;
+            fabric.ports[number as usize].report(now, span, &link, &fabric.packets)
+        };
+        (0..links).map(report).collect()
+    }
+
+    /// Who looked on in the first domain.
+    pub fn into_observer(self) -> O {
+        let first = self.parts.into_iter().next().expect("there is a domain");
+        first.fabric.observer
+    }
+}
+
+impl<O: Observer> Domains<O> {
+    /// The domains of the two ends of a link.
+    fn ends(&self, link: u32) -> (usize, usize) {
+        let port = &self.network.ports[link as usize];
+        (self.partition.of(port.from) as usize, self.partition.of(port.to) as usize)
+    }
+
+    /// How many links there are.
+    pub fn links(&self) -> u32 {
+        self.network.ports.len() as u32
+    }
+
+    /// Whether switches pause links.
+    pub fn pauses(&self) -> bool {
+        self.network.pause.is_some()
+    }
+
+    /// The port of a link.
+    pub fn port(&self, link: u32) -> &Port {
+        &self.parts[self.ends(link).0].fabric.ports[link as usize]
+    }
+
+    /// What waits in a port with classes.
+    pub fn waiting(&self, link: u32) -> impl Iterator<Item = scheduled::Sent> {
+        let fabric = &self.parts[self.ends(link).0].fabric;
+        fabric.ports[link as usize].waiting(&fabric.packets)
+    }
+
+    /// Whether the switch at the end of a link has asked it to stop.
+    pub fn is_pausing(&self, link: u32) -> bool {
+        self.parts[self.ends(link).1].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link))
+    }
+
+    /// It lets it go on once no more than this of what it brought is there.
+    pub fn resumes_at(&self, link: u32) -> Bytes {
+        let switches = self.parts[self.ends(link).1].fabric.switches.as_ref();
+        switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to))
+    }
+
+    /// What the last pause or resume on its way to the port of a link says: it is the switch that sends it over the link back.
+    pub fn last_word(&self, link: u32) -> Option<bool> {
+        let switches = self.parts[self.ends(link).1].fabric.switches.as_ref()?;
+        let frames = self.on_its_way(switches.reverse(link)).filter(|packet| packet.flags.for_neighbour());
+        frames.last().map(|packet| packet.flags.is(PacketKind::Pause))
+    }
+
+    /// Every packet on its way over a link, in order: what has been handed over is on the list at the other end.
+    pub fn on_its_way(&self, link: u32) -> impl Iterator<Item = &Packet> {
+        let (up, down) = self.ends(link);
+        let (up, down) = (&self.parts[up].fabric, (up != down).then(|| &self.parts[down].fabric));
+        let handed_over = down.into_iter().flat_map(move |down| down.links[link as usize].packets(&down.packets));
+        handed_over.chain(up.ports[link as usize].on_its_way(&up.links[link as usize], &up.packets))
+    }
+
+    /// Packets on their way.
+    pub fn live(&self) -> u64 {
+        self.parts.iter().map(|part| part.fabric.packets.live()).sum()
+    }
+}
+
+/// Lets everything happen that is due before `limit`, up to so many events in all, in the only domain there is.
+fn run_whole<O: Observer>(domain: &mut Domain<O>, limit: Time, events: u64) {
+    loop {
+        let until = events.min(domain.events + crowd::LOOK_EVERY);
+        domain.run(limit, until - domain.events);
+        if domain.events < until || until == events || domain.fabric.is_crowded() {
+            return;
+        }
+    }
+}
+
+/// Before this the last flow cannot have finished: none is faster than on an empty path.
+fn earliest_end(network: &Network, ideal: &[Time]) -> Time {
+    if !network.until_done {
+        return Time::MAX;
+    }
+    let mut ends = Vec::with_capacity(ideal.len());
+    for (flow, &ideal) in network.flows.iter().zip(ideal) {
+        let begins = flow.after.map_or(flow.start, |first| add(ends[first as usize], flow.start));
+        ends.push(add(begins, ideal));
+    }
+    let limited = network.flows.iter().zip(ends).filter(|(flow, _)| flow.bytes != Bytes::MAX);
+    limited.map(|(_, end)| end).max().unwrap_or(Time::ZERO)
+}
+
+fn add(a: Time, b: Time) -> Time {
+    Time(a.0.saturating_add(b.0))
+}

@@ -1,0 +1,166 @@
+//! How domains go on together: one window after another, and in between the packets that they send each other.
+//!
+//! A window begins with the first thing that happens anywhere and is at most as long as the lookahead, so nothing that is sent
+//! in it arrives in it. Each domain goes through it by itself, hands over what leaves it, says what it has seen, and meets the
+//! others; then each takes in what is for it, and all come to the same next window from what all have said.
+//!
+//! Boxes and reports are there twice: while one domain still reads those of one window, another may write those of the next.
+
+use shallows_cc::units::Time;
+
+use crate::domain::Domain;
+use crate::meeting::Meeting;
+use crate::observe::Observer;
+use crate::packet::Packet;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+
+/// How far windows go.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Everything before this.
+    pub limit: Time,
+    /// Or so many events, and what belongs to the same window.
+    pub events: u64,
+    /// Or until a link is paused.
+    pub heeds_pauses: bool,
+    /// Windows are this long, and no longer than `longest`.
+    pub lookahead: Time,
+    pub longest: Time,
+    /// They end before this: from here on a single event may end the run.
+    pub exact_from: Time,
+    /// Or until so many packets are in flight.
+    pub most_packets: u64,
+}
+
+impl Plan {
+    /// Where a window ends that begins then.
+    pub fn window(&self, begins: Time) -> Time {
+        Time(begins.0.saturating_add(self.lookahead.min(self.longest).0)).min(self.limit)
+    }
+}
+
+/// What a domain says at the end of a window.
+#[derive(Debug)]
+struct Report {
+    /// When something happens next because of it.
+    next: AtomicU64,
+    /// What has happened in it so far.
+    events: AtomicU64,
+    /// When a link was paused first.
+    paused: AtomicU64,
+    /// Packets that it has.
+    live: AtomicU64,
+}
+
+impl Report {
+    fn empty() -> Self {
+        let never = || AtomicU64::new(Time::MAX.0);
+        Self { next: never(), events: AtomicU64::new(0), paused: never(), live: AtomicU64::new(0) }
+    }
+}
+
+/// One side of the exchange: a box from each domain to each other one, and a report of each.
+#[derive(Debug)]
+struct Side {
+    boxes: Vec<Mutex<Vec<Packet>>>,
+    reports: Vec<Report>,
+}
+
+/// What domains tell each other.
+#[derive(Debug)]
+pub struct Exchange {
+    domains: usize,
+    sides: [Side; 2],
+}
+
+impl Exchange {
+    /// Between so many domains.
+    pub fn new(domains: usize) -> Self {
+        let side = || Side {
+            boxes: (0..domains * domains).map(|_| Mutex::new(Vec::new())).collect(),
+            reports: (0..domains).map(|_| Report::empty()).collect(),
+        };
+        Self { domains, sides: [side(), side()] }
+    }
+
+    /// Lets these domains, of which the first has this number, go on as far as the plan says, together with the others, which
+    /// are elsewhere. Everything before the first time that comes back has happened, and no window may begin after the second.
+    pub fn go_on<O: Observer>(
+        &self,
+        domains: &mut [Domain<O>],
+        first: usize,
+        (mut closed, plan): (Time, &Plan),
+        meeting: &Meeting,
+    ) -> (Time, Time) {
+        let mut side = 0;
+        loop {
+            for (number, domain) in (first..).zip(&mut *domains) {
+                self.hand_over(side, (number, domain), closed, plan.lookahead);
+            }
+            if !meeting.wait() {
+                return (closed, closed);
+            }
+            for (number, domain) in (first..).zip(&mut *domains) {
+                self.take_in(side, number, domain);
+            }
+            let next = self.least(side, |report| &report.next);
+            let end = plan.window(next);
+            if !self.goes_on(side, plan, (next, end)) {
+                return (closed, next);
+            }
+            domains.iter_mut().for_each(|domain| domain.run_on(end));
+            closed = end;
+            side = 1 - side;
+        }
+    }
+
+    /// A domain has gone through all that is before `closed`.
+    fn hand_over<O: Observer>(
+        &self,
+        side: usize,
+        (number, domain): (usize, &mut Domain<O>),
+        closed: Time,
+        lookahead: Time,
+    ) {
+        let sent = domain.fabric.hand_over(closed, lookahead);
+        for (to, packets) in domain.fabric.handed_over().iter_mut().enumerate() {
+            if !packets.is_empty() {
+                std::mem::swap(packets, &mut self.open(side, number, to));
+            }
+        }
+        let report = &self.sides[side].reports[number];
+        report.next.store(domain.next().min(sent).0, Ordering::Relaxed);
+        report.events.store(domain.happened(), Ordering::Relaxed);
+        report.live.store(domain.fabric.packets.live(), Ordering::Relaxed);
+        report.paused.store(domain.fabric.paused.0, Ordering::Relaxed);
+    }
+
+    /// All have met.
+    fn take_in<O: Observer>(&self, side: usize, number: usize, domain: &mut Domain<O>) {
+        for from in 0..self.domains {
+            self.open(side, from, number).drain(..).for_each(|packet| domain.fabric.adopt(packet));
+        }
+    }
+
+    /// A box. Nobody ever waits here: its writer opens it before all meet, its reader after that.
+    fn open(&self, side: usize, from: usize, to: usize) -> MutexGuard<'_, Vec<Packet>> {
+        self.sides[side].boxes[from * self.domains + to].lock().expect("nobody panics with a box open")
+    }
+
+    /// The least that any domain has said.
+    fn least(&self, side: usize, value: fn(&Report) -> &AtomicU64) -> Time {
+        let reports = self.sides[side].reports.iter();
+        reports.map(|report| Time(value(report).load(Ordering::Relaxed))).min().unwrap_or(Time::MAX)
+    }
+
+    /// Whether there is such a window to go through, by what all domains have said.
+    fn goes_on(&self, side: usize, plan: &Plan, (next, end): (Time, Time)) -> bool {
+        let sum = |value: fn(&Report) -> &AtomicU64| -> u64 {
+            self.sides[side].reports.iter().map(|report| value(report).load(Ordering::Relaxed)).sum()
+        };
+        let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.most_packets;
+        let paused = plan.heeds_pauses && self.least(side, |report| &report.paused) < Time::MAX;
+        next < plan.limit && !enough && !paused && end <= plan.exact_from
+    }
+}

@@ -1,0 +1,89 @@
+//! What leaves a domain: packets on links to another one. They gather at the upstream end, which hands them over when a window
+//! closes; the downstream end puts them on its list before any of them arrives.
+
+use shallows_cc::units::Time;
+
+use super::Fabric;
+use crate::network::Network;
+use crate::observe::Observer;
+use crate::packet::{NIL, Packet};
+use crate::partition::Share;
+
+/// The links that lead out of a domain.
+#[derive(Debug, Default)]
+pub struct Border {
+    /// By link: the domain at its other end, [`NIL`] where it does not lead out; empty where none does.
+    to: Vec<u32>,
+    /// Those on which something waits to be handed over.
+    waiting: Vec<u32>,
+    /// By domain: what has been.
+    out: Vec<Vec<Packet>>,
+}
+
+impl Border {
+    /// Of a domain with this share.
+    pub fn new(network: &Network, share: &Share) -> Self {
+        if share.partition.domains() == 1 {
+            return Self::default();
+        }
+        let to = network.ports.iter().map(|port| share.leads_to(port).unwrap_or(NIL));
+        Self { to: to.collect(), waiting: Vec::new(), out: vec![Vec::new(); share.partition.domains() as usize] }
+    }
+
+    /// Whether a link that was empty leads out: then what is on it now will be handed over.
+    #[inline]
+    pub(super) fn takes(&mut self, link: u32) -> bool {
+        let out = self.to.get(link as usize).is_some_and(|&to| to != NIL);
+        if out {
+            self.waiting.push(link);
+        }
+        out
+    }
+}
+
+impl<O: Observer> Fabric<O> {
+    /// Everything before `end` has happened here: takes out the packets for other domains. The first time at which one of
+    /// them arrives, or at which one that stays here may be needed there, `lookahead` before it arrives.
+    ///
+    /// A packet that may still be marked as it leaves stays until it has left.
+    pub fn hand_over(&mut self, end: Time, lookahead: Time) -> Time {
+        let mut next = Time::MAX;
+        let mut waiting = std::mem::take(&mut self.border.waiting);
+        waiting.retain(|&number| {
+            let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
+            let stays = port.first_to_leave(end, &mut self.packets);
+            while let Some(at) = link.take_off(stays, &self.packets) {
+                let packet = self.packets.hand_over(at);
+                next = next.min(packet.arrives);
+                let to = self.border.to[number as usize];
+                self.border.out[to as usize].push(Packet { next: number, ..packet });
+            }
+            let rest = link.first_arrival(&self.packets);
+            next = next.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
+            rest.is_some()
+        });
+        self.border.waiting = waiting;
+        next
+    }
+
+    /// When the first packet arrives that waits to be handed over; [`Time::MAX`] if none does.
+    pub fn first_waiting(&self) -> Time {
+        let arrivals =
+            self.border.waiting.iter().filter_map(|&link| self.links[link as usize].first_arrival(&self.packets));
+        arrivals.min().unwrap_or(Time::MAX)
+    }
+
+    /// What has been taken out for other domains, by domain.
+    pub fn handed_over(&mut self) -> &mut [Vec<Packet>] {
+        &mut self.border.out
+    }
+
+    /// A packet that another domain has handed over joins its link.
+    pub fn adopt(&mut self, packet: Packet) {
+        let number = packet.next;
+        let at = self.packets.adopt(Packet { next: NIL, ..packet });
+        if let Some(arrives) = self.links[number as usize].append(at, packet.arrives, &mut self.packets) {
+            self.events.push(arrives, number);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Which domain owns which node, and how far domains may run apart.
+//!
+//! Hosts stay with their rack, and racks with their pod, as long as that leaves as many groups as there are to be domains: a
+//! group is what switches of one more level connect. Groups go to the domain with the least to do, the heaviest first; each
+//! switch above them to where most of its links lead, and where that is undecided to the domain with the least to do.
+//!
+//! A packet that is sent over a link to another domain arrives there after the link's delay and the time to send the smallest
+//! frame. The least of these is how far one domain may go before it hears from the others.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::clock::Clock;
+use crate::network::{MIN_FRAME, Network, PortSpec};
+use crate::packet::NIL;
+use crate::route::Routes;
+
+/// Who owns what.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// By node: its domain.
+    of: Vec<u32>,
+    domains: u32,
+    /// What is sent to another domain now arrives there this much later, or more.
+    pub lookahead: Time,
+}
+
+impl Partition {
+    /// At most so many domains, each with a host: fewer where the network has fewer hosts that can be apart.
+    pub fn new(network: &Network, routes: &Routes, domains: usize) -> Self {
+        let wanted = domains.clamp(1, network.hosts.max(1) as usize);
+        if wanted == 1 {
+            return Self { of: vec![0; network.nodes as usize], domains: 1, lookahead: Time::MAX };
+        }
+        let weights = weights(network, routes);
+        let mut shares = Shares::new(wanted);
+        let mut of = vec![NIL; network.nodes as usize];
+        let mut groups = groups(network, wanted);
+        let weight = |group: &Vec<u32>| group.iter().map(|&host| weights[host as usize]).sum::<u64>();
+        groups.sort_by_cached_key(|group| Reverse(weight(group)));
+        for group in groups {
+            let domain = shares.lightest();
+            group.iter().for_each(|&host| of[host as usize] = domain);
+            shares.add(domain, weight(&group));
+        }
+        place_switches(network, &weights, &mut shares, &mut of);
+        let crosses = |port: &&PortSpec| of[port.from as usize] != of[port.to as usize];
+        let ahead = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
+        let lookahead = network.ports.iter().filter(crosses).map(ahead).min().unwrap_or(Time::MAX);
+        let domains = of.iter().max().map_or(1, |&last| last + 1);
+        Self { of, domains, lookahead }
+    }
+
+    /// How many domains there are.
+    pub fn domains(&self) -> u32 {
+        self.domains
+    }
+
+    /// The domain of a node.
+    #[inline]
+    pub fn of(&self, node: u32) -> u32 {
+        self.of[node as usize]
+    }
+}
+
+/// How much each domain has to do.
+struct Shares(Vec<u64>);
+
+impl Shares {
+    fn new(domains: usize) -> Self {
+        Self(vec![0; domains])
+    }
+
+    /// The first of those with the least.
+    fn lightest(&self) -> u32 {
+        let least = (0_u32..).zip(&self.0).min_by_key(|&(_, &weight)| weight);
+        least.map_or(0, |(domain, _)| domain)
+    }
+
+    fn add(&mut self, domain: u32, weight: u64) {
+        // Nobody weighs nothing: what is idle is spread too.
+        self.0[domain as usize] += weight + 1;
+    }
+}
+
+/// By node: about how many packets come to it. Only their proportions matter.
+fn weights(network: &Network, routes: &Routes) -> Vec<u64> {
+    let mut weights = vec![0; network.nodes as usize];
+    let mss = network.mss().0;
+    for (flow, number) in network.flows.iter().zip(0..) {
+        let endless = flow.bytes == Bytes::MAX || network.duration < Time::MAX;
+        let nic = &network.ports[routes.nic(flow.src) as usize];
+        let most = if endless { nic.rate.sent_in(network.duration.min(Time::from_secs_whole(1))) } else { Bytes::MAX };
+        let packets = flow.bytes.min(most).0.div_ceil(mss);
+        for port in routes.path(network, number).iter().flatten() {
+            weights[network.ports[*port as usize].to as usize] += packets;
+        }
+    }
+    weights
+}
+
+/// Hosts that stay together: as large as there can be where `wanted` groups are to be left.
+fn groups(network: &Network, wanted: usize) -> Vec<Vec<u32>> {
+    let mut best = Groups::of_hosts(network);
+    let levels = levels(network);
+    for level in 1..=levels.iter().copied().filter(|&level| level != NIL).max().unwrap_or(0) {
+        let mut larger = best.clone();
+        for port in &network.ports {
+            let (below, above) = (levels[port.from as usize], levels[port.to as usize]);
+            if above == level && below != NIL && below < level {
+                larger.join(port.from, port.to);
+            }
+        }
+        if larger.hosts(network.hosts).len() < wanted {
+            break;
+        }
+        best = larger;
+    }
+    best.hosts(network.hosts)
+}
+
+/// By node: hops to the nearest host; [`NIL`] where there is none.
+fn levels(network: &Network) -> Vec<u32> {
+    let mut levels = vec![NIL; network.nodes as usize];
+    levels[..network.hosts as usize].fill(0);
+    let mut level = 0;
+    loop {
+        let mut found = false;
+        for port in &network.ports {
+            if levels[port.from as usize] == level && levels[port.to as usize] == NIL {
+                levels[port.to as usize] = level + 1;
+                found = true;
+            }
+        }
+        if !found {
+            return levels;
+        }
+        level += 1;
+    }
+}
+
+/// Nodes that stay together: each points to another one of its group, one of them to itself.
+#[derive(Clone)]
+struct Groups(Vec<u32>);
+
+impl Groups {
+    /// Every node by itself, but for flows that begin where a third host sees another end: nothing tells it in time.
+    fn of_hosts(network: &Network) -> Self {
+        let mut groups = Self((0..network.nodes).collect());
+        for flow in &network.flows {
+            if let Some(first) = flow.after.map(|first| &network.flows[first as usize])
+                && flow.src != first.src
+            {
+                groups.join(flow.src, first.dst);
+            }
+        }
+        groups
+    }
+
+    fn first(&mut self, node: u32) -> u32 {
+        let mut at = node;
+        while self.0[at as usize] != at {
+            self.0[at as usize] = self.0[self.0[at as usize] as usize];
+            at = self.0[at as usize];
+        }
+        at
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.first(a), self.first(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+
+    /// The hosts of each group.
+    fn hosts(&mut self, hosts: u32) -> Vec<Vec<u32>> {
+        let mut groups = vec![Vec::new(); self.0.len()];
+        for host in 0..hosts {
+            groups[self.first(host) as usize].push(host);
+        }
+        groups.retain(|group| !group.is_empty());
+        groups
+    }
+}
+
+/// Each switch, those next to hosts first.
+fn place_switches(network: &Network, weights: &[u64], shares: &mut Shares, of: &mut [u32]) {
+    let levels = levels(network);
+    let mut switches: Vec<_> = (network.hosts..network.nodes).collect();
+    switches.sort_by_key(|&switch| levels[switch as usize]);
+    let mut below = vec![Vec::new(); network.nodes as usize];
+    for port in &network.ports {
+        if levels[port.from as usize] < levels[port.to as usize] {
+            below[port.to as usize].push(port.from);
+        }
+    }
+    for switch in switches {
+        let mut links = vec![0; shares.0.len()];
+        for &node in &below[switch as usize] {
+            if let Some(count) = links.get_mut(of[node as usize] as usize) {
+                *count += 1;
+            }
+        }
+        let best = (0_u32..).zip(&links).min_by_key(|&(domain, &count)| (Reverse(count), shares.0[domain as usize]));
+        let domain = best.map_or(0, |(domain, _)| domain);
+        of[switch as usize] = domain;
+        shares.add(domain, weights[switch as usize]);
+    }
+}
+
+/// One domain's part.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// Who owns what.
+    pub partition: Arc<Partition>,
+    /// Which domain it is.
+    pub domain: u32,
+}
+
+impl Share {
+    /// Whether this domain owns the node.
+    #[inline]
+    pub fn owns(&self, node: u32) -> bool {
+        self.partition.of(node) == self.domain
+    }
+
+    /// The domain to which a link of this one leads, where that is another one.
+    pub fn leads_to(&self, port: &PortSpec) -> Option<u32> {
+        let to = self.partition.of(port.to);
+        (self.owns(port.from) && to != self.domain).then_some(to)
+    }
+}
