@@ -1,0 +1,134 @@
+"""Every page does what it says: each command and block of it runs, in order, in one folder.
+
+The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
+also prints what it shows. `toml` beginning with `# name.toml` is that file. `sql` is for DuckDB. `console`
+is a command with what it prints (tests/fluid/test_docs.py). `text` is nothing to run: a message, or a
+folder, whose files the blocks before it have made.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from shallows import algorithm, cli, cli_live, live
+from shallows.errors import ScenarioError
+from shallows.scenario import Scenario
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+WITH_BLOCKS = [path for path in PAGES if FENCE.search(path.read_text())]
+TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+COMMANDS = {command.name or command.callback.__name__ for command in cli.app.registered_commands}
+COMMANDS |= {group.name for group in cli.app.registered_groups}
+FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
+
+
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(algorithm, "_WRITTEN", {})
+    _scenarios(tmp_path)
+    names, seen = {"__name__": "page"}, set()
+    for kind, text in FENCE.findall(page.read_text()):
+        if kind == "sh":
+            for line in text.replace("\\\n", "").splitlines():
+                _command(shlex.split(line, comments=True), monkeypatch)
+        elif kind == "toml" and text.startswith("# "):
+            Path(text.splitlines()[0].removeprefix("# ").split()[0]).write_text(text)
+        elif kind == "toml":
+            _fragment(text)
+        elif kind == "python" and not text.startswith(">>>"):
+            exec(compile(text, str(page), "exec"), names)
+        elif kind == "sql":
+            import duckdb
+
+            assert duckdb.sql(text).fetchall()
+        elif kind == "text" and (missing := set(FILE.findall(text)) - seen):
+            message = re.match(r"(\S+\.toml): (.+)", text)
+            assert message, f"files that are not there: {missing}"
+            _refused(*message.groups())
+        else:
+            assert kind in ("text", "python", "console")
+        seen |= {path.name for path in tmp_path.rglob("*")}
+
+
+def _scenarios(folder):
+    """The examples, but of the longest, which pages sweep, a small part."""
+    (folder / "scenarios").mkdir()
+    for path in (ROOT / "scenarios").iterdir():
+        text = path.read_text()
+        if path.stem == "websearch-tree":
+            assert text.count("flows = 1500") == 1
+            text = text.replace("flows = 1500", "flows = 40")
+        (folder / "scenarios" / path.name).write_text(text)
+
+
+def _command(words, monkeypatch):
+    """What pages tell to type: shallows with anything, make with a target, pip with a package."""
+    if not words or words[0] in ("pip", "sudo"):
+        return
+    program, *rest = words
+    if program == "make":
+        assert set(rest) <= TARGETS
+        return
+    assert program in ("shallows", ".venv/bin/shallows"), program
+    if ">" in rest:
+        rest, output = rest[: rest.index(">")], rest[-1]
+    else:
+        output = None
+    if rest[0] == "live":  # nothing here touches this machine: only what would be asked of it is read
+        monkeypatch.setattr(live, "call", lambda *words, request=None: 0)
+        monkeypatch.setattr(live, "ask", lambda request, word: _two_hosts())
+        monkeypatch.setattr(cli_live, "_agreed_to_whole_host", lambda what: True)  # as at a terminal
+    result = CliRunner().invoke(cli.app, rest)
+    assert result.exit_code == 0, f"{' '.join(words)}\n{result.output}"
+    if output:
+        Path(output).write_text(result.stdout)
+
+
+def _two_hosts():
+    told = dict.fromkeys(("goodput_bps", "retransmits", "checksum_errors"), 0)
+    return told | {"congestion_control": "dx", "traffic": "own", "one_way_delay": None, "kernel_rtt": None}
+
+
+def _fragment(text):
+    """A scenario, or tables of one: with what they lack beside them."""
+    import tomllib
+
+    rest = {"duration": "1s", "topology": {"kind": "dumbbell"}, "cc": "dctcp"}
+    Scenario(**{**rest, "traffic": [{"kind": "long-lived"}], **tomllib.loads(text)})
+
+
+def _refused(file, message):
+    """The text of an error, from a file with just that key wrong."""
+    key, value = re.match(r"([\w.]+) = (\".*?\"):", message).groups()
+    table, name = key.split(".")
+    rest = 'duration = "1s"\ncc = "dctcp"\ntraffic = [{ kind = "long-lived" }]\n'
+    Path(file).write_text(f'{rest}[{table}]\nkind = "dumbbell"\n{name} = {value}\n')
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(file)
+    assert str(error.value) == f"{file}: {message}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_named_in_passing_exists(page):
+    """`make x` and `shallows x` within a sentence."""
+    inline = re.findall(r"(?<!`)`((?:make|shallows) [^`\n]+)`", FENCE.sub("", page.read_text()))
+    for words in map(str.split, inline):
+        names = TARGETS if words[0] == "make" else COMMANDS | {"--version", "--install-completion"}
+        named = words[1].rstrip(",.")
+        assert named in names or named.isupper(), " ".join(words)
+
+
+def test_the_site_builds_without_a_broken_link(tmp_path):
+    build = pytest.importorskip("mkdocs.commands.build", reason="mkdocs comes with make lint")
+    from mkdocs.config import load_config
+
+    build.build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path / "site"), strict=True))
+    page = (tmp_path / "site" / "catalog.html").read_text()
+    assert "RFC 8257 §4.2: 1/16" in page
+    assert "fonts.googleapis" not in page
