@@ -75,6 +75,7 @@ lint: .venv/lint-ready
 	$(BIN)/ruff check python tests bench packaging
 	$(BIN)/ruff format --check python tests bench packaging
 	$(BIN)/basedpyright
+	$(BIN)/reuse lint --quiet
 
 # The parts of a scenario in Python, from its models: after a change of a key.
 parts: build .venv/lint-ready
