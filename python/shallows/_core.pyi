@@ -11,6 +11,13 @@ def simulate(
 ) -> dict[str, Any]:
     """The answer to a request. `on_progress` hears simulated picoseconds, packet-hops and flows finished."""
 
+def watch(
+    request: dict[str, Any],
+    watched: dict[str, Any],
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The answer to a request, and why the packets of the flows that are `watched` left when they did."""
+
 def paths(request: dict[str, Any]) -> list[tuple[list[int], list[int]]]:
     """The links on each flow's way there, and on the way back of what answers it."""
 

@@ -5,6 +5,7 @@
 mod answer;
 mod catalog;
 mod request;
+mod watching;
 mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +17,8 @@ use pyo3::types::PyDict;
 use shallows_contract::IntoValue;
 use shallows_contract::answer::Answer;
 use shallows_sim::answer::Answer as Outcome;
+use shallows_sim::observe::Observer;
+use shallows_sim::observe::causes::Causes;
 use shallows_sim::route;
 use shallows_sim::simulation::{Progress, Simulation};
 
@@ -39,8 +42,32 @@ fn simulate<'py>(
     let queue_ports = network.record.ports.clone();
     let mtu = network.mtu;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (outcome, interrupted) = run(py, simulation, on_progress, &raised)?;
+    let (outcome, (), interrupted) = run(py, simulation, on_progress, &raised)?;
     answer::to_python(py, Answer::of(outcome, &queue_ports, mtu, interrupted).into_value())
+}
+
+/// The same with a record of why the packets of some flows left when they did.
+#[pyfunction]
+#[pyo3(signature = (request, watched, on_progress=None))]
+fn watch<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    watched: &Bound<'py, PyDict>,
+    on_progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let raised = Raised::default();
+    let network = request::network(request, &raised)?;
+    network.check().map_err(PyValueError::new_err)?;
+    let watched = watching::watched(watched)?;
+    let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
+    let ideal = watching::ideal(py, &network, &watched.flows)?;
+    let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
+    let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
+    let (outcome, record, interrupted) = run(py, simulation, on_progress, &raised)?;
+    let tables = watching::to_python(py, &record)?;
+    tables.set_item("ideal", ideal)?;
+    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted).into_value();
+    Ok((answer::to_python(py, answer)?, tables))
 }
 
 /// The links on each flow's way there, and on the way back of what answers it.
@@ -50,12 +77,12 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
 }
 
-fn run(
+fn run<O: Observer + Send>(
     py: Python<'_>,
-    mut simulation: Simulation,
+    mut simulation: Simulation<O>,
     on_progress: Option<Bound<'_, PyAny>>,
     raised: &Raised,
-) -> PyResult<(Outcome, bool)> {
+) -> PyResult<(Outcome, O, bool)> {
     loop {
         let (progress, stepped) = guarded(py, || (turn(&mut simulation), simulation))?;
         simulation = stepped;
@@ -73,14 +100,15 @@ fn run(
         };
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
-            return Ok((guarded(py, || simulation.finish())?, interrupted));
+            let (answer, observer) = guarded(py, || simulation.finish_observed())?;
+            return Ok((answer, observer, interrupted));
         }
     }
 }
 
 /// A function of its own, whatever the compiler finds: `make counts` counts what happens in it.
 #[inline(never)]
-fn turn(simulation: &mut Simulation) -> Progress {
+fn turn<O: Observer + Send>(simulation: &mut Simulation<O>) -> Progress {
     simulation.advance(EVENTS_A_TURN)
 }
 
@@ -123,6 +151,7 @@ fn contract() -> Vec<(&'static str, Vec<Field>)> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Bug", module.py().get_type::<Bug>())?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(watch, module)?)?;
     module.add_function(wrap_pyfunction!(paths, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;

@@ -337,27 +337,43 @@ impl Network {
     }
 }
 
-/// The completion time of `bytes` on an empty path, from the first bit to the arrival of the last: packets
+/// What the last frame of a flow spends at a port of an empty path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdealHop {
+    /// While those before it are sent.
+    pub waits: Time,
+    /// While it is.
+    pub sending: Time,
+    /// On the wire.
+    pub delay: Time,
+}
+
+/// The completion of `bytes` on an empty path, hop by hop, from the first bit to the arrival of the last: packets
 /// follow each other as fast as the slowest link lets them, each is stored and forwarded at every hop.
 ///
 /// Exact for equal packets with a last one that may be shorter: a tandem of queues in which the last packet
 /// waits at each hop for the one before it.
-#[must_use]
-pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
-    let mss = network.mss();
+pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl Iterator<Item = IdealHop> {
+    let (mss, mtu) = (network.mss(), network.mtu);
     let full_packets = (bytes.0 - 1) / mss.0;
     let last = network.frame(Bytes(bytes.0 - full_packets * mss.0));
-    let (mut first_done, mut slowest, mut delays, mut done) = (Time::ZERO, Time::ZERO, Time::ZERO, Time::ZERO);
-    for port in path {
+    let (mut first_done, mut slowest, mut done) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    path.iter().map(move |port| {
         let clock = Clock::new(port.rate);
         // Without propagation: it shifts both packets alike.
-        first_done += clock.time(network.mtu);
-        slowest = slowest.max(clock.time(network.mtu));
+        first_done += clock.time(mtu);
+        slowest = slowest.max(clock.time(mtu));
         let one_before = if full_packets == 0 { Time::ZERO } else { first_done + slowest * (full_packets - 1) };
-        done = done.max(one_before) + clock.time(last);
-        delays += port.delay;
-    }
-    done + delays
+        let hop = IdealHop { waits: one_before.saturating_sub(done), sending: clock.time(last), delay: port.delay };
+        done += hop.waits + hop.sending;
+        hop
+    })
+}
+
+/// How long that takes.
+#[must_use]
+pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
+    ideal_hops(bytes, path, network).fold(Time::ZERO, |sum, hop| sum + hop.waits + hop.sending + hop.delay)
 }
 
 #[cfg(test)]

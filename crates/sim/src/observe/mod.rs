@@ -7,6 +7,7 @@ use crate::port::admission::Outcome;
 pub use crate::timers::{Kind, Timer};
 pub use crate::transport::Turn;
 
+pub mod causes;
 pub mod log;
 
 /// A packet on one hop of its way.

@@ -1,0 +1,143 @@
+//! A run with somebody who writes down why the packets of some flows left when they did (docs/why.md).
+
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::units::{Bytes, Time};
+use shallows_sim::network::{Network, ideal_hops};
+use shallows_sim::observe::causes::{Causes, LINK_EVENTS, OUTCOMES, WHYS, Watched, outcome_number};
+use shallows_sim::packet::PACKET_KINDS;
+use shallows_sim::route;
+
+/// A column of a dict.
+fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult<Vec<T>> {
+    let any = dict.get_item(key)?;
+    let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
+    Ok(array.to_vec()?)
+}
+
+/// `flows` (u32), and the columns `spans.link`, `from_ps`, `until_ps`.
+pub fn watched(dict: &Bound<'_, PyDict>) -> PyResult<Watched> {
+    let spans = dict.get_item("spans")?.ok_or_else(|| PyKeyError::new_err("spans"))?;
+    let (links, from, until) =
+        (column::<u32>(&spans, "link")?, column::<u64>(&spans, "from_ps")?, column::<u64>(&spans, "until_ps")?);
+    if links.len() != from.len() || from.len() != until.len() {
+        return Err(PyValueError::new_err("spans: its columns are of different lengths"));
+    }
+    let spans = links.into_iter().zip(from).zip(until).map(|((link, from), until)| (link, Time(from), Time(until)));
+    Ok(Watched { flows: column(dict, "flows")?, spans: spans.collect() })
+}
+
+/// What the last frame of each of these flows would spend at each port of its path, were that empty.
+pub fn ideal<'py>(py: Python<'py>, network: &Network, flows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
+    let paths = route::paths(network).map_err(PyValueError::new_err)?;
+    let mut rows = Vec::new();
+    for &flow in flows {
+        let bytes = network.flows.get(flow as usize).map_or(Bytes::MAX, |flow| flow.bytes);
+        if bytes < Bytes::MAX {
+            let [there, _] = &paths[flow as usize];
+            let specs: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
+            rows.extend(there.iter().zip(ideal_hops(bytes, &specs, network)).map(|(&link, hop)| (flow, link, hop)));
+        }
+    }
+    let table = Table::new(py, &rows);
+    table.column("flow", |row| row.0)?;
+    table.column("link", |row| row.1)?;
+    table.column("waits_ps", |row| row.2.waits.0)?;
+    table.column("sending_ps", |row| row.2.sending.0)?;
+    table.column("delay_ps", |row| row.2.delay.0)?;
+    Ok(table.columns)
+}
+
+/// The record as tables, and the names of its kinds.
+pub fn to_python<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let tables = PyDict::new(py);
+    tables.set_item("packets", packets(py, record)?)?;
+    tables.set_item("causes", causes(py, record)?)?;
+    tables.set_item("hops", hops(py, record)?)?;
+    tables.set_item("frames", frames(py, record)?)?;
+    tables.set_item("links", links(py, record)?)?;
+    let completed = Table::new(py, &record.completed);
+    completed.column("flow", |row| row.0)?;
+    completed.column("packet", |row| row.1)?;
+    tables.set_item("completed", completed.columns)?;
+    tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
+    tables.set_item("outcomes", OUTCOMES)?;
+    tables.set_item("whys", WHYS)?;
+    tables.set_item("link_events", LINK_EVENTS)?;
+    Ok(tables)
+}
+
+fn packets<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.packets);
+    table.column("flow", |row| row.flow)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("seq", |row| row.seq)?;
+    table.column("cumulative", |row| row.cumulative)?;
+    table.column("window", |row| row.window)?;
+    table.column("length", |row| row.length)?;
+    table.column("left_ps", |row| row.left.0)?;
+    table.column("cause", |row| row.cause)?;
+    Ok(table.columns)
+}
+
+fn causes<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.causes);
+    table.column("why", |row| row.why as u8)?;
+    table.column("at_ps", |row| row.at.0)?;
+    table.column("since_ps", |row| row.since.0)?;
+    table.column("packet", |row| row.packet)?;
+    table.column("before", |row| row.before)?;
+    Ok(table.columns)
+}
+
+fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.hops);
+    table.column("packet", |row| row.packet)?;
+    table.column("link", |row| row.link)?;
+    table.column("offered_ps", |row| row.offered.0)?;
+    table.column("begun_ps", |row| row.begun.0)?;
+    table.column("ended_ps", |row| row.ended.0)?;
+    table.column("outcome", |row| outcome_number(row.outcome))?;
+    Ok(table.columns)
+}
+
+fn frames<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.frames);
+    table.column("link", |row| row.link)?;
+    table.column("flow", |row| row.flow)?;
+    table.column("packet", |row| row.packet)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("length", |row| row.length)?;
+    table.column("offered_ps", |row| row.offered.0)?;
+    table.column("begun_ps", |row| row.begun.0)?;
+    table.column("ended_ps", |row| row.ended.0)?;
+    Ok(table.columns)
+}
+
+fn links<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.links);
+    table.column("time_ps", |row| row.time.0)?;
+    table.column("link", |row| row.link)?;
+    table.column("event", |row| row.event as u8)?;
+    table.column("through", |row| row.through)?;
+    Ok(table.columns)
+}
+
+/// Columns made from rows.
+struct Table<'a, 'py, R> {
+    rows: &'a [R],
+    columns: Bound<'py, PyDict>,
+}
+
+impl<'a, 'py, R> Table<'a, 'py, R> {
+    fn new(py: Python<'py>, rows: &'a [R]) -> Self {
+        Self { rows, columns: PyDict::new(py) }
+    }
+
+    fn column<T: Element>(&self, name: &str, value: impl Fn(&R) -> T) -> PyResult<()> {
+        let values: Vec<T> = self.rows.iter().map(value).collect();
+        self.columns.set_item(name, values.into_pyarray(self.columns.py()))
+    }
+}

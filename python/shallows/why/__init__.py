@@ -1,0 +1,7 @@
+"""Why was this flow slow? The exact critical path of flows of a run (docs/why.md)."""
+
+from shallows.why.causes import CAUSES
+from shallows.why.path import Path, Piece
+from shallows.why.record import Record
+
+__all__ = ["CAUSES", "Path", "Piece", "Record"]

@@ -1,0 +1,40 @@
+"""What the picoseconds of a completion time go to: the one list of causes, with meaning and colours."""
+
+from typing import NamedTuple
+
+
+class Cause(NamedTuple):
+    """What a person reads, what it means, and its colour in figures."""
+
+    title: str
+    meaning: str
+    colour: str
+
+
+CAUSES = {
+    "transmission": Cause("transmission", "a frame of the flow itself is being sent", "#4c72b0"),
+    "propagation": Cause("propagation", "it is on the wire", "#9bb8e0"),
+    "queue": Cause("queue", "it waits at a port behind frames of other flows", "#c44e52"),
+    "nic": Cause("NIC turn", "it waits at its own host's NIC behind other flows", "#e08b55"),
+    "pause": Cause("pause", "the port has been told to stop (PFC)", "#8c3b8f"),
+    "shaping": Cause("shaping", "the port's class waits for its tokens", "#b58fc6"),
+    "fault": Cause("link down", "the link does not work", "#333333"),
+    "window": Cause(
+        "window", "a round trip over empty links before the window let the next frame go", "#55a868"
+    ),
+    "receiver": Cause("receiver", "the same, where it was the receiver that allowed no more", "#a9d4a0"),
+    "pace": Cause("pace", "the algorithm's pace held the next frame back", "#ccb974"),
+    "credit": Cause("credit or grant", "the flow waited to be called, or to be told a rate", "#d6c400"),
+    "delayed_ack": Cause("delayed ack", "the receiver held its acknowledgement back", "#64b5cd"),
+    "reordering": Cause("reordering", "a frame was sent again that had not been lost", "#937860"),
+    "loss": Cause(
+        "loss, repaired", "from a frame's loss until it was sent again by a fast repair", "#da8bc3"
+    ),
+    "timeout": Cause("loss, timeout", "from a frame's loss until a timeout sent it again", "#a02c60"),
+    "dependency": Cause("other flow", "the flow that it waits for had not ended", "#8c8c8c"),
+    "application": Cause("application", "the application waited of itself", "#c7c7c7"),
+}
+"""By key, in the order in which tables and figures show them."""
+
+SENDERS = frozenset({"window", "receiver", "credit", "loss", "reordering"})
+"""Edges of the path that name the round trip over empty links which they took."""

@@ -1,0 +1,378 @@
+"""The critical path of a flow: from its last delivered byte back to its start, each picosecond with a cause.
+
+The walk goes from what happened to what it happened because of. A frame arrives after its propagation and
+its transmission, which began when the frame before it at that port had been sent: while that was another
+flow's, the frame waited behind it; where it was the flow's own, the path goes on with that one, because it is
+what kept the link busy. At its host a frame was sent once the flow could (a row of `causes`): because
+something came back, whose own way the path then follows, or because time passed. So pieces touch each other,
+and their sum is the completion time; `Path` refuses anything else.
+"""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+
+from shallows.why.causes import SENDERS
+from shallows.why.record import NONE
+
+DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
+"""Kinds of packets that the sending half of a flow sends."""
+
+
+class Piece(NamedTuple):
+    """A stretch of a path: its time, its cause, where and behind whom, in which packet's life."""
+
+    begin_ps: int
+    end_ps: int
+    cause: str
+    port: int | None
+    """The link of the port where it passed; none where no port has part in it."""
+    flow: int | None
+    """The other flow that was sent first; none where there is no such flow."""
+    kind: str
+    """What the packet on the path is for."""
+    seq: int
+    base: bool = False
+    """Whether it is transmission or propagation of a round trip that `cause` made necessary."""
+
+    @property
+    def length_ps(self):
+        """How long it is."""
+        return self.end_ps - self.begin_ps
+
+
+class Path:
+    """The pieces of a flow's completion time, in order of time, and those of its ideal path."""
+
+    def __init__(self, flow, start_ps, finish_ps, pieces, ideal, before):
+        self.flow, self.start_ps, self.finish_ps = flow, start_ps, finish_ps
+        self.pieces, self.ideal, self.before = pieces, ideal, before
+        reached = start_ps
+        for piece in pieces:
+            if piece.begin_ps != reached or piece.end_ps < reached:
+                raise AssertionError(
+                    f"flow {flow}: a piece begins at {piece.begin_ps} ps, not at {reached} ps"
+                )
+            reached = piece.end_ps
+        if reached != finish_ps:
+            raise AssertionError(f"flow {flow}: its pieces end at {reached} ps, not at {finish_ps} ps")
+
+    @property
+    def fct_ps(self):
+        """The completion time."""
+        return self.finish_ps - self.start_ps
+
+    @property
+    def ideal_ps(self):
+        """The completion time of the same bytes on the empty path."""
+        return sum(piece.length_ps for piece in self.ideal)
+
+    def by_cause(self):
+        """Picoseconds by cause, the greatest first."""
+        return _sums((piece.cause, piece) for piece in self.pieces)
+
+    def by_port(self, *causes):
+        """Picoseconds by port, of these causes only if there are any, the greatest first."""
+        mine = (piece for piece in self.pieces if not causes or piece.cause in causes)
+        return _sums((piece.port, piece) for piece in mine if piece.port is not None)
+
+    def by_flow(self):
+        """Picoseconds that it waited behind each other flow, the greatest first."""
+        return _sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
+
+
+def _sums(pairs):
+    sums = {}
+    for key, piece in pairs:
+        sums[key] = sums.get(key, 0) + piece.length_ps
+    return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+
+
+def of_record(record, flows=None):
+    """The `Path` of each flow of a `Record`, or of these: `{flow: Path}`."""
+    walks = _Walks(record)
+    return {flow: walks.path(flow) for flow in (record.flows if flows is None else flows)}
+
+
+class _Frames(NamedTuple):
+    """What was sent over a link, in order."""
+
+    begun: list
+    ended: list
+    flow: list
+    packet: list
+
+
+class _Walks:
+    """The tables of a record, indexed for walking back."""
+
+    def __init__(self, record):
+        tables = record.tables
+        self.record = record
+        self.packets = {name: column.tolist() for name, column in tables["packets"].items()}
+        self.causes = {name: column.tolist() for name, column in tables["causes"].items()}
+        self.hops = {name: column.tolist() for name, column in tables["hops"].items()}
+        self.kind = [record.kinds[kind] for kind in self.packets["kind"]]
+        self.hops_of = _grouped(self.hops["packet"], len(self.kind))
+        self.delay = [int(delay) for delay in record.scenario.wiring.delay_ps]
+        self.is_nic = record.scenario.wiring.is_nic.tolist()
+        self.completed = dict(
+            zip(*(tables["completed"][name].tolist() for name in ("flow", "packet")), strict=True)
+        )
+        self.copies = self._copies()
+        self.frames = _frames(tables["frames"])
+        self.stops = _stops(record)
+        first_drop = record.outcomes.index("dropped")
+        self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
+
+    def _copies(self):
+        """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
+        newest, previous, copies = {}, {}, {}
+        for packet, (flow, seq) in enumerate(zip(self.packets["flow"], self.packets["seq"], strict=True)):
+            if self.kind[packet] == "data":
+                copies[packet] = newest.get((flow, seq)), previous.get(flow)
+                newest[flow, seq] = previous[flow] = packet
+        return copies
+
+    def path(self, flow):
+        start, finish = int(self.record.start_ps[flow]), int(self.record.finish_ps[flow])
+        pieces = _Walk(self, flow).pieces(self.completed[flow], finish)
+        return Path(flow, start, finish, pieces, self._ideal(flow), self._before(flow))
+
+    def _ideal(self, flow):
+        """The ideal path, from the start on."""
+        table = self.record.tables["ideal"]
+        mine, now, pieces = table["flow"] == flow, int(self.record.start_ps[flow]), []
+        columns = [table[name][mine].tolist() for name in ("link", "waits_ps", "sending_ps", "delay_ps")]
+        for link, waits, sending, delay in zip(*columns, strict=True):
+            for cause, length in (("transmission", waits + sending), ("propagation", delay)):
+                if length:
+                    pieces.append(Piece(now, now + length, cause, link, None, "data", 0))
+                    now += length
+        return pieces
+
+    def _before(self, flow):
+        """What was before its start, if it waited for others: their lives, the application's time between."""
+        flows, pieces = self.record.scenario.flows, []
+        while (other := int(flows.after[flow])) != NONE:
+            start, begun = int(self.record.start_ps[flow]), int(self.record.start_ps[other])
+            ready = start - int(flows.start_ps[flow])
+            if start > ready:
+                pieces.append(Piece(ready, start, "application", None, None, "data", 0))
+            pieces.append(Piece(begun, ready, "dependency", None, other, "data", 0))
+            flow = other
+        return pieces[::-1]
+
+
+def _grouped(keys, count):
+    """The places of each key from 0 to `count`, in order."""
+    groups = [[] for _ in range(count)]
+    for place, key in enumerate(keys):
+        groups[key].append(place)
+    return groups
+
+
+def _frames(table):
+    """`_Frames` by link."""
+    order = np.argsort(table["link"], kind="stable")
+    links, firsts = np.unique(table["link"][order], return_index=True)
+    if not len(links):
+        return {}
+    pieces = [np.split(table[name][order], firsts[1:]) for name in ("begun_ps", "ended_ps", "flow", "packet")]
+    return {
+        int(link): _Frames(*(column.tolist() for column in columns))
+        for link, *columns in zip(links, *pieces, strict=True)
+    }
+
+
+def _stops(record):
+    """By link: the spans in which it was paused or down, each with which of the two."""
+    ends = {"resumed": "paused", "up": "down"}
+    table, since, spans = record.tables["links"], {}, {}
+    rows = zip(*(table[name].tolist() for name in ("time_ps", "link", "event")), strict=True)
+    for time, link, event in rows:
+        name = record.link_events[event]
+        if name in ends.values():
+            since.setdefault((link, name), time)
+        elif name in ends and (link, ends[name]) in since:
+            spans.setdefault(link, []).append((since.pop((link, ends[name])), time, ends[name]))
+    for (link, name), time in since.items():
+        spans.setdefault(link, []).append((time, record.ended_ps, name))
+    return spans
+
+
+class _Walk:
+    """One walk, from the finish of a flow back to its start."""
+
+    def __init__(self, walks, flow):
+        self.walks, self.flow = walks, flow
+        self.found = []
+        self.via = None
+        """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
+
+    def pieces(self, packet, finish):
+        place = ("came", packet, finish)
+        while place is not None:
+            step, *rest = place
+            place = {"came": self._came, "left": self._left, "because": self._because}[step](*rest)
+        return self.found[::-1]
+
+    def _add(self, packet, begin, end, cause, *, port=None, flow=None, base=False):
+        if end > begin:
+            kind, seq = self.walks.kind[packet], self.walks.packets["seq"][packet]
+            self.found.append(Piece(begin, end, cause, port, flow, kind, seq, base))
+
+    def _came(self, packet, now):
+        """`packet` came to its host, or was dropped, at `now`: back to where it left."""
+        hops = self.walks.hops_of[packet]
+        return self._along(packet, len(hops) - 1, now)
+
+    def _along(self, packet, at, now):
+        """It came to the end of its hop `at` at `now`."""
+        walks = self.walks
+        while at >= 0:
+            hop = walks.hops_of[packet][at]
+            if not walks.dropped[hop]:
+                link, begun, ended = (walks.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
+                via = self.via if self.via in SENDERS else None
+                self._add(packet, ended, now, via or "propagation", port=link, base=bool(via))
+                self._add(packet, begun, ended, via or "transmission", port=link, base=bool(via))
+                ready = self._ready(packet, at)
+                packet, now = self._wait(packet, link, ready, begun)
+                at = self._place(packet, link)
+            elif at == 0:
+                return ("left", packet, now)
+            at -= 1
+        return ("because", packet, walks.packets["cause"][packet], now)
+
+    def _ready(self, packet, at):
+        """When it could have been sent at its hop `at`: at its host, as soon as its flow could send."""
+        walks = self.walks
+        if at == 0:
+            return walks.causes["at_ps"][walks.packets["cause"][packet]]
+        return walks.hops["offered_ps"][walks.hops_of[packet][at]]
+
+    def _wait(self, packet, link, ready, begun):
+        """It was ready at `ready` and began to be sent at `begun`: what was sent before it.
+
+        Gives the first of the flow's own packets that the link sent one after the other, and when that came.
+        """
+        frames = self.walks.frames[link]
+        at, now = bisect_left(frames.begun, begun) - 1, begun
+        cause = "nic" if self.walks.is_nic[link] else "queue"
+        while now > ready:
+            if at < 0 or frames.ended[at] <= ready:
+                self._idle(packet, link, (ready, now), self._next_flow(frames, at + 1))
+                break
+            if frames.ended[at] < now:
+                self._idle(packet, link, (frames.ended[at], now), self._next_flow(frames, at + 1))
+                now = frames.ended[at]
+            if frames.flow[at] == self.flow and frames.packet[at] != NONE:
+                self._add(frames.packet[at], frames.begun[at], now, "transmission", port=link)
+                packet, now = frames.packet[at], frames.begun[at]
+                ready = self._ready(packet, self._place(packet, link))
+            else:
+                begin = max(frames.begun[at], ready)
+                other = frames.flow[at] if frames.flow[at] != NONE else None
+                self._add(packet, begin, now, cause, port=link, flow=other)
+                now = begin
+            at -= 1
+        return packet, ready
+
+    def _place(self, packet, link):
+        hops = self.walks.hops_of[packet]
+        return next(place for place, hop in enumerate(hops) if self.walks.hops["link"][hop] == link)
+
+    def _next_flow(self, frames, at):
+        """The other flow that the frame after a gap belongs to, if it does."""
+        flow = frames.flow[at] if at < len(frames.flow) else NONE
+        return None if flow in (self.flow, NONE) else flow
+
+    def _idle(self, packet, link, span, next_flow):
+        """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens."""
+        begin, now = span
+        stops = self.walks.stops.get(link, [])
+        for since, until, name in reversed(stops):
+            if name == "paused" and self.walks.kind[packet] != "data":
+                continue
+            since, until = max(since, begin), min(until, now)
+            if since < until:
+                self._add(packet, until, now, "shaping", port=link, flow=next_flow)
+                self._add(packet, since, until, "pause" if name == "paused" else "fault", port=link)
+                now = since
+        self._add(packet, begin, now, "shaping", port=link, flow=next_flow)
+
+    def _left(self, packet, now):
+        """It left its host at `now`: back to what let it, past its turn at the NIC."""
+        walks = self.walks
+        link = walks.hops["link"][walks.hops_of[packet][0]]
+        packet, now = self._wait(packet, link, self._ready(packet, 0), now)
+        return ("because", packet, walks.packets["cause"][packet], now)
+
+    def _because(self, packet, cause, now):
+        """`packet` could leave at `now` because of `cause`."""
+        causes = self.walks.causes
+        why = self.walks.record.whys[causes["why"][cause]]
+        since, by, before = (causes[name][cause] for name in ("since_ps", "packet", "before"))
+        if why == "began":
+            return None
+        if why == "followed":
+            return ("left", by, now)
+        if why in ("heard", "timed_out") and (lost := self._lost(packet, by, why)) is not None:
+            at = self.walks.hops["offered_ps"][self.walks.hops_of[lost][-1]]
+            if at <= now:
+                port = self.walks.hops["link"][self.walks.hops_of[lost][-1]]
+                self._add(packet, at, now, "loss" if why == "heard" else "timeout", port=port)
+                self.via = "loss"
+                return ("came", lost, at)
+        if why == "heard":
+            self.via = self._edge(packet, by)
+            return ("came", by, now)
+        if why == "paced" and (sent := self._just_sent(before, now)) is not None:
+            hop = self.walks.hops_of[sent][0]
+            link, begun, ended = (self.walks.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
+            self._add(packet, ended, now, "pace")
+            self._add(sent, begun, ended, "transmission", port=link)
+            return ("left", sent, begun)
+        held = {"paced": "pace", "timed_out": "timeout", "woken": "window", "delayed": "delayed_ack"}
+        self._add(packet, since, now, held.get(why, "credit"))
+        if why in ("delayed", "granted"):
+            sent = self.walks.kind[by] == "credit"
+            return ("left" if sent else "came", by, since)
+        return ("because", packet, before, since)
+
+    def _just_sent(self, cause, now):
+        """The packet that left as `cause`, if its host had sent it by `now`."""
+        causes, walks = self.walks.causes, self.walks
+        if walks.record.whys[causes["why"][cause]] != "followed":
+            return None
+        sent = causes["packet"][cause]
+        hop = walks.hops_of[sent][0]
+        return sent if not walks.dropped[hop] and walks.hops["ended_ps"][hop] <= now else None
+
+    def _lost(self, packet, by, why):
+        """The copy of `packet` whose loss has just been noticed, if one was lost."""
+        copy, previous = self.walks.copies.get(packet, (None, None))
+        if copy is None or not self._was_dropped(copy):
+            return None
+        repairing = previous is not None and self.walks.copies[previous][0] is not None
+        noticed = why == "timed_out" or not repairing or self.walks.kind[by] == "nack"
+        return copy if noticed else None
+
+    def _was_dropped(self, packet):
+        return self.walks.dropped[self.walks.hops_of[packet][-1]]
+
+    def _edge(self, packet, by):
+        """What the flow waited for until `by` came and `packet` could leave."""
+        walks, kind = self.walks, self.walks.kind
+        if kind[packet] not in DATA_LIKE:
+            return self.via
+        if kind[by] in ("credit", "rate_answer"):
+            return "credit"
+        copy, _ = walks.copies.get(packet, (None, None))
+        if copy is not None:
+            return "loss" if self._was_dropped(copy) or kind[by] != "nack" else "reordering"
+        allowed = walks.packets["window"][by]
+        in_flight = walks.packets["seq"][packet] - walks.packets["cumulative"][by] + 1
+        return "receiver" if allowed and in_flight * 16 >= allowed else "window"

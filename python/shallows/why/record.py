@@ -1,0 +1,203 @@
+"""The second pass: the same run again, with a record of why the packets of some flows left when they did.
+
+The record is a set of tables (`TABLES`; docs/why.md explains them), in numpy columns; `Record.table` makes
+Arrow of one and `Record.save` Parquet files. Times are integers in picoseconds.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import NEVER
+
+NONE = 2**32 - 1
+"""No packet, flow, link or cause."""
+MARGIN_PS = 2_000_000
+"""Times of a saved run are in microseconds: a span begins and ends a little outside."""
+TABLES = {
+    "packets": {
+        "flow": "number of the flow",
+        "kind": "what it is for, a place in `kinds`",
+        "seq": "its number in the flow; of an acknowledgement, that of a block that came early",
+        "cumulative": "of an acknowledgement: the number expected next",
+        "window": "of an acknowledgement: what the receiver allows, in 16ths of a payload; 0 is no limit",
+        "length": "bytes on the wire",
+        "left_ps": "when its host offered it to the first port",
+        "cause": "why it could be sent, a row of `causes`",
+    },
+    "causes": {
+        "why": "what it was, a place in `whys`",
+        "at_ps": "from when on it let the flow send",
+        "since_ps": "since when that had been waited for",
+        "packet": "the packet that came or left then, a row of `packets`",
+        "before": "the cause that the waiting began with, a row of `causes`",
+    },
+    "hops": {
+        "packet": "a row of `packets`",
+        "link": "the link behind the port",
+        "offered_ps": "when it came to the port",
+        "begun_ps": "when its first bit was sent; 2**64-1 is never",
+        "ended_ps": "when its last bit was",
+        "outcome": "what became of it, a place in `outcomes`",
+    },
+    "frames": {
+        "link": "the link",
+        "flow": "whose it is; 2**32-1 is nobody's (a pause)",
+        "packet": "a row of `packets`, if its flow is watched",
+        "kind": "what it is for, a place in `kinds`",
+        "length": "bytes on the wire",
+        "offered_ps": "when it came to the port",
+        "begun_ps": "when its first bit was sent",
+        "ended_ps": "when its last bit was",
+    },
+    "links": {
+        "time_ps": "when",
+        "link": "to which link",
+        "event": "what happened, a place in `link_events`",
+        "through": "where a pause was asked for: the port in which most of what the link brought waits",
+    },
+    "completed": {"flow": "number of the flow", "packet": "the packet that completed it"},
+    "ideal": {
+        "flow": "number of the flow",
+        "link": "a link on its way",
+        "waits_ps": "while the frames before its last are sent there, were the path empty",
+        "sending_ps": "while the last is",
+        "delay_ps": "propagation",
+    },
+}
+"""Every table of a record: its columns with their meaning."""
+
+
+class Record:
+    """What a second pass wrote down of the flows in `flows`: a dict of columns for each of `TABLES`."""
+
+    def __init__(self, scenario, flows, answer, tables):
+        self.scenario = scenario
+        self.flows = flows
+        self.fingerprint = answer["fingerprint"]
+        self.start_ps = answer["flows"]["start_ps"]
+        self.finish_ps = answer["flows"]["finish_ps"]
+        self.ended_ps = answer["ended_ps"]
+        self.deadlock = answer["deadlock"]
+        self.tables = {name: tables[name] for name in TABLES}
+        self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
+        self.outcomes, self.link_events = list(tables["outcomes"]), list(tables["link_events"])
+        self.names = scenario.wiring.port_names
+
+    def table(self, name):
+        """One of `TABLES` as a pyarrow table, with its definitions in the metadata of the columns."""
+        import pyarrow
+
+        columns = self.tables[name]
+        told = TABLES[name].items()
+        fields = [
+            pyarrow.field(
+                column, pyarrow.from_numpy_dtype(columns[column].dtype), metadata={"definition": means}
+            )
+            for column, means in told
+        ]
+        names = {
+            "kinds": self.kinds,
+            "whys": self.whys,
+            "outcomes": self.outcomes,
+            "link_events": self.link_events,
+        }
+        about = {of: ",".join(texts) for of, texts in names.items()} | {"fingerprint": self.fingerprint}
+        arrays = [
+            _arrow(columns[column], field.type) for column, field in zip(TABLES[name], fields, strict=True)
+        ]
+        return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=about))
+
+    def save(self, folder):
+        """Write a Parquet file for each table into `folder`; return its path."""
+        import pyarrow.parquet
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            pyarrow.parquet.write_table(self.table(name), folder / f"{name}.parquet")
+        return folder
+
+
+def _arrow(values, kind):
+    import pyarrow
+
+    return pyarrow.Array.from_buffers(
+        kind, len(values), [None, pyarrow.py_buffer(np.ascontiguousarray(values))]
+    )
+
+
+def of_run(run, flows, on_progress=None):
+    """The `Record` of a second pass over `run`, a `Run` of the packet world, for these flows.
+
+    Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
+    """
+    if run.summary["world"] != "packet":
+        expected = 'a run of world "packet": only there is a run the same twice'
+        raise ScenarioError("world", run.summary["world"], expected)
+    table = run.table("flows")
+    start, fct = (table[name].to_numpy() for name in ("start_us", "fct_us"))
+    flows = np.asarray(flows, np.uint32)
+    for flow in flows:
+        if flow >= len(start):
+            raise ScenarioError("flow", int(flow), f"a number below {len(start)}, the flows of this run")
+        if not np.isfinite(fct[flow]):
+            raise ScenarioError("flow", int(flow), "a flow that has finished: this one has not")
+    begin = np.maximum(start[flows] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
+    end = ((start + fct)[flows] * 1e6 + MARGIN_PS).astype(np.uint64)
+    record = of_scenario(run.scenario, flows, begin, end, on_progress)
+    if record.fingerprint != run.summary["fingerprint"]:
+        from shallows import __version__
+
+        expected = (
+            f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
+            f"this is {__version__}. Run the scenario again"
+        )
+        raise ScenarioError("fingerprint", record.fingerprint, expected)
+    return record
+
+
+def of_scenario(scenario, flows, begin_ps=None, end_ps=None, on_progress=None):
+    """The `Record` of a run of `scenario` for these flows, from `begin_ps` to `end_ps` each (else always)."""
+    from shallows import _core
+    from shallows.worlds import packet
+
+    request = packet.request(scenario)
+    request["record"] = {**request["record"], "queue_interval_ps": 0, "probe_interval_ps": 0}
+    flows = np.asarray(flows, np.uint32)
+    if begin_ps is None:
+        begin_ps, end_ps = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
+    watched = {"flows": flows, "spans": _spans(_core.paths(request), scenario, flows, begin_ps, end_ps)}
+    answer, tables = _core.watch(request, watched, on_progress)
+    return Record(scenario, [int(flow) for flow in flows], answer, tables)
+
+
+def _spans(paths, scenario, flows, begin, end):
+    """For each link that one of the flows may use: the spans in which one does, in order and apart."""
+    links = scenario.wiring.link_from
+    everywhere = range(len(links))
+    spans = {}
+    for flow, since, until in zip(flows.tolist(), begin.tolist(), end.tolist(), strict=True):
+        one_way = scenario.network.balancing == "flow"
+        mine = [link for way in paths[flow] for link in way] if one_way else everywhere
+        for link in mine:
+            spans.setdefault(link, []).append((since, until))
+    rows = [(link, *span) for link, its in sorted(spans.items()) for span in _apart(sorted(its))]
+    columns = np.array(rows, np.uint64).reshape(-1, 3)
+    return {
+        "link": columns[:, 0].astype(np.uint32),
+        "from_ps": np.ascontiguousarray(columns[:, 1]),
+        "until_ps": np.ascontiguousarray(columns[:, 2]),
+    }
+
+
+def _apart(spans):
+    """Sorted spans, those that touch as one."""
+    merged = []
+    for since, until in spans:
+        if merged and since <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], until)
+        else:
+            merged.append([since, until])
+    return merged
