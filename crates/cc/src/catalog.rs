@@ -23,61 +23,95 @@ pub enum Marking {
     Rates(&'static str),
 }
 
-/// What carries an algorithm's packets; the packet world has one module for each.
+/// How a transport finds out what was lost, and sends it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// A window, cumulative and selective acknowledgements, repair packet by packet.
-    Tcp,
-    /// A rate, from the first packet on; frames out of order are discarded and sent again.
-    Roce,
-    /// A frame for each credit of the receiver. Every port needs a class of credits ([`crate::port::credit`]), and
-    /// credits cross the links that their frames will load.
-    Credit,
-    /// TCP-like; its data asks the ports on its way for a rate, which acknowledgements bring back.
-    Rated,
+pub enum Reliability {
+    /// Cumulative and selective acknowledgements, repair packet by packet.
+    Selective {
+        /// How many packets must arrive behind a hole before it counts as lost (`DupThresh` of RFC 6675).
+        dup_thresh: u32,
+    },
+    /// Frames out of order are discarded, and everything from the first missing one on is sent again.
+    GoBackN,
 }
 
-impl Transport {
-    /// Its name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Roce => "roce",
-            Self::Credit => "credit",
-            Self::Rated => "rated",
-        }
-    }
+/// What lets a packet of a flow leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// The window and the pace of its algorithm.
+    InWindow,
+    /// The same; its data asks the ports on its way for a rate, which acknowledgements bring back.
+    AtRates,
+    /// A credit of its receiver. Every port needs a class of credits ([`crate::port::credit`]), and credits cross the links
+    /// that their frames will load.
+    OnCredits,
+}
 
+/// What carries an algorithm's packets, in parts that the packet world puts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// How it mends losses.
+    pub reliability: Reliability,
+    /// When it sends.
+    pub leave: Leave,
     /// The keys of a scenario that act on its flows, of those that do not act on every flow. A scenario that sets
     /// another one is refused, so a transport that learns to honour a key says so here.
-    #[must_use]
-    pub const fn honours(self) -> &'static [&'static str] {
-        match self {
-            Self::Tcp => &[
-                "cc.receiver",
-                "hosts.initial_window",
-                "hosts.rto_min",
-                "hosts.rto_initial",
-                "hosts.rto_max",
-                "hosts.acks_every",
-                "hosts.ack_delay",
-                "hosts.segment",
-                "hosts.timestamps",
-            ],
-            Self::Rated => &[
-                "hosts.rto_min",
-                "hosts.rto_initial",
-                "hosts.rto_max",
-                "hosts.acks_every",
-                "hosts.ack_delay",
-                "hosts.timestamps",
-            ],
-            Self::Roce => &["hosts.rto_initial", "hosts.rto_max"],
-            Self::Credit => &["hosts.rto_initial"],
-        }
-    }
+    pub honours: &'static [&'static str],
 }
+
+/// `DupThresh` of RFC 6675 §2.
+const DUP_THRESH: u32 = 3;
+
+/// A window, cumulative and selective acknowledgements, repair packet by packet.
+pub static TCP: Transport = Transport {
+    name: "tcp",
+    reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
+    leave: Leave::InWindow,
+    honours: &[
+        "cc.receiver",
+        "hosts.initial_window",
+        "hosts.rto_min",
+        "hosts.rto_initial",
+        "hosts.rto_max",
+        "hosts.acks_every",
+        "hosts.ack_delay",
+        "hosts.segment",
+        "hosts.timestamps",
+    ],
+};
+
+/// The same, where ports tell rates.
+pub static RATED: Transport = Transport {
+    name: "rated",
+    reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
+    leave: Leave::AtRates,
+    honours: &[
+        "hosts.rto_min",
+        "hosts.rto_initial",
+        "hosts.rto_max",
+        "hosts.acks_every",
+        "hosts.ack_delay",
+        "hosts.timestamps",
+    ],
+};
+
+/// A rate, from the first packet on, and a window where the algorithm has one.
+pub static ROCE: Transport = Transport {
+    name: "roce",
+    reliability: Reliability::GoBackN,
+    leave: Leave::InWindow,
+    honours: &["hosts.rto_initial", "hosts.rto_max"],
+};
+
+/// A frame for each credit of the receiver.
+pub static CREDIT: Transport = Transport {
+    name: "credit",
+    reliability: Reliability::GoBackN,
+    leave: Leave::OnCredits,
+    honours: &["hosts.rto_initial"],
+};
 
 /// Builds what hands out the credits of one flow.
 pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
@@ -124,7 +158,7 @@ pub struct Algorithm {
     /// The congestion point it needs.
     pub marking: Marking,
     /// What carries its packets.
-    pub transport: Transport,
+    pub transport: &'static Transport,
     /// What hands out the credits of a flow, where it waits for credits.
     pub credits: Option<BuildCredits>,
 }
@@ -151,7 +185,7 @@ impl Algorithm {
         };
         let own_window = first(10) == first(11);
         let acts = |key: &&str| !(own_window && *key == "hosts.initial_window");
-        self.transport.honours().iter().copied().filter(acts).collect()
+        self.transport.honours.iter().copied().filter(acts).collect()
     }
 }
 
@@ -164,10 +198,10 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
 /// The transport that a row names with `over`; TCP-like where it names none.
 macro_rules! transport {
     () => {
-        Transport::Tcp
+        &TCP
     };
     ($name:ident) => {
-        Transport::$name
+        &$name
     };
 }
 
@@ -232,16 +266,31 @@ catalog! {
         "DCTCP's answer to late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
     dx: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
-    dcqcn over Roce: CNP, Marking::Required("red");
+    dcqcn over ROCE: CNP, Marking::Required("red");
         "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
-    timely over Roce: COMPLETIONS, Marking::Unused;
+    timely over ROCE: COMPLETIONS, Marking::Unused;
         "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
-    patched_timely as "patched-timely" over Roce: COMPLETIONS, Marking::Unused;
+    patched_timely as "patched-timely" over ROCE: COMPLETIONS, Marking::Unused;
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
-    patched_timely_pi as "patched-timely-pi" over Roce: COMPLETIONS, Marking::Unused;
+    patched_timely_pi as "patched-timely-pi" over ROCE: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
-    rcp over Rated: ACCURATE_ECHO, Marking::Rates("rcp");
+    rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
-    expresspass over Credit granting expresspass: CREDITS, Marking::Unused;
+    expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow that waits for rates needs ports that tell them, one that waits for credits a receiver that hands them out.
+    #[test]
+    fn the_parts_of_a_row_go_together() {
+        for row in ALGORITHMS {
+            let rates = matches!(row.marking, Marking::Rates(_));
+            assert_eq!(row.transport.leave == Leave::AtRates, rates, "{}", row.name);
+            assert_eq!(row.transport.leave == Leave::OnCredits, row.credits.is_some(), "{}", row.name);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //!
 //! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
 
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Transport};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, RATED, ROCE, TCP};
 use shallows_cc::draws::Draws;
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::parameter::Values;
@@ -74,9 +74,9 @@ impl Life {
                 let repeated = kind == LossKind::Timeout && self.chance(0.5);
                 sender.on_loss(self.now, &Loss { kind, in_flight: MSS * (1 + self.below(200)), repeated });
             }
-            4..10 if row.transport == Transport::Roce => sender.on_notification(self.now),
-            10..40 if row.transport == Transport::Roce => sender.on_sent(self.now, MSS),
-            43..60 if row.transport == Transport::Rated => sender.on_offer(self.now, Rate(self.below(40_000_000_000))),
+            4..10 if *row.transport == ROCE => sender.on_notification(self.now),
+            10..40 if *row.transport == ROCE => sender.on_sent(self.now, MSS),
+            43..60 if *row.transport == RATED => sender.on_offer(self.now, Rate(self.below(40_000_000_000))),
             40..43 => {
                 let later = self.now + Time::from_millis(self.below(20));
                 self.pass(later, sender, row);
@@ -92,7 +92,7 @@ impl Life {
 
 fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
     let Decision { window, pace, .. } = *decision;
-    assert!(window.0 > 0 || row.transport != Transport::Tcp, "{} seed {seed}: a window of nothing", row.name);
+    assert!(window.0 > 0 || *row.transport != TCP, "{} seed {seed}: a window of nothing", row.name);
     assert!(window <= Bytes(1 << 60) || window == Bytes::MAX, "{} seed {seed}: a window of {}", row.name, window.0);
     assert!(pace.is_none_or(|rate| rate.0 > 0), "{} seed {seed}: a rate of nothing", row.name);
     let sane = Rate::from_gbps(1_000_000);

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, Transport};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Leave, Marking};
 use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism, Tells};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
@@ -17,7 +17,7 @@ pub fn catalog(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     let (port, marking) = match algorithm.marking {
-        _ if algorithm.transport == Transport::Credit => ("credit", "none"),
+        _ if algorithm.transport.leave == Leave::OnCredits => ("credit", "none"),
         Marking::Unused => ("", "none"),
         Marking::Required(kind) | Marking::Rates(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),
@@ -28,7 +28,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     row.set_item("receiver", algorithm.receiver.name)?;
     row.set_item("port", port)?;
     row.set_item("marking", marking)?;
-    row.set_item("transport", algorithm.transport.name())?;
+    row.set_item("transport", algorithm.transport.name)?;
     row.set_item("honours", algorithm.honours())?;
     row.set_item("source", algorithm.source)?;
     row.set_item("not_modelled", algorithm.not_modelled)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shallows_cc::catalog::Algorithm;
+use shallows_cc::catalog::{Algorithm, Leave};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute};
@@ -97,6 +97,12 @@ impl Control {
 }
 
 impl Control {
+    /// Whether its flows wait for credits.
+    #[must_use]
+    pub fn waits_for_credits(&self) -> bool {
+        self.algorithm.transport.leave == Leave::OnCredits
+    }
+
     /// What hands out the credits of a flow that begins now, where it waits for credits; `frame` is a full one.
     #[must_use]
     pub fn credits(&self, now: Time, line_rate: Rate, frame: Bytes) -> Option<Box<dyn Credits>> {
@@ -316,8 +322,7 @@ impl Network {
             if flow.control as usize >= self.controls.len() {
                 return Err(format!("flow {at} uses algorithm {}: there are {}", flow.control, self.controls.len()));
             }
-            let credits =
-                self.controls[flow.control as usize].algorithm.transport == shallows_cc::catalog::Transport::Credit;
+            let credits = self.controls[flow.control as usize].waits_for_credits();
             if credits && self.balancing != Balancing::Flow {
                 return Err(format!(
                     "flow {at} waits for credits, which need one way there and back: expected no balancing by packet"

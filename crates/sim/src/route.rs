@@ -5,9 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use shallows_cc::catalog::Transport;
-
-use crate::network::{Balancing, Network, PortSpec};
+use crate::network::{Balancing, Control, Network, PortSpec};
 use crate::packet::{NIL, Packet};
 
 /// Set in the place of a packet that is not bound to a way: the rest is the host that it goes to.
@@ -44,7 +42,7 @@ impl Routes {
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
             let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
-            let credits = network.controls[flow.control as usize].algorithm.transport == Transport::Credit;
+            let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = match back {
                 _ if credits => same_links(network, &twins, number, &there)?,
                 back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
@@ -289,7 +287,7 @@ fn same_links(network: &Network, twins: &[u32], flow: usize, path: &[u32]) -> Re
 
 /// By link: the one back, [`NIL`] where there is none; of several between two nodes, the one in the same place.
 fn twins(network: &Network) -> Vec<u32> {
-    if !network.controls.iter().any(|control| control.algorithm.transport == Transport::Credit) {
+    if !network.controls.iter().any(Control::waits_for_credits) {
         return Vec::new();
     }
     let mut between: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
 //! fingerprint that every build and machine must give.
 
-use shallows_cc::catalog::{self, Marking, Transport};
+use shallows_cc::catalog::{self, Leave, Marking, ROCE};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
 use shallows_cc::port::credit::CreditShaper;
@@ -61,7 +61,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         urgent: false,
         control: 0,
     };
-    let credits = (row.transport == Transport::Credit).then(|| credits_first(&Values::defaults(row.parameters)));
+    let credits = (row.transport.leave == Leave::OnCredits).then(|| credits_first(&Values::defaults(row.parameters)));
     if credits.is_some() {
         ports.iter_mut().for_each(|port| port.discipline = Some(0));
     }
@@ -168,7 +168,7 @@ fn one_link(name: &str) -> String {
     let joins = Time::from_millis(20);
     let interval = Time::from_millis(1);
     network.flows[4].start = joins;
-    if network.controls[0].algorithm.transport == Transport::Roce {
+    if *network.controls[0].algorithm.transport == ROCE {
         // They begin at line rate and go back to the first frame lost: their papers assume that none is.
         network.ports.iter_mut().for_each(|port| port.buffer = Bytes::MAX);
     }

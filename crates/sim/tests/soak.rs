@@ -10,7 +10,7 @@ use std::fmt::Write;
 use networks::{
     MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, run_open, star, until_done,
 };
-use shallows_cc::catalog::{self, Marking, Transport};
+use shallows_cc::catalog::{self, Marking};
 use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
@@ -88,7 +88,7 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
         let hosts = network.hosts;
         network.ports.iter_mut().for_each(|port| port.marking = (port.from >= hosts).then_some(0));
     }
-    if control.algorithm.transport == Transport::Credit {
+    if control.waits_for_credits() {
         share_with_credits(network, control);
     } else if dice.chance(0.3) {
         let threshold = Bytes(1 + dice.below(100_000));

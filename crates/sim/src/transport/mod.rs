@@ -1,11 +1,12 @@
 //! The two halves of a flow: what its sender puts on the wire, and what its receiver answers.
 //!
-//! A catalog row names the transport that its algorithm runs over. Each is a folder or a file with a
-//! `Sending` and a `Receiving`; to add one, write it, name it in [`shallows_cc::catalog::Transport`] and give
-//! it a line in the two enums below. The simulation knows only what they share: when a flow may send and
-//! what, which packets came, which timers are wanted.
+//! A catalog row names the transport that its algorithm runs over, and that its parts: a reliability ([`selective`],
+//! [`go_back_n`]), and what lets a packet leave: window and pace of the algorithm ([`gate`]), rates that ports tell besides ([`rated`]), or
+//! credits of the receiver ([`credit`]). A reliability is a folder or a file with a `Sending` and a `Receiving`; to
+//! add one, write it, name it in [`shallows_cc::catalog::Reliability`] and give it a line in the two enums below. The simulation
+//! knows only what they share: when a flow may send and what, which packets came, which timers are wanted.
 
-use shallows_cc::catalog::Transport;
+use shallows_cc::catalog::{Leave, Reliability, Transport};
 use shallows_cc::draws::Draws;
 use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::sender::Sender;
@@ -18,9 +19,14 @@ use crate::packet::{Flags, Packet, Slab};
 
 mod alarm;
 mod credit;
+mod gate;
+mod go_back_n;
+mod message;
 mod rated;
-mod roce;
-mod tcp;
+mod selective;
+
+use gate::Gate;
+use message::Message;
 
 /// Whether a flow may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +117,8 @@ pub struct Sending {
 
 #[derive(Debug)]
 enum SendingHalf {
-    Tcp(tcp::Sending),
-    Roce(roce::Sending),
+    Selective(selective::Sending),
+    GoBackN(go_back_n::Sending),
     Credit(credit::Sending),
 }
 
@@ -126,8 +132,8 @@ pub struct Receiving {
 
 #[derive(Debug)]
 enum ReceivingHalf {
-    Tcp(tcp::Receiving),
-    Roce(roce::Receiving),
+    Selective(selective::Receiving),
+    GoBackN(go_back_n::Receiving),
     Credit(credit::Receiving),
 }
 
@@ -135,21 +141,23 @@ enum ReceivingHalf {
 macro_rules! on {
     ($halves:ident, $half:expr, $it:ident => $call:expr) => {
         match $half {
-            $halves::Tcp($it) => $call,
-            $halves::Roce($it) => $call,
+            $halves::Selective($it) => $call,
+            $halves::GoBackN($it) => $call,
             $halves::Credit($it) => $call,
         }
     };
 }
 
 impl Sending {
-    pub fn new(transport: Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
-        let half = match transport {
-            Transport::Tcp | Transport::Rated => SendingHalf::Tcp(tcp::Sending::new(opening)),
-            Transport::Roce => SendingHalf::Roce(roce::Sending::new(opening)),
-            Transport::Credit => SendingHalf::Credit(credit::Sending::new(&opening, now)),
+    pub fn new(transport: &Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
+        let half = match (transport.leave, transport.reliability) {
+            (Leave::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(&opening, now)),
+            (_, Reliability::Selective { dup_thresh }) => {
+                SendingHalf::Selective(selective::Sending::new(opening, dup_thresh))
+            }
+            (_, Reliability::GoBackN) => SendingHalf::GoBackN(go_back_n::Sending::new(opening)),
         };
-        let asking = (transport == Transport::Rated).then(Box::default);
+        let asking = (transport.leave == Leave::AtRates).then(Box::default);
         Self { ends, queued: false, urgent: false, pace_timer: Time::MAX, asking, half }
     }
 
@@ -186,25 +194,48 @@ impl Sending {
     #[inline]
     pub fn on_packet(&mut self, now: Time, header: &Header) {
         match (&mut self.half, header) {
-            (SendingHalf::Tcp(half), Header::TcpAck(ack)) => half.on_ack(now, ack),
-            (SendingHalf::Tcp(half), _) => {
+            (SendingHalf::Selective(half), Header::TcpAck(ack)) => half.on_ack(now, ack),
+            (SendingHalf::Selective(half), _) => {
                 let asking = self.asking.as_mut().expect("only a flow that asks for rates hears of them");
-                asking.on_answer(now, header, half);
+                asking.on_answer(now, header, &mut half.gate);
+                if let Header::RatedAck(ack, _) = header {
+                    half.on_ack(now, ack);
+                }
             }
-            (SendingHalf::Roce(half), _) => half.on_packet(now, header),
+            (SendingHalf::GoBackN(half), _) => half.on_packet(now, header),
             (SendingHalf::Credit(half), _) => half.on_packet(now, header),
+        }
+    }
+
+    /// The gate of a flow that has an algorithm at its sender.
+    #[inline]
+    fn gate(&self) -> Option<&Gate> {
+        match &self.half {
+            SendingHalf::Selective(half) => Some(&half.gate),
+            SendingHalf::GoBackN(half) => Some(&half.gate),
+            SendingHalf::Credit(_) => None,
+        }
+    }
+
+    fn gate_mut(&mut self) -> Option<&mut Gate> {
+        match &mut self.half {
+            SendingHalf::Selective(half) => Some(&mut half.gate),
+            SendingHalf::GoBackN(half) => Some(&mut half.gate),
+            SendingHalf::Credit(_) => None,
         }
     }
 
     /// When the algorithm asked to be called.
     #[inline]
     pub fn wake(&self) -> Option<Time> {
-        on!(SendingHalf, &self.half, half => half.wake())
+        self.gate()?.wake
     }
 
     /// That time has come.
     pub fn on_wake(&mut self, now: Time) {
-        on!(SendingHalf, &mut self.half, half => half.on_wake(now));
+        if let Some(gate) = self.gate_mut() {
+            gate.on_wake(now);
+        }
     }
 
     /// The time to look again at the retransmission timer, if none is set that comes in time.
@@ -221,8 +252,8 @@ impl Sending {
     /// Sends nothing new from now on.
     pub fn stop(&mut self, now: Time) {
         match &mut self.half {
-            SendingHalf::Tcp(half) => half.stop(),
-            SendingHalf::Roce(half) => half.stop(),
+            SendingHalf::Selective(half) => half.stop(),
+            SendingHalf::GoBackN(half) => half.stop(),
             SendingHalf::Credit(half) => half.stop(now),
         }
     }
@@ -245,25 +276,28 @@ impl Sending {
 
     /// Internals worth plotting; `since` is the span since they were last read.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        // The window of a flow that asks for rates only says whether it has heard one.
-        let windowless = self.asking.is_some();
-        let mut told = |name, value| {
-            if !(windowless && name == "window_pkt") {
-                record(name, value);
+        match &mut self.half {
+            SendingHalf::Selective(half) => {
+                // The window of a flow that asks for rates only says whether it has heard one.
+                if self.asking.is_none() {
+                    record("window_pkt", half.window());
+                }
+                half.gate.probe(since, record);
             }
-        };
-        on!(SendingHalf, &mut self.half, half => half.probe(since, &mut told));
+            SendingHalf::GoBackN(half) => half.gate.probe(since, record),
+            SendingHalf::Credit(half) => half.probe(since, record),
+        }
     }
 }
 
 impl Receiving {
-    pub fn new(transport: Transport, ends: Ends, expecting: Expecting) -> Self {
-        let half = match transport {
-            Transport::Tcp | Transport::Rated => ReceivingHalf::Tcp(tcp::Receiving::new(expecting)),
-            Transport::Roce => ReceivingHalf::Roce(roce::Receiving::new(expecting)),
-            Transport::Credit => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
+    pub fn new(transport: &Transport, ends: Ends, expecting: Expecting) -> Self {
+        let half = match (transport.leave, transport.reliability) {
+            (Leave::OnCredits, _) => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
+            (_, Reliability::Selective { .. }) => ReceivingHalf::Selective(selective::Receiving::new(expecting)),
+            (_, Reliability::GoBackN) => ReceivingHalf::GoBackN(go_back_n::Receiving::new(expecting)),
         };
-        let answering = (transport == Transport::Rated).then(Box::default);
+        let answering = (transport.leave == Leave::AtRates).then(Box::default);
         Self { ends, answering, half }
     }
 
@@ -275,12 +309,12 @@ impl Receiving {
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
         let marked = packet.flags.has(Flags::CE);
         match (&mut self.half, &packet.header) {
-            (ReceivingHalf::Tcp(half), Header::TcpData(data)) => half.on_data(now, data, marked, out),
-            (ReceivingHalf::Tcp(half), _) => {
+            (ReceivingHalf::Selective(half), Header::TcpData(data)) => half.on_data(now, data, marked, out),
+            (ReceivingHalf::Selective(half), _) => {
                 let answering = self.answering.as_mut().expect("only a flow that asks for rates sends for them");
                 answering.on_packet(now, packet, half, out)
             }
-            (ReceivingHalf::Roce(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
+            (ReceivingHalf::GoBackN(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
             (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
@@ -333,7 +367,7 @@ impl Receiving {
 
 /// What a receiver that has closed answers to a packet of its flow, if anything: all `bytes` are there.
 pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
-    let (cumulative, _) = packets_in(bytes, mss);
+    let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
     let header = match packet.header {
         Header::TcpData(data) => Header::TcpAck(tcp(data.sent)),
@@ -346,26 +380,4 @@ pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> 
         _ => return None,
     };
     Some((MIN_FRAME, header))
-}
-
-/// How many packets carry `bytes`, and the payload of the last.
-fn packets_in(bytes: Bytes, mss: Bytes) -> (u32, Bytes) {
-    if bytes == Bytes::MAX {
-        return (u32::MAX, mss);
-    }
-    let packets = bytes.0.div_ceil(mss.0);
-    (packets as u32, bytes - mss * (packets - 1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_become_packets() {
-        let mss = Bytes(1460);
-        assert_eq!(packets_in(Bytes(1), mss), (1, Bytes(1)));
-        assert_eq!(packets_in(Bytes(1460), mss), (1, mss));
-        assert_eq!(packets_in(Bytes(1461), mss), (2, Bytes(1)));
-    }
 }

@@ -1,4 +1,4 @@
-//! What a flow over the TCP-like transport has beside it where ports tell rates: its data asks for one and says how long
+//! What a flow has beside its reliability where ports tell rates: its data asks for one and says how long
 //! the flow's round trip is, and acknowledgements bring back what the newest data was offered. A new rate moves the
 //! packet that waits for its turn. While packets are more than a round trip apart, requests without payload go on
 //! asking once a round trip, or as often as half of the flow's rate allows: on a slow link with a short round trip the
@@ -6,7 +6,8 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use super::{Outlet, Replies, tcp};
+use super::gate::Gate;
+use super::{Outlet, Replies, selective};
 use crate::header::{Header, RateQuery};
 use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet};
@@ -64,7 +65,7 @@ impl Asking {
     }
 
     /// The answer comes, to data or to a request.
-    pub fn on_answer(&mut self, now: Time, header: &Header, half: &mut tcp::Sending) {
+    pub fn on_answer(&mut self, now: Time, header: &Header, gate: &mut Gate) {
         let (rtt, sent, offered) = match *header {
             Header::RatedAck(ack, offered) => (ack.round_trip(now), ack.sent, offered),
             Header::RateAnswer { sent, offered } => (now - sent, sent, offered),
@@ -72,11 +73,9 @@ impl Asking {
         };
         self.rtt = rtt;
         self.least_wait = self.least_wait.min(now - sent);
-        half.on_offer(now, offered);
-        half.move_pace(self.left, self.length);
-        if let Header::RatedAck(ack, _) = header {
-            half.on_ack(now, ack);
-        }
+        gate.control.on_offer(now, offered);
+        gate.decide();
+        gate.space(self.left, self.length);
     }
 }
 
@@ -92,7 +91,7 @@ impl Answering {
         &mut self,
         now: Time,
         packet: &Packet,
-        half: &mut tcp::Receiving,
+        half: &mut selective::Receiving,
         out: &mut Outlet<'_>,
     ) -> Replies {
         match packet.header {
@@ -176,9 +175,9 @@ mod tests {
         assert_eq!((sent, offered), (Time(7), Rate::from_gbps(1)));
     }
 
-    fn receiving() -> tcp::Receiving {
+    fn receiving() -> selective::Receiving {
         let values = shallows_cc::parameter::Values::defaults(&[]);
-        tcp::Receiving::new(Expecting {
+        selective::Receiving::new(Expecting {
             bytes: Bytes(4 * 1460),
             mss: Bytes(1460),
             ack_delay: Time::ZERO,

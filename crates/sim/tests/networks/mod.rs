@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use shallows_cc::catalog::{self, Transport};
+use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -185,7 +185,7 @@ pub fn urgent_first() -> Discipline {
 
 /// A shaped class of credits before one of everything else.
 pub fn credits_first(control: &Control) -> Discipline {
-    assert_eq!(control.algorithm.transport, Transport::Credit);
+    assert!(control.waits_for_credits());
     let shaper = CreditShaper::new(&control.values, MTU);
     let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes() };
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };

@@ -2,11 +2,12 @@
 
 use shallows_cc::draws::Draws;
 use shallows_cc::receiver::{Answered, Credits};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::Time;
 
 use super::CONTROL_FRAME;
 use crate::header::{Credit, CreditData, Header};
-use crate::transport::{Expecting, Outlet, Replies, packets_in};
+use crate::transport::message::Message;
+use crate::transport::{Expecting, Outlet, Replies};
 
 /// One flow at its receiver.
 #[derive(Debug)]
@@ -18,10 +19,8 @@ pub struct Receiving {
     /// When the next credit leaves.
     due: Time,
     timer_armed: bool,
-    mss: Bytes,
-    last_payload: Bytes,
+    message: Message,
     expected: u32,
-    end: u32,
     /// When it last reported a hole: frames called before that belong to the same.
     reported: Time,
     pub delivered: u64,
@@ -31,7 +30,6 @@ pub struct Receiving {
 
 impl Receiving {
     pub fn new(expecting: Expecting) -> Self {
-        let (end, last_payload) = packets_in(expecting.bytes, expecting.mss);
         let (credits, draws) = expecting.credits.expect("a flow over credits has some");
         Self {
             credits,
@@ -39,10 +37,8 @@ impl Receiving {
             open: false,
             due: Time::ZERO,
             timer_armed: false,
-            mss: expecting.mss,
-            last_payload,
+            message: Message::new(expecting.bytes, expecting.mss),
             expected: 0,
-            end,
             reported: Time::ZERO,
             delivered: 0,
             granted: 0,
@@ -76,9 +72,8 @@ impl Receiving {
         let answered = Answered { number: data.credit, granted_at: data.granted_at };
         self.credits.on_data(now, &answered);
         if data.seq == self.expected {
+            self.delivered += self.message.payload(self.expected).0;
             self.expected += 1;
-            let payload = if self.expected == self.end { self.last_payload } else { self.mss };
-            self.delivered += payload.0;
             return false;
         }
         let news = data.seq > self.expected && answered.granted_at >= self.reported;
@@ -114,7 +109,7 @@ impl Receiving {
     }
 
     pub fn complete(&self) -> bool {
-        self.expected == self.end
+        self.expected == self.message.end
     }
 
     /// Internals worth plotting.

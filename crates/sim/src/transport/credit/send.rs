@@ -9,7 +9,8 @@ use super::CONTROL_FRAME;
 use super::request::{Action, CreditRequest};
 use crate::header::{Credit, CreditData, Header};
 use crate::transport::alarm::Alarm;
-use crate::transport::{Opening, Outlet, Turn, packets_in};
+use crate::transport::message::Message;
+use crate::transport::{Opening, Outlet, Turn};
 
 /// One flow at its sender.
 #[derive(Debug)]
@@ -19,11 +20,8 @@ pub struct Sending {
     say: Action,
     /// Credits whose frames wait for the NIC.
     called: VecDeque<Answered>,
-    mss: Bytes,
-    /// Payload of the last packet.
-    last_payload: Bytes,
+    message: Message,
     next: u32,
-    end: u32,
     /// Packets below have been sent before.
     sent_below: u32,
     alarm: Alarm,
@@ -37,17 +35,14 @@ pub struct Sending {
 
 impl Sending {
     pub fn new(opening: &Opening<'_>, now: Time) -> Self {
-        let (end, last_payload) = packets_in(opening.bytes, opening.mss);
         let mut asking = CreditRequest::new(opening.first_timeout);
         let say = asking.open(now);
         Self {
             asking,
             say,
             called: VecDeque::new(),
-            mss: opening.mss,
-            last_payload,
+            message: Message::new(opening.bytes, opening.mss),
             next: 0,
-            end,
             sent_below: 0,
             alarm: Alarm::SILENT,
             done: false,
@@ -79,7 +74,7 @@ impl Sending {
         self.next += 1;
         self.retransmits += u32::from(seq < self.sent_below);
         self.sent_below = self.sent_below.max(self.next);
-        let payload = if self.next == self.end { self.last_payload } else { self.mss };
+        let payload = self.message.payload(seq);
         self.sent_bytes += payload.0;
         self.finish_if_drained(now);
         let length = (payload + header).max(CONTROL_FRAME);
@@ -89,7 +84,7 @@ impl Sending {
 
     /// Says so once nothing is left; what was still granted is in vain.
     fn finish_if_drained(&mut self, now: Time) {
-        if self.next == self.end {
+        if self.next == self.message.end {
             self.say = self.asking.drained(now);
             self.wasted += self.called.len() as u64;
             self.called.clear();
@@ -107,7 +102,7 @@ impl Sending {
     }
 
     fn on_credit(&mut self, Credit { number, granted_at, .. }: Credit) {
-        let left = self.end - self.next;
+        let left = self.message.end - self.next;
         match self.asking.on_credit(left as usize > self.called.len()) {
             Action::Data => self.called.push_back(Answered { number, granted_at }),
             _ => self.wasted += 1,
@@ -116,10 +111,10 @@ impl Sending {
 
     /// The answer to a stop; it means nothing where there is more to send again.
     fn on_ack(&mut self, now: Time, cumulative: u32) {
-        if self.next < self.end {
+        if self.next < self.message.end {
             return;
         }
-        if cumulative == self.end {
+        if cumulative == self.message.end {
             self.asking.close();
             self.say = Action::Nothing;
             self.done = true;
@@ -153,17 +148,9 @@ impl Sending {
 
     /// Sends nothing new from now on.
     pub fn stop(&mut self, now: Time) {
-        self.end = self.next.max(self.sent_below);
-        self.last_payload = self.mss;
+        self.message.cut(self.next.max(self.sent_below));
         self.finish_if_drained(now);
     }
-
-    /// It never asks to be called.
-    pub fn wake(&self) -> Option<Time> {
-        None
-    }
-
-    pub fn on_wake(&mut self, _now: Time) {}
 
     pub fn done(&self) -> bool {
         self.done

@@ -1,9 +1,9 @@
-//! The sending half of a TCP-like transport: what may leave, what is lost, when to give up waiting.
+//! The sending half: what may leave, what is lost, when to give up waiting.
 //!
-//! Numbers count packets. Loss detection and repair follow RFC 6675: three packets that arrived behind a hole make it
-//! lost; what is in flight (its "pipe") leaves out what was selectively acknowledged and what is lost and not sent again;
-//! one window reduction until everything sent before it is repaired. A retransmission that is lost again is noticed by
-//! the timer alone, which follows RFC 6298 with the scenario's floor and ceiling and starts anew only when the
+//! Numbers count packets. Loss detection and repair follow RFC 6675 ([`super::scoreboard`]): packets that arrived behind a
+//! hole make it lost; what is in flight (its "pipe") leaves out what was selectively acknowledged and what is lost and not
+//! sent again; one window reduction until everything sent before it is repaired. A retransmission that is lost again is noticed
+//! by the timer alone, which follows RFC 6298 ([`super::timeout`]) and starts anew only when the
 //! cumulative acknowledgement moves (§5.3). After a timeout everything that has not arrived is sent again: what was
 //! selectively acknowledged is not, unless the receiver turns out to have dropped it (RFC 6675 §5.1; RFC 2018 §8
 //! forgets it).
@@ -12,178 +12,58 @@
 //! an acknowledgement (the block with the newest packet).
 
 use shallows_cc::event::{Ack, Loss, LossKind};
-use shallows_cc::sender::{Decision, Sender};
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 
-use super::ranges::Ranges;
+use super::scoreboard::{Arrivals, Scoreboard};
+use super::timeout::Timeout;
 use crate::header::{Header, TcpAck, TcpData};
-use crate::network::{HostSpec, MIN_FRAME};
-use crate::transport::alarm::Alarm;
-use crate::transport::{Opening, Outlet, Turn, packets_in};
-
-/// Packets that must arrive behind a hole before it counts as lost.
-const DUPLICATES: u32 = 3;
+use crate::network::MIN_FRAME;
+use crate::transport::gate::Gate;
+use crate::transport::message::Message;
+use crate::transport::{Opening, Outlet, Turn};
 
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
-    control: Box<dyn Sender>,
-    /// The algorithm's last word.
-    window: Bytes,
-    /// What the receiver allows.
-    advertised: Bytes,
-    /// Whether that is the less.
-    peer_limited: bool,
-    /// When the newest acknowledgement left the receiver.
-    heard: Time,
-    pace: Option<Rate>,
-    wake: Option<Time>,
-    mss: Bytes,
-    /// Payload of the last packet.
-    last_payload: Bytes,
+    pub gate: Gate,
+    message: Message,
+    board: Scoreboard,
+    timer: Timeout,
     /// Packets that leave together at most, and those still to come of the present ones.
     segment: u32,
     segment_left: u32,
-    unacked: u32,
-    next: u32,
-    end: u32,
-    sacked: Ranges,
-    /// Everything below that is not acknowledged is lost.
-    lost_below: u32,
-    /// Lost packets below have been sent again.
-    repaired_below: u32,
-    /// Losses below belong to a reduction already made.
-    recover: u32,
-    recovering: bool,
-    /// What was unacknowledged at the last timeout, and whether there was one.
-    timed_out_at: Option<u32>,
-    /// The first repair leaves whatever the window says (RFC 6675 §5 step 4.3).
-    repair_at_once: bool,
     /// The window has stopped the flow when everything below had been sent: until that is acknowledged, the flow fills
     /// its window, also while its NIC still owes it packets (Linux's `is_cwnd_limited`).
     limited_below: u32,
     ecn: bool,
     report_reduction: bool,
-    next_paced: Time,
-    timer: Retransmission,
+    /// When the newest acknowledgement left the receiver.
+    heard: Time,
     pub retransmits: u32,
     pub timeouts: u32,
-    last_rtt: Time,
-    acked_bytes: u64,
-}
-
-/// Smoothed round trip and the timeout that follows from it (RFC 6298).
-#[derive(Clone, Copy, Debug)]
-struct Retransmission {
-    srtt: Option<Time>,
-    variation: Time,
-    timeout: Time,
-    backoff: u32,
-    min: Time,
-    max: Time,
-    /// When it runs out.
-    deadline: Time,
-    alarm: Alarm,
-}
-
-impl Retransmission {
-    fn new(host: &HostSpec, first: Time) -> Self {
-        Self {
-            srtt: None,
-            variation: Time::ZERO,
-            timeout: first,
-            backoff: 0,
-            min: host.rto_min,
-            max: host.rto_max,
-            deadline: Time::MAX,
-            alarm: Alarm::SILENT,
-        }
-    }
-
-    #[inline]
-    fn sample(&mut self, rtt: Time) {
-        let srtt = match self.srtt {
-            None => {
-                self.variation = rtt / 2;
-                rtt
-            }
-            Some(srtt) => {
-                self.variation = Time((self.variation.0 * 3 + srtt.0.abs_diff(rtt.0)) / 4);
-                Time((srtt.0 * 7 + rtt.0) / 8)
-            }
-        };
-        self.srtt = Some(srtt);
-        self.timeout = srtt + self.variation * 4;
-        self.backoff = 0;
-    }
-
-    fn current(&self) -> Time {
-        let doubled = self.timeout.max(self.min).0.saturating_mul(1 << self.backoff.min(30));
-        Time(doubled).min(self.max)
-    }
 }
 
 impl Sending {
-    pub fn new(opening: Opening<'_>) -> Self {
-        let mss = opening.mss;
-        let (end, last_payload) = packets_in(opening.bytes, mss);
-        let Decision { window, pace, wake } = opening.control.decision();
+    /// A hole is lost once `dup_thresh` packets behind it have arrived.
+    pub fn new(opening: Opening<'_>, dup_thresh: u32) -> Self {
         Self {
-            control: opening.control,
-            window,
-            advertised: Bytes::MAX,
-            peer_limited: false,
-            heard: Time::ZERO,
-            pace,
-            wake,
-            mss,
-            last_payload,
+            gate: Gate::new(opening.control),
+            message: Message::new(opening.bytes, opening.mss),
+            board: Scoreboard::new(dup_thresh),
+            timer: Timeout::new(opening.host, opening.first_timeout),
             segment: opening.host.segment,
             segment_left: 0,
-            unacked: 0,
-            next: 0,
-            end,
-            sacked: Ranges::default(),
-            lost_below: 0,
-            repaired_below: 0,
-            recover: 0,
-            recovering: false,
-            timed_out_at: None,
-            repair_at_once: false,
             limited_below: 0,
             ecn: opening.ecn,
             report_reduction: false,
-            next_paced: Time::ZERO,
-            timer: Retransmission::new(opening.host, opening.first_timeout),
+            heard: Time::ZERO,
             retransmits: 0,
             timeouts: 0,
-            last_rtt: Time::ZERO,
-            acked_bytes: 0,
         }
-    }
-
-    /// Packets in flight (RFC 6675's pipe): sent, neither acknowledged nor known to be lost.
-    #[inline]
-    fn in_flight(&self) -> u32 {
-        let outstanding = self.next - self.unacked;
-        if self.lost_below <= self.unacked && self.sacked.is_empty() {
-            return outstanding;
-        }
-        let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
-        outstanding - self.sacked.count() - waiting
-    }
-
-    /// The next lost packet to send again.
-    fn next_repair(&self) -> Option<u32> {
-        if self.lost_below <= self.unacked {
-            return None;
-        }
-        let hole = self.sacked.next_hole(self.repaired_below.max(self.unacked));
-        (hole < self.lost_below).then_some(hole)
     }
 
     fn has_something_to_send(&self) -> bool {
-        self.next < self.end || self.next_repair().is_some()
+        self.board.next < self.message.end || self.board.next_repair().is_some()
     }
 
     /// Whether it may send now. The window counts the last, shorter packet as a full one.
@@ -192,18 +72,21 @@ impl Sending {
         if !self.has_something_to_send() {
             return Turn::No;
         }
-        let in_flight = u64::from(self.in_flight());
+        let in_flight = u64::from(self.board.in_flight());
         let least = if self.segment > 1 { self.least_segment() } else { 1 };
-        if in_flight > 0 && self.mss * (in_flight + least) > self.window && !self.repair_at_once {
-            if !self.peer_limited {
-                self.limited_below = self.next;
+        let fits = self.message.mss * (in_flight + least) <= self.gate.window;
+        if in_flight > 0 && !fits && !self.board.repair_at_once {
+            if !self.gate.peer_limited {
+                self.limited_below = self.board.next;
             }
             return Turn::No;
         }
-        if self.pace.is_some() && self.next_paced > now {
-            return Turn::At(self.next_paced);
-        }
-        Turn::Now
+        self.gate.paced_until(now).map_or(Turn::Now, Turn::At)
+    }
+
+    /// The window in packets.
+    fn window_packets(&self) -> u64 {
+        self.gate.window.0 / self.message.mss.0
     }
 
     /// Packets that the window must have room for: those of a segment begin together. A segment waits for
@@ -212,14 +95,14 @@ impl Sending {
         if self.segment_left > 0 {
             return 1;
         }
-        let third = self.window.0 / self.mss.0 / 3;
-        u64::from(self.segment.min(self.end - self.next)).min(third).max(1)
+        let third = self.window_packets() / 3;
+        u64::from(self.segment.min(self.message.end - self.board.next)).min(third).max(1)
     }
 
     /// A packet of new data leaves: one of the segment under way, or the first of the next.
     fn count_segment(&mut self) {
         if self.segment_left == 0 {
-            let room = (self.window.0 / self.mss.0).saturating_sub(u64::from(self.in_flight()));
+            let room = self.window_packets().saturating_sub(u64::from(self.board.in_flight()));
             self.segment_left = u64::from(self.segment).min(room).max(1) as u32;
         }
         self.segment_left -= 1;
@@ -228,9 +111,9 @@ impl Sending {
     /// Sends the packet whose turn it is.
     #[inline]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
-        let seq = match self.next_repair() {
+        let seq = match self.board.next_repair() {
             Some(seq) => {
-                self.repaired_below = seq + 1;
+                self.board.repaired(seq);
                 self.retransmits += 1;
                 seq
             }
@@ -238,200 +121,103 @@ impl Sending {
                 if self.segment > 1 {
                     self.count_segment();
                 }
-                self.next += 1;
-                self.next - 1
+                self.board.next += 1;
+                self.board.next - 1
             }
         };
-        let payload = if seq + 1 == self.end { self.last_payload } else { self.mss };
-        let length = (payload + header).max(MIN_FRAME);
-        if let Some(pace) = self.pace {
-            self.next_paced = self.next_paced.max(now) + pace.time_to_send(length);
-        }
-        if self.timer.deadline == Time::MAX {
-            self.timer.deadline = now + self.timer.current();
-        }
+        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
+        self.gate.space(self.gate.next_paced.max(now), length);
+        self.timer.start(now);
         let data = TcpData { sent: now, heard: self.heard, seq, window_reduced: self.report_reduction };
         self.report_reduction = false;
-        self.repair_at_once = false;
+        self.board.repair_at_once = false;
         out.put_data(length, self.ecn, Header::TcpData(data))
     }
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
-        let unacked = self.unacked;
-        let newly_acked = self.note_arrivals(packet);
-        let rtt = packet.round_trip(now);
+        let unacked = self.board.unacked;
+        let block = (packet.block_from, packet.block_from + u32::from(packet.block));
+        let newly_acked = self.board.note_arrivals(Arrivals { cumulative: packet.cumulative, block });
         self.heard = packet.left;
         if packet.window > 0 {
-            self.advertised = Bytes(self.mss.0 * u64::from(packet.window) / 16);
+            self.gate.advertise(Bytes(self.message.mss.0 * u64::from(packet.window) / 16));
         }
-        self.last_rtt = rtt;
         self.timer.sample(now - packet.sent);
-        if self.unacked > unacked {
-            self.timer.deadline = if self.unacked == self.next { Time::MAX } else { now + self.timer.current() };
+        if self.board.unacked > unacked {
+            self.await_the_rest(now);
         }
-        let marked = packet.marked;
-        self.find_losses(now);
-        let acked = self.payload_of(newly_acked);
-        self.acked_bytes += acked.0;
+        if self.board.find_losses() {
+            self.report_loss(now, LossKind::FastRetransmit, false);
+        }
+        let acked = self.message.payload_of(newly_acked, self.board.unacked);
         let ack = Ack {
             sent_at: packet.sent,
-            rtt,
+            rtt: packet.round_trip(now),
             one_way_delay: packet.delay,
             samples: u32::from(packet.samples),
             acked,
-            marked: if marked { acked } else { Bytes::ZERO },
-            in_flight: self.mss * u64::from(self.in_flight()),
+            marked: if packet.marked { acked } else { Bytes::ZERO },
+            in_flight: self.message.mss * u64::from(self.board.in_flight()),
             window_limited: unacked < self.limited_below,
-            recovering: self.recovering,
+            recovering: self.board.recovering,
         };
-        self.control.on_ack(now, &ack);
-        let before = self.window;
-        self.decide();
-        self.report_reduction |= marked && self.window < before;
+        self.gate.on_ack(now, &ack);
+        let before = self.gate.window;
+        self.gate.decide();
+        self.report_reduction |= packet.marked && self.gate.window < before;
     }
 
-    /// What the ports on its way offer came back.
-    pub fn on_offer(&mut self, now: Time, rate: Rate) {
-        self.control.on_offer(now, rate);
-        self.decide();
-    }
-
-    /// The pace has changed since a packet of this length left: the next one follows it by the new one.
-    pub fn move_pace(&mut self, left: Time, length: Bytes) {
-        if let Some(pace) = self.pace {
-            self.next_paced = left + pace.time_to_send(length);
-        }
-    }
-
-    /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
+    /// The cumulative acknowledgement has moved: the timer starts anew, if anything is in flight.
     #[inline]
-    fn note_arrivals(&mut self, packet: &TcpAck) -> u32 {
-        let mut newly_acked = 0;
-        if packet.cumulative > self.unacked {
-            newly_acked = packet.cumulative - self.unacked;
-            self.unacked = packet.cumulative;
-            if !self.sacked.is_empty() {
-                newly_acked -= self.sacked.remove_below(self.unacked);
-            }
-        }
-        let block_end = packet.block_from + u32::from(packet.block);
-        if packet.block > 0 && block_end > self.unacked {
-            newly_acked += self.sacked.insert(packet.block_from.max(self.unacked), block_end);
-        }
-        newly_acked
-    }
-
-    fn payload_of(&self, packets: u32) -> Bytes {
-        let full = self.mss * u64::from(packets);
-        if self.unacked == self.end && packets > 0 { full - self.mss + self.last_payload } else { full }
-    }
-
-    /// RFC 6675: leaves recovery, finds new losses, enters it again.
-    #[inline]
-    fn find_losses(&mut self, now: Time) {
-        if self.unacked >= self.recover {
-            self.recovering = false;
-        }
-        if self.sacked.is_empty() {
-            return;
-        }
-        if let Some(third) = self.sacked.nth_from_top(DUPLICATES) {
-            self.lost_below = self.lost_below.max(third);
-        }
-        if self.lost_below > self.unacked && self.unacked >= self.recover {
-            self.recovering = true;
-            self.repair_at_once = true;
-            self.recover = self.next;
-            self.repaired_below = self.unacked;
-            self.report_loss(now, LossKind::FastRetransmit, false);
+    fn await_the_rest(&mut self, now: Time) {
+        if self.board.unacked == self.board.next {
+            self.timer.deadline = Time::MAX;
+        } else {
+            self.timer.restart(now);
         }
     }
 
     /// FlightSize is all that is not acknowledged cumulatively (RFC 5681 §2). While earlier losses are repaired it runs
     /// past the window, and half of it would be no reduction.
     fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
-        let flight_size = self.mss * u64::from(self.next - self.unacked);
-        let in_flight = flight_size.min(self.window.max(self.mss));
-        self.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        let mss = self.message.mss;
+        let flight_size = mss * u64::from(self.board.next - self.board.unacked);
+        let in_flight = flight_size.min(self.gate.window.max(mss));
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
     }
 
     /// The time to look again at the retransmission timer, if none is set that comes in time.
+    #[inline]
     pub fn arm_timer(&mut self) -> Option<Time> {
-        self.timer.alarm.set(self.timer.deadline)
+        self.timer.arm()
     }
 
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile. Everything that is
     /// not acknowledged is sent again, as the window allows (RFC 5681 §3.1).
     pub fn on_timer(&mut self, now: Time) {
-        self.timer.alarm.ran_out(now);
-        if self.timer.deadline > now {
-            return;
+        if self.timer.has_run_out(now) {
+            self.timeouts += 1;
+            let repeated = self.board.on_timeout();
+            self.report_loss(now, LossKind::Timeout, repeated);
+            self.gate.decide();
         }
-        self.timeouts += 1;
-        self.timer.backoff += 1;
-        let repeated = self.timed_out_at.replace(self.unacked) == Some(self.unacked);
-        if self.sacked.next_hole(self.unacked) > self.unacked {
-            // What was selectively acknowledged should have been acknowledged cumulatively: it was dropped.
-            self.sacked.clear();
-        }
-        self.lost_below = self.next;
-        self.repaired_below = self.unacked;
-        self.recover = self.next;
-        self.recovering = false;
-        self.timer.deadline = Time::MAX;
-        self.report_loss(now, LossKind::Timeout, repeated);
-        self.decide();
-    }
-
-    /// The time that the algorithm asked for has come.
-    pub fn on_wake(&mut self, now: Time) {
-        self.wake = None;
-        self.control.on_wake(now);
-        self.decide();
-    }
-
-    #[inline]
-    fn decide(&mut self) {
-        let Decision { window, pace, wake } = self.control.decision();
-        self.peer_limited = self.advertised < window;
-        self.window = window.min(self.advertised);
-        self.pace = pace;
-        self.wake = wake;
     }
 
     /// Sends nothing new from now on.
     pub fn stop(&mut self) {
-        self.end = self.next;
-        self.last_payload = self.mss;
-    }
-
-    /// When the algorithm asked to be called.
-    #[inline]
-    pub fn wake(&self) -> Option<Time> {
-        self.wake
+        self.message.cut(self.board.next);
     }
 
     /// Whether everything was acknowledged.
     #[inline]
     pub fn done(&self) -> bool {
-        self.unacked == self.end
+        self.board.unacked == self.message.end
     }
 
-    /// Internals worth plotting; `since` is the span since they were last read.
-    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        record("window_pkt", self.window / self.mss);
-        if let Some(pace) = self.pace {
-            record("pace_gbps", pace.as_gbps());
-        }
-        if self.last_rtt > Time::ZERO {
-            record("rtt_us", self.last_rtt.as_micros());
-        }
-        let acked = std::mem::take(&mut self.acked_bytes);
-        if since > Time::ZERO {
-            record("rate_gbps", acked as f64 * 8e3 / since.0 as f64);
-        }
-        self.control.probe(record);
+    /// Its window in full packets.
+    pub fn window(&self) -> f64 {
+        self.gate.window / self.message.mss
     }
 }
 
@@ -443,6 +229,7 @@ mod tests {
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
     use shallows_cc::sender::Path;
+    use shallows_cc::units::Rate;
 
     const MSS: Bytes = Bytes(1460);
 
@@ -460,7 +247,7 @@ mod tests {
             first_timeout: host.rto_initial,
             control,
         };
-        Sending::new(opening)
+        Sending::new(opening, 3)
     }
 
     #[test]
@@ -513,9 +300,9 @@ mod tests {
             sending.on_ack(now, &ack(packet, (0, 0)));
             send_one(&mut sending, now);
         }
-        assert_eq!(sending.window, MSS * 20);
+        assert_eq!(sending.gate.window, MSS * 20);
         sending.on_ack(now, &ack(11, (0, 0)));
-        assert_eq!(sending.window, MSS * 20);
+        assert_eq!(sending.gate.window, MSS * 20);
     }
 
     #[test]
@@ -528,13 +315,13 @@ mod tests {
         }
         // Ten in flight: the window becomes five. Three arrived, one is lost: six are in flight, yet the
         // repair leaves at once; then nothing before three more have arrived.
-        assert_eq!(sending.window, MSS * 5);
+        assert_eq!(sending.gate.window, MSS * 5);
         assert_eq!(send_all(&mut sending, now), [0]);
         sending.on_ack(now, &ack(0, (1, 6)));
         assert_eq!(send_all(&mut sending, now), Vec::<u32>::new());
         sending.on_ack(now, &ack(0, (1, 7)));
         assert_eq!(send_all(&mut sending, now), [10]);
-        assert_eq!((sending.window, sending.retransmits), (MSS * 5, 1));
+        assert_eq!((sending.gate.window, sending.retransmits), (MSS * 5, 1));
         sending.on_ack(now, &ack(7, (0, 0)));
         assert_eq!(send_all(&mut sending, now), [11]);
     }
@@ -572,16 +359,16 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         sending.on_ack(now, &ack(0, (3, 4)));
-        assert_eq!(sending.in_flight(), 9);
+        assert_eq!(sending.board.in_flight(), 9);
         sending.on_ack(now, &ack(0, (3, 5)));
-        assert_eq!(sending.in_flight(), 8);
+        assert_eq!(sending.board.in_flight(), 8);
         sending.on_ack(now, &ack(0, (3, 6)));
-        assert_eq!(sending.in_flight(), 4);
+        assert_eq!(sending.board.in_flight(), 4);
         sending.on_ack(now, &ack(0, (7, 8)));
-        assert_eq!(sending.in_flight(), 3);
+        assert_eq!(sending.board.in_flight(), 3);
         // The window is five: two of the three repairs.
         assert_eq!(send_all(&mut sending, now), [0, 1]);
-        assert_eq!(sending.in_flight(), 5);
+        assert_eq!(sending.board.in_flight(), 5);
     }
 
     /// Ten in flight, the first is lost, and so is its repair. Two arrive before the loss shows, in slow start: the window
@@ -596,15 +383,18 @@ mod tests {
             sending.on_ack(now, &ack(0, (1, end)));
             send_all(&mut sending, now);
         }
-        assert_eq!((sending.next - sending.unacked, sending.in_flight(), sending.window), (19, 6, MSS * 6));
+        assert_eq!(
+            (sending.board.next - sending.board.unacked, sending.board.in_flight(), sending.gate.window),
+            (19, 6, MSS * 6)
+        );
         let deadline = sending.timer.deadline;
         sending.on_timer(deadline);
-        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.window), (3.0, MSS));
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (3.0, MSS));
         // And again: the threshold is held, and the wait doubled.
         assert_eq!(send_all(&mut sending, deadline), [0]);
         let again = sending.timer.deadline;
         sending.on_timer(again);
-        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.window), (3.0, MSS));
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (3.0, MSS));
         send_all(&mut sending, again);
         assert_eq!(sending.timer.deadline - again, (again - deadline) * 2);
     }
@@ -633,7 +423,7 @@ mod tests {
 
     fn probed(sending: &mut Sending, name: &str) -> f64 {
         let mut found = f64::NAN;
-        sending.probe(Time::ZERO, &mut |probe, value| {
+        sending.gate.control.probe(&mut |probe, value| {
             if probe == name {
                 found = value;
             }

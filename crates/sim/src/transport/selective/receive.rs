@@ -1,13 +1,14 @@
-//! The receiving half of a TCP-like transport: what has arrived, and which acknowledgements say so.
+//! The receiving half: what has arrived, and which acknowledgements say so.
 
 use shallows_cc::receiver::{Data, Echo, Receiver};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::Time;
 
 use super::ranges::Ranges;
 use crate::header::{Header, TcpAck, TcpData};
 use crate::measure::Measure;
 use crate::network::MIN_FRAME;
-use crate::transport::{Expecting, Outlet, Replies, packets_in};
+use crate::transport::message::Message;
+use crate::transport::{Expecting, Outlet, Replies};
 
 /// The largest window that an acknowledgement can carry.
 const MOST: f64 = u16::MAX as f64;
@@ -16,10 +17,8 @@ const MOST: f64 = u16::MAX as f64;
 #[derive(Debug)]
 pub struct Receiving {
     notification: Box<dyn Receiver>,
-    mss: Bytes,
-    last_payload: Bytes,
+    message: Message,
     expected: u32,
-    end: u32,
     early: Ranges,
     /// Data since the last acknowledgement.
     samples: u8,
@@ -37,13 +36,10 @@ pub struct Receiving {
 
 impl Receiving {
     pub fn new(expecting: Expecting) -> Self {
-        let (end, last_payload) = packets_in(expecting.bytes, expecting.mss);
         Self {
             notification: expecting.notification,
-            mss: expecting.mss,
-            last_payload,
+            message: Message::new(expecting.bytes, expecting.mss),
             expected: 0,
-            end,
             early: Ranges::default(),
             samples: 0,
             delay_sum: 0,
@@ -67,7 +63,7 @@ impl Receiving {
             in_order: seq == self.expected && self.early.is_empty(),
             sent_at: sent,
             answers: (heard > Time::ZERO).then_some(heard),
-            payload: if seq + 1 == self.end { self.last_payload } else { self.mss },
+            payload: self.message.payload(seq),
         };
         let reply = self.notification.on_data(now, &data);
         let earlier = reply.earlier.map(|echo| self.acknowledge(now, echo, out));
@@ -99,11 +95,8 @@ impl Receiving {
 
     #[inline]
     fn advance(&mut self, to: u32) {
-        self.delivered += self.mss.0 * u64::from(to - self.expected);
+        self.delivered += self.message.payload_of(to - self.expected, to).0;
         self.expected = to;
-        if self.expected == self.end {
-            self.delivered -= (self.mss - self.last_payload).0;
-        }
     }
 
     /// Whether data waits for its acknowledgement.
@@ -114,7 +107,7 @@ impl Receiving {
     /// Whether every byte is there.
     #[inline]
     pub fn complete(&self) -> bool {
-        self.expected == self.end
+        self.expected == self.message.end
     }
 
     /// The time to look for an acknowledgement that is owed, if it is not already set.
@@ -136,7 +129,8 @@ impl Receiving {
     fn acknowledge(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
         let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest) };
         let (block_from, block_end) = block.unwrap_or((0, 0));
-        let window = self.notification.window().map_or(0, |window| (window / self.mss * 16.0).clamp(1.0, MOST) as u16);
+        let window =
+            self.notification.window().map_or(0, |window| (window / self.message.mss * 16.0).clamp(1.0, MOST) as u16);
         let ack = TcpAck {
             sent: self.newest_sent,
             left: now,
@@ -164,6 +158,7 @@ mod tests {
     use crate::packet::Slab;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
+    use shallows_cc::units::Bytes;
 
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));

@@ -1,4 +1,4 @@
-//! A RoCE-like transport: a rate from the first packet on, and a window where the algorithm has one.
+//! Reliability by going back, as RoCE has it: a rate from the first packet on, and a window where the algorithm has one.
 //!
 //! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last
 //! frame of a segment asks for an acknowledgement. The receiver takes frames in order only; at the first one
@@ -19,24 +19,20 @@
 
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::receiver::{Data, Receiver};
-use shallows_cc::sender::{Decision, Sender};
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, Time};
 
 use crate::header::{Header, RoceAnswer, RoceData};
 use crate::network::MIN_FRAME;
 use crate::transport::alarm::Alarm;
-use crate::transport::{Expecting, Opening, Outlet, Replies, Turn, packets_in};
+use crate::transport::gate::Gate;
+use crate::transport::message::Message;
+use crate::transport::{Expecting, Opening, Outlet, Replies, Turn};
 
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
-    control: Box<dyn Sender>,
-    /// The algorithm's last word.
-    window: Bytes,
-    pace: Option<Rate>,
-    wake: Option<Time>,
-    mss: Bytes,
-    last_payload: Bytes,
+    pub gate: Gate,
+    message: Message,
     ecn: bool,
     /// Packets in a segment, and whether they leave at once.
     segment: u32,
@@ -45,13 +41,9 @@ pub struct Sending {
     next: u32,
     /// Everything below has been sent before.
     reached: u32,
-    end: u32,
-    next_paced: Time,
     timer: Patience,
     pub retransmits: u32,
     pub timeouts: u32,
-    last_rtt: Time,
-    acked_bytes: u64,
 }
 
 /// How long a sender waits to hear something.
@@ -73,47 +65,42 @@ impl Patience {
 
 impl Sending {
     pub fn new(opening: Opening<'_>) -> Self {
-        let (end, last_payload) = packets_in(opening.bytes, opening.mss);
         let segments = opening.control.segments();
-        let Decision { window, pace, wake } = opening.control.decision();
         let (initial, max) = (opening.first_timeout, opening.host.rto_max);
         Self {
-            control: opening.control,
-            window,
-            pace,
-            wake,
-            mss: opening.mss,
-            last_payload,
+            gate: Gate::new(opening.control),
+            message: Message::new(opening.bytes, opening.mss),
             ecn: opening.ecn,
             segment: segments.size.0.div_ceil(opening.mss.0).max(1) as u32,
             at_once: segments.at_once,
             unacked: 0,
             next: 0,
             reached: 0,
-            end,
-            next_paced: Time::ZERO,
             timer: Patience { initial, max, in_a_row: 0, deadline: Time::MAX, alarm: Alarm::SILENT },
             retransmits: 0,
             timeouts: 0,
-            last_rtt: Time::ZERO,
-            acked_bytes: 0,
         }
     }
 
     /// Whether it may send now.
     pub fn turn(&mut self, now: Time) -> Turn {
-        if self.next >= self.end || !self.fits_the_window() {
+        if self.next >= self.message.end || !self.fits_the_window() {
             return Turn::No;
         }
-        let inside = self.at_once && !self.next.is_multiple_of(self.segment);
-        if self.next_paced > now && !inside { Turn::At(self.next_paced) } else { Turn::Now }
+        let waits = if self.is_inside(self.next) { None } else { self.gate.paced_until(now) };
+        waits.map_or(Turn::Now, Turn::At)
+    }
+
+    /// Whether this frame leaves at once after the one before it.
+    fn is_inside(&self, seq: u32) -> bool {
+        self.at_once && !seq.is_multiple_of(self.segment)
     }
 
     /// Whether one more frame may be in flight. One may always, and a segment that leaves at once does so whole.
     fn fits_the_window(&self) -> bool {
         let in_flight = u64::from(self.next - self.unacked);
-        let inside = self.at_once && !self.next.is_multiple_of(self.segment);
-        in_flight == 0 || inside || self.mss.0.saturating_mul(in_flight + 1) <= self.window.0
+        let fits = self.message.mss.0.saturating_mul(in_flight + 1) <= self.gate.window.0;
+        in_flight == 0 || self.is_inside(self.next) || fits
     }
 
     /// Sends the packet whose turn it is.
@@ -122,20 +109,12 @@ impl Sending {
         self.next += 1;
         self.retransmits += u32::from(seq < self.reached);
         self.reached = self.reached.max(self.next);
-        let last = self.next == self.end;
-        let payload = if last { self.last_payload } else { self.mss };
-        let length = (payload + header).max(MIN_FRAME);
-        if let Some(pace) = self.pace {
-            let begins = if self.at_once && !seq.is_multiple_of(self.segment) {
-                self.next_paced
-            } else {
-                self.next_paced.max(now)
-            };
-            self.next_paced = begins + pace.time_to_send(length);
-        }
-        self.control.on_sent(now, length);
-        self.decide();
-        let asks = last || self.next.is_multiple_of(self.segment);
+        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
+        let paced = self.gate.next_paced;
+        self.gate.space(if self.is_inside(seq) { paced } else { paced.max(now) }, length);
+        self.gate.control.on_sent(now, length);
+        self.gate.decide();
+        let asks = self.next == self.message.end || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.current();
         }
@@ -147,32 +126,32 @@ impl Sending {
         match header {
             Header::RoceAck(answer) => self.on_ack(now, answer),
             Header::RoceNack(answer) => {
-                self.note_arrivals(now, answer.cumulative);
+                let acked = self.note_arrivals(now, answer.cumulative);
+                self.gate.acked += acked;
                 if answer.cumulative < self.next {
                     self.go_back(now, LossKind::FastRetransmit, false);
                 }
             }
-            Header::Notification { .. } => self.control.on_notification(now),
+            Header::Notification { .. } => self.gate.control.on_notification(now),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
-        self.decide();
+        self.gate.decide();
     }
 
     fn on_ack(&mut self, now: Time, answer: &RoceAnswer) {
         let acked = self.note_arrivals(now, answer.cumulative);
-        self.last_rtt = now - answer.sent;
         let ack = Ack {
             sent_at: answer.sent,
-            rtt: self.last_rtt,
+            rtt: now - answer.sent,
             one_way_delay: answer.delay,
             samples: 1,
             acked,
             marked: Bytes::ZERO,
-            in_flight: self.mss * u64::from(self.next - self.unacked),
+            in_flight: self.message.mss * u64::from(self.next - self.unacked),
             window_limited: false,
             recovering: self.next < self.reached,
         };
-        self.control.on_ack(now, &ack);
+        self.gate.on_ack(now, &ack);
     }
 
     /// Everything below `cumulative` has arrived; gives the payload that is new.
@@ -186,22 +165,20 @@ impl Sending {
         self.next = self.next.max(cumulative);
         self.timer.in_a_row = 0;
         self.timer.deadline = if self.awaits_answer() { now + self.timer.current() } else { Time::MAX };
-        let full = self.mss * u64::from(packets);
-        let payload = if self.unacked == self.end { full - self.mss + self.last_payload } else { full };
-        self.acked_bytes += payload.0;
-        payload
+        self.message.payload_of(packets, self.unacked)
     }
 
     /// Whether a frame on its way asks for an acknowledgement.
     fn awaits_answer(&self) -> bool {
-        self.unacked < self.next && (self.next == self.end || self.next / self.segment > self.unacked / self.segment)
+        self.unacked < self.next
+            && (self.next == self.message.end || self.next / self.segment > self.unacked / self.segment)
     }
 
     fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
-        let in_flight = self.mss * u64::from(self.next - self.unacked);
+        let in_flight = self.message.mss * u64::from(self.next - self.unacked);
         self.next = self.unacked;
         self.timer.deadline = Time::MAX;
-        self.control.on_loss(now, &Loss { kind, in_flight, repeated });
+        self.gate.control.on_loss(now, &Loss { kind, in_flight, repeated });
     }
 
     /// The time to look again at the timer, if no timer comes in time.
@@ -219,55 +196,17 @@ impl Sending {
         let repeated = self.timer.in_a_row > 0;
         self.timer.in_a_row += 1;
         self.go_back(now, LossKind::Timeout, repeated);
-        self.decide();
-    }
-
-    /// When the algorithm asked to be called.
-    pub fn wake(&self) -> Option<Time> {
-        self.wake
-    }
-
-    /// That time has come.
-    pub fn on_wake(&mut self, now: Time) {
-        self.wake = None;
-        self.control.on_wake(now);
-        self.decide();
-    }
-
-    fn decide(&mut self) {
-        let Decision { window, pace, wake } = self.control.decision();
-        self.window = window;
-        self.pace = pace;
-        self.wake = wake;
+        self.gate.decide();
     }
 
     /// Sends nothing new from now on, except the rest of the segment that it has begun.
     pub fn stop(&mut self) {
-        let end = self.reached.next_multiple_of(self.segment);
-        if end < self.end {
-            self.end = end;
-            self.last_payload = self.mss;
-        }
+        self.message.cut(self.reached.next_multiple_of(self.segment));
     }
 
     /// Whether everything was acknowledged.
     pub fn done(&self) -> bool {
-        self.unacked == self.end
-    }
-
-    /// Internals worth plotting; `since` is the span since they were last read.
-    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(pace) = self.pace {
-            record("pace_gbps", pace.as_gbps());
-        }
-        if self.last_rtt > Time::ZERO {
-            record("rtt_us", self.last_rtt.as_micros());
-        }
-        let acked = std::mem::take(&mut self.acked_bytes);
-        if since > Time::ZERO {
-            record("rate_gbps", acked as f64 * 8e3 / since.0 as f64);
-        }
-        self.control.probe(record);
+        self.unacked == self.message.end
     }
 }
 
@@ -275,10 +214,8 @@ impl Sending {
 #[derive(Debug)]
 pub struct Receiving {
     notification: Box<dyn Receiver>,
-    mss: Bytes,
-    last_payload: Bytes,
+    message: Message,
     expected: u32,
-    end: u32,
     /// The frame that came last.
     newest: u32,
     /// Whether the gap before what arrives has been reported.
@@ -292,13 +229,10 @@ pub struct Receiving {
 
 impl Receiving {
     pub fn new(expecting: Expecting) -> Self {
-        let (end, last_payload) = packets_in(expecting.bytes, expecting.mss);
         Self {
             notification: expecting.notification,
-            mss: expecting.mss,
-            last_payload,
+            message: Message::new(expecting.bytes, expecting.mss),
             expected: 0,
-            end,
             newest: 0,
             reported: false,
             notify_at: None,
@@ -319,9 +253,8 @@ impl Receiving {
             self.notify_at = self.notify_at.or(due);
         }
         if in_order {
+            self.delivered += self.message.payload(self.expected).0;
             self.expected += 1;
-            let last = self.expected == self.end;
-            self.delivered += if last { self.last_payload.0 } else { self.mss.0 };
         }
         let answer = RoceAnswer { sent: frame.sent, delay: now - frame.sent, cumulative: self.expected };
         let reply = if frame.seq < self.expected {
@@ -359,7 +292,7 @@ impl Receiving {
 
     /// Whether every byte is there.
     pub fn complete(&self) -> bool {
-        self.expected == self.end
+        self.expected == self.message.end
     }
 }
 
@@ -369,7 +302,8 @@ mod tests {
     use crate::network::Network;
     use crate::packet::{PacketKind, Slab};
     use shallows_cc::receiver::cnp::Silent;
-    use shallows_cc::sender::Segments;
+    use shallows_cc::sender::{Decision, Segments, Sender};
+    use shallows_cc::units::Rate;
 
     const MSS: Bytes = Bytes(1000);
     const HEADER: Bytes = Bytes(48);

@@ -1,0 +1,103 @@
+//! What lets a flow's packets leave: the window and the pace of its algorithm, and the window of its receiver.
+
+use shallows_cc::event::Ack;
+use shallows_cc::sender::{Decision, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+/// An algorithm, and what it has decided last.
+#[derive(Debug)]
+pub struct Gate {
+    pub control: Box<dyn Sender>,
+    /// Payload that may be in flight: the less of what the algorithm and the receiver allow.
+    pub window: Bytes,
+    pace: Option<Rate>,
+    /// When the algorithm asked to be called.
+    pub wake: Option<Time>,
+    /// What the receiver allows.
+    advertised: Bytes,
+    /// Whether that is the less.
+    pub peer_limited: bool,
+    /// When the pace lets the next packet leave.
+    pub next_paced: Time,
+    last_rtt: Time,
+    /// Payload acknowledged since the internals were last read.
+    pub acked: Bytes,
+}
+
+impl Gate {
+    pub fn new(control: Box<dyn Sender>) -> Self {
+        let mut gate = Self {
+            control,
+            window: Bytes::ZERO,
+            pace: None,
+            wake: None,
+            advertised: Bytes::MAX,
+            peer_limited: false,
+            next_paced: Time::ZERO,
+            last_rtt: Time::ZERO,
+            acked: Bytes::ZERO,
+        };
+        gate.decide();
+        gate
+    }
+
+    /// Asks the algorithm what it says now, after all that happened at once has been told.
+    #[inline]
+    pub fn decide(&mut self) {
+        let Decision { window, pace, wake } = self.control.decision();
+        self.peer_limited = self.advertised < window;
+        self.window = window.min(self.advertised);
+        self.pace = pace;
+        self.wake = wake;
+    }
+
+    /// The receiver allows so much from the next decision on.
+    #[inline]
+    pub fn advertise(&mut self, window: Bytes) {
+        self.advertised = window;
+    }
+
+    /// Tells the algorithm of an acknowledgement.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.last_rtt = ack.rtt;
+        self.acked += ack.acked;
+        self.control.on_ack(now, ack);
+    }
+
+    /// The time that the algorithm asked for has come.
+    pub fn on_wake(&mut self, now: Time) {
+        self.wake = None;
+        self.control.on_wake(now);
+        self.decide();
+    }
+
+    /// When the pace lets a packet leave, if not now.
+    #[inline]
+    pub fn paced_until(&self, now: Time) -> Option<Time> {
+        (self.pace.is_some() && self.next_paced > now).then_some(self.next_paced)
+    }
+
+    /// A packet of this length began to leave, by its pace: the next one follows it by the present one.
+    #[inline]
+    pub fn space(&mut self, began: Time, length: Bytes) {
+        if let Some(pace) = self.pace {
+            self.next_paced = began + pace.time_to_send(length);
+        }
+    }
+
+    /// Internals worth plotting; `since` is the span since they were last read.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(pace) = self.pace {
+            record("pace_gbps", pace.as_gbps());
+        }
+        if self.last_rtt > Time::ZERO {
+            record("rtt_us", self.last_rtt.as_micros());
+        }
+        let acked = std::mem::take(&mut self.acked);
+        if since > Time::ZERO {
+            record("rate_gbps", acked.0 as f64 * 8e3 / since.0 as f64);
+        }
+        self.control.probe(record);
+    }
+}
