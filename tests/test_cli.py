@@ -86,7 +86,7 @@ def test_compare_as_json(shallows):
         (["run", "small.toml", "--seed", "many"], "'--seed'"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run"], "SCENARIO"),
-        (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each once"),
+        (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each algorithm once"),
         (["compare", "small.toml", "--cc", "dctcp", "--threads", "0"], "'--threads'"),
         (["cc", "dctpc"], 'did you mean "dctcp"'),
         (["fly"], "'fly'"),

@@ -56,8 +56,8 @@ def test_saving_makes_a_folder_for_each_run_and_table_and_figure(scenario, tmp_p
 @pytest.mark.parametrize(
     ("ccs", "message"),
     [
-        ([], "one or more algorithms"),
-        (["dx", "dx"], "each once"),
+        ([], "one algorithm or more"),
+        (["dx", "dx"], "each algorithm once"),
         (["dx", "dctpc"], 'did you mean "dctcp"'),
     ],
 )

@@ -1,9 +1,9 @@
 """Every page does what it says: each command and block of it runs, in order, in one folder.
 
 The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
-also prints what it shows. `toml` beginning with `# name.toml` is that file. `sql` is for DuckDB. `console`
-is a command with what it prints (tests/fluid/test_docs.py). `text` is nothing to run: a message, or a
-folder, whose files the blocks before it have made.
+also prints what it shows. `toml` or `python` beginning with `# name.toml` or `# name.py` is that file.
+`sql` is for DuckDB. `console` is a command with what it prints (tests/fluid/test_docs.py). `text` is nothing
+to run: a message, or a folder, whose files the blocks before it have made.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shallows import algorithm, cli, cli_live, live
+from shallows import cli, cli_live, live, written
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 
@@ -30,7 +30,7 @@ FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
 def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(algorithm, "_WRITTEN", {})
+    monkeypatch.setattr(written, "_CLASSES", {})
     _scenarios(tmp_path)
     names, seen = {"__name__": "page"}, set()
     for kind, text in FENCE.findall(page.read_text()):
@@ -41,6 +41,8 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
             Path(text.splitlines()[0].removeprefix("# ").split()[0]).write_text(text)
         elif kind == "toml":
             _fragment(text)
+        elif kind == "python" and re.match(r"# \S+\.py$", text, re.M):
+            Path(text.splitlines()[0].removeprefix("# ")).write_text(text)
         elif kind == "python" and not text.startswith(">>>"):
             exec(compile(text, str(page), "exec"), names)
         elif kind == "sql":

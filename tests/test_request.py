@@ -6,6 +6,7 @@ Then the request: keys, types and values that docs/crossing.md promises.
 import json
 import re
 import runpy
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import NotRequired, get_args, get_origin, get_type_hints
@@ -83,7 +84,7 @@ def test_the_types_in_python_are_those_of_rust(name, fields):
         hint, may_be_absent = told[key], get_origin(told[key]) is NotRequired
         if may_be_absent:
             (hint,) = get_args(hint)
-        expected = type if (name, key) == ("Control", "written") else of_kind(kind)
+        expected = Callable[..., object] if (name, key) == ("Control", "written") else of_kind(kind)
         may_be_none = type(None) in get_args(hint)
         assert hint in (expected, expected | None if may_be_none else expected), (name, key)
         # An answer has every key; a request may leave out what is optional.

@@ -35,7 +35,12 @@ run = sh.run(scenario, seed=2, world="packet", overrides={"traffic.0.flows": 10}
 run.save("results/mine")
 goodput = run.flows["goodput_gbps"].mean()
 comparison = sh.compare("dctcp-40", ["dctcp", "dx"], overrides={"duration": "20ms"})
-sweep = sh.sweep("dctcp-40", cc=["dctcp"], over={"traffic.0.flows": [10, 20]}, seeds=3)
+class Aimd:
+    ...
+
+
+written = sh.run("dctcp-40", overrides={"cc": sh.CC(Aimd, increase=2)})
+sweep = sh.sweep("dctcp-40", cc=["dctcp", "./mine.py:Aimd"], over={"traffic.0.flows": [10, 20]}, seeds=3)
 version: str = sh.__version__
 """
 WRONG = {

@@ -1,12 +1,15 @@
 """Algorithms written in Python: the same decisions as the catalog's, and exceptions of their own."""
 
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import algorithm
+from shallows import cli, written
 from shallows.scenario import Scenario
 from shallows.worlds import packet
 
@@ -15,7 +18,7 @@ GUIDE = Path(__file__).parents[1] / "docs/algorithms.md"
 
 @pytest.fixture(autouse=True)
 def _own_names(monkeypatch):
-    monkeypatch.setattr(algorithm, "_WRITTEN", {})
+    monkeypatch.setattr(written, "_CLASSES", {})
 
 
 def scenario(cc, **overrides):
@@ -30,22 +33,24 @@ def scenario(cc, **overrides):
 
 
 def guide():
-    """The guide's example."""
-    return GUIDE.read_text().split("```python\n")[1].split("```")[0]
+    """The guide's class, and the run of it."""
+    return [block.split("```")[0] for block in GUIDE.read_text().split("```python\n")[1:3]]
 
 
 def aimd():
     """The class of the guide."""
     names = {}
-    exec(guide().split("sh.register")[0], names)
+    exec(guide()[0], names)
     return names["Aimd"]
 
 
-def test_the_guides_example_runs_to_its_last_line(capsys):
+def test_the_guides_example_runs_to_its_last_line(capsys, tmp_path, monkeypatch):
     names = {}
-    exec(guide(), names)
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(guide()[0])
+    exec(guide()[1], names)
     run = names["run"]
-    assert set(run.flows.cc) == {"aimd"}
+    assert set(run.flows.cc) == {"Aimd"}
     # Forty Reno-like flows fill any buffer.
     assert run.summary["bottleneck"]["utilization"] > 0.99
     assert run.summary["bottleneck"]["dropped"] > 0
@@ -54,10 +59,10 @@ def test_the_guides_example_runs_to_its_last_line(capsys):
 
 def test_the_guides_aimd_is_reno_packet_by_packet():
     sh.register("aimd", aimd())
-    written, reno = packet.run(scenario("aimd")), packet.run(scenario("reno"))
-    assert written.summary["fingerprint"] == reno.summary["fingerprint"]
+    mine, reno = packet.run(scenario("aimd")), packet.run(scenario("reno"))
+    assert mine.summary["fingerprint"] == reno.summary["fingerprint"]
     assert reno.summary["flows"]["retransmits"] > 5
-    assert set(written.flows.cc) == {"aimd"}
+    assert set(mine.flows.cc) == {"aimd"}
 
 
 def test_what_it_raises_ends_the_run_with_its_traceback():
@@ -139,3 +144,108 @@ def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wr
     )
     with pytest.raises(ValueError, match=f"Odd.decision.*{wrong}"):
         sh.run(scenario)
+
+
+MINE = '''
+class Aimd:
+    """Adds `increase` packets a round trip; on a loss keeps `keep` of the window."""
+
+    def __init__(self, initial_window, line_rate, *, increase=1.0, keep=0.5, late=20e-6, ecn_too=False):
+        self.window, self.increase, self.keep, self.late = initial_window, increase, keep, late
+
+    def on_ack(self, now, ack):
+        self.window += self.increase * ack.acked / self.window
+
+    def on_loss(self, now, loss):
+        self.window = max(1.0, self.keep * self.window)
+
+    def decision(self):
+        return self.window
+
+    def probe(self):
+        return {"increase_pkt": self.increase, "late_us": 1e6 * self.late}
+'''
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path / "mine.py"
+
+
+def test_a_class_in_a_file_runs_from_the_command_line_and_again_from_its_result(mine, tmp_path):
+    short = ["--set", "duration=20ms", "--set", "warmup=0s", "--set", "record.probes=1ms"]
+    words = ["run", "dctcp-40", "--cc", "./mine.py:Aimd", "--set", "cc.increase=2", *short, "--out", "one"]
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == 0, result.output
+    one = sh.Run.load("one")
+    assert set(one.flows.cc) == {"Aimd"}
+    assert one.scenario.cc.parameters == {"increase": 2.0, "keep": 0.5, "late": 20e-6, "ecn_too": False}
+    (tmp_path / "elsewhere").mkdir()
+    script = "import shallows as sh; run = sh.run('../one/scenario.toml'); print(run.summary['fingerprint'])"
+    again = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path / "elsewhere", capture_output=True, text=True, check=True
+    )
+    assert again.stdout.strip() == one.summary["fingerprint"]
+    probes = one.probes
+    assert set(probes[probes.name == "increase_pkt"].value) == {2.0}
+    assert probes[probes.name == "late_us"].value.iloc[0] == pytest.approx(20)
+
+
+def test_parameters_decide_and_take_units(mine):
+    runs = [sh.run(scenario({"name": "mine.py:Aimd", "keep": keep})) for keep in (0.5, 0.9)]
+    assert runs[0].summary["fingerprint"] != runs[1].summary["fingerprint"]
+    told = scenario({"name": "mine.py:Aimd", "late": "35us", "increase": "3pkt"}).cc.parameters
+    assert (told["late"], told["increase"]) == (pytest.approx(35e-6), 3.0)
+
+
+def test_a_class_itself_is_an_algorithm_and_compares_with_others(mine):
+    names = {}
+    exec(MINE, names)  # no file has this one
+    run = sh.run(scenario(names["Aimd"]))
+    assert run.summary["cc"] == ["Aimd"]
+    assert sh.run(run.scenario).summary["fingerprint"] == run.summary["fingerprint"]
+    comparison = sh.compare(scenario("reno"), ["reno", names["Aimd"]])
+    assert list(comparison.runs) == ["reno", "Aimd"]
+    assert list(sh.compare(scenario("reno"), ["./mine.py:Aimd"]).runs) == ["Aimd"]
+
+
+def test_a_sweep_loads_it_in_every_process(mine, tmp_path):
+    swept = sh.sweep(scenario("reno"), cc=["reno", "mine.py:Aimd"], seeds=2, workers=2, out="sweep")
+    assert swept.failures == {}
+    assert list(swept.table.cc) == ["reno", "reno", "Aimd", "Aimd"]
+    alone = sh.run(scenario("mine.py:Aimd"), seed=2)
+    assert swept.table.fingerprint.iloc[3] == alone.summary["fingerprint"]
+
+
+def test_an_edited_file_is_read_again(mine):
+    before = sh.run(scenario("mine.py:Aimd")).summary["fingerprint"]
+    mine.write_text(MINE.replace("increase=1.0", "increase=4.0"))
+    assert sh.run(scenario("mine.py:Aimd")).summary["fingerprint"] != before
+
+
+@pytest.mark.parametrize(
+    ("cc", "wrong"),
+    [
+        ("yours.py:Aimd", "an existing file and a class in it; there is none in"),
+        ("mine.py:Amid", r'a class of mine.py \(Aimd\); did you mean "Aimd"\?'),
+        ({"name": "mine.py:Aimd", "keeep": 1}, r'\(increase, keep, late, ecn_too\); did you mean "keep"\?'),
+        ({"name": "mine.py:Aimd", "keep": "half"}, "a number, or a time, a rate or packets"),
+        ({"name": "mine.py:Aimd", "ecn_too": 1}, "true or false"),
+        ("broken.py:Aimd", "a file that runs; ZeroDivisionError in line 2: division by zero"),
+        ("half.py:Half", "a class with on_ack, on_loss, decision; Half has no on_ack"),
+        ("python:Lost", 'the file of the class, such as "mine.py:Aimd"'),
+    ],
+)
+def test_what_is_wrong_with_a_class_is_a_sentence(mine, cc, wrong):
+    mine.with_name("broken.py").write_text("x = 1\ny = 1 / 0\n")
+    mine.with_name("half.py").write_text("class Half:\n    pass\n")
+    with pytest.raises(sh.ScenarioError, match=wrong):
+        scenario(cc)
+
+
+def test_a_probe_that_is_none_ends_the_run(mine):
+    mine.write_text(MINE.replace("return {", "return 1 or {"))
+    with pytest.raises(ValueError, match=r"Aimd.probe\(\) returned 1; expected a dict of names and numbers"):
+        sh.run(scenario("mine.py:Aimd", record={"probes": "1ms"}))

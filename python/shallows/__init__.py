@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallows import plot, units
-    from shallows.algorithm import register
     from shallows.comparison import Comparison, compare
     from shallows.errors import BooksError, ScenarioError
     from shallows.parts import (
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.result import Sweep
     from shallows.sweeps.running import sweep
+    from shallows.written import register
 
     __version__: str
 
@@ -131,7 +131,7 @@ _MODULES = {
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",
     "compare": "shallows.comparison",
-    "register": "shallows.algorithm",
+    "register": "shallows.written",
     "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",
 }

@@ -1,8 +1,10 @@
 """Algorithms as a scenario names them: a row of the catalog with a value for every parameter."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 
+from shallows import written
 from shallows.errors import ScenarioError
 from shallows.parameters import read, text
 from shallows.units import did_you_mean
@@ -38,14 +40,17 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm of the catalog with a value for each of its parameters, in SI base units."""
+    """An algorithm with a value for each of its parameters, in SI base units.
+
+    `written` is the class of one written in Python; `name` is then its place, and results call it `called`.
+    """
 
     name: str
     preset: str | None
     parameters: dict
     receiver: Receiver | None = None
     written: type | None = None
-    """The class of an algorithm written in Python; `name` is then what it was registered as."""
+    called: str | None = None
 
     @property
     def native(self):
@@ -54,7 +59,9 @@ class Algorithm:
 
     @property
     def label(self):
-        """The name as a scenario writes it: "dctcp" or "vegas@ns-2"."""
+        """The name as results have it: "dctcp" or "vegas@ns-2"; of a class its own."""
+        if self.called:
+            return self.called
         return f"{self.name}@{self.preset}" if self.preset else self.name
 
     @property
@@ -101,7 +108,9 @@ class Algorithm:
     def table(self, mtu):
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
-        texts = {} if self.written or self.native else _texts(_row(self.name), self.parameters, mtu)
+        if self.written:
+            return {"name": self.name, **self.parameters, **receiver}
+        texts = {} if self.native else _texts(_row(self.name), self.parameters, mtu)
         return {"name": self.label, **texts, **receiver}
 
     @property
@@ -112,19 +121,26 @@ class Algorithm:
         if self.written:
             # Its packets and acks are those of the row that it stands in for.
             row = "dctcp" if self.needs_marking else "fixed"
-            return {"name": row, "parameters": {}, "written": self.written, **told}
+            made = partial(self.written, **self.parameters)
+            return {"name": row, "parameters": {}, "written": made, **told}
         return {"name": self.name, "parameters": self.parameters, **told}
 
 
-def choose(table, frame):
-    """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table."""
-    table = {"name": table} if isinstance(table, str) else table
+def choose(table, frame, folder=Path()):
+    """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table.
+
+    A file that it names is looked for in `folder` first.
+    """
+    table = {"name": table} if isinstance(table, str | type) else table
     if not isinstance(table, dict):
         raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
-    if not isinstance(table.get("name"), str):
+    if not isinstance(table.get("name"), str | type):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
-    if table["name"] in (*_WRITTEN, *NATIVE):
-        return _without_parameters(table, frame)
+    found = written.find(table["name"], folder)
+    if found:
+        return _of_class(table, frame, *found)
+    if table["name"] in NATIVE:
+        return _of_the_kernel(table, frame)
     name, _, preset = table["name"].partition("@")
     row = _row(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
@@ -135,27 +151,21 @@ def choose(table, frame):
     return Algorithm(name, preset or None, values, _receiver(table.get("receiver"), frame))
 
 
-_WRITTEN = {}
 NATIVE = ("bbr",)
 
 
-def register(name, algorithm):
-    """Give a class written in Python a name that scenarios can use as `cc`; docs/algorithms.md shows one."""
-    for method in ("on_ack", "on_loss", "decision"):
-        if not callable(getattr(algorithm, method, None)):
-            raise TypeError(f"{name}: {algorithm!r} has no method {method}")
-    if name in NATIVE or any(row["name"] == name for row in catalog()):
-        raise ValueError(f"{name}: an algorithm of the catalog is called that")
-    _WRITTEN[name] = algorithm
+def _of_class(table, frame, name, called, algorithm):
+    told = {key: value for key, value in table.items() if key not in ("name", "receiver")}
+    values = written.read(algorithm, told)
+    return Algorithm(name, None, values, _receiver(table.get("receiver"), frame), algorithm, called)
 
 
-def _without_parameters(table, frame):
-    name, receiver = table["name"], _receiver(table.get("receiver"), frame)
+def _of_the_kernel(table, frame):
     unknown = [key for key in table if key not in ("name", "receiver")]
     if unknown:
-        why = "a class" if name in _WRITTEN else "the kernel's own"
-        raise ScenarioError(unknown[0], table[unknown[0]], f"no parameters: this algorithm is {why}")
-    return Algorithm(name, None, {}, receiver, _WRITTEN.get(name))
+        expected = "no parameters: this algorithm is the kernel's own"
+        raise ScenarioError(unknown[0], table[unknown[0]], expected)
+    return Algorithm(table["name"], None, {}, _receiver(table.get("receiver"), frame))
 
 
 def _receiver(table, frame):

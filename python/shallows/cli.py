@@ -76,6 +76,10 @@ def options(
 @with_status
 def run(
     scenario: ScenarioFile,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="An algorithm, a preset, or a class: ./mine.py:Aimd."),
+    ] = None,
     world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
     set_: Overrides = None,
     seed: Seed = None,
@@ -95,7 +99,8 @@ def run(
     if plot:
         extras.need("plot", "--plot")
     with said_if_slow("preparing: the network is laid out, flows are drawn"):
-        prepared = prepare(scenario, seed=seed, overrides=settings(set_, EXAMPLE), world=world)
+        changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
+        prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats)
         folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
     if world == "packet":

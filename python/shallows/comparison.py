@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
-from shallows import extras
+from shallows import extras, written
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import store
 from shallows.runner import World, in_world, prepare, refuse_unknown
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def compare(
     scenario: "Scenario | str | os.PathLike[str]",
-    ccs: Sequence[str],
+    ccs: Sequence[str | type],
     *,
     worlds: Sequence[World] = ("packet",),
     seed: int | None = None,
@@ -32,9 +32,10 @@ def compare(
 ) -> "Comparison":
     """Run `scenario` once for each algorithm of `ccs` in each of `worlds`; return the `Comparison`.
 
-    `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or
-    presets, "dctcp" or "vegas@ns-2". `threads` runs go on at a time (all cores unless given). With `out` each
-    run is saved to a folder of its own below it, and table and figure beside them.
+    `scenario`, `seed` and `overrides` are those of `run`. `ccs` are names of the catalog or presets,
+    "dctcp" or "vegas@ns-2", classes or their places ("./mine.py:Aimd"). `threads` runs go on at a time
+    (all cores unless given). With `out` each run is saved to a folder of its own below it, and table and
+    figure beside them.
 
     Ctrl-C ends all runs early and keeps what is done. Raises `ScenarioError` for a wrong scenario
     before anything runs, `BooksError` (after saving; the first bad run is its `run`) where packets or
@@ -55,14 +56,15 @@ def compare(
 
 def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
     """`{label: (world, scenario)}`, everything checked before the first run starts."""
-    if not ccs or len(set(ccs)) < len(ccs):
-        raise ScenarioError("cc", ", ".join(ccs), "one or more algorithms, each once")
+    named = written.labels(ccs)
+    if not named:
+        raise ScenarioError("cc", None, "one algorithm or more")
     return {
-        cc if len(worlds) == 1 else f"{cc}-{world}": (
+        label if len(worlds) == 1 else f"{label}-{world}": (
             world,
             prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}, world=world),
         )
-        for cc in ccs
+        for label, cc in named.items()
         for world in worlds
     }
 

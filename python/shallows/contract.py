@@ -3,7 +3,7 @@
 crates/contract defines them, docs/crossing.md says what they mean; tests/test_request.py holds both to that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import (
     Any,
     NotRequired,
@@ -87,7 +87,7 @@ class Control(TypedDict):
     name: str
     parameters: dict[str, float]
     receiver: NotRequired[Receiver]
-    written: NotRequired[type]
+    written: NotRequired[Callable[..., object]]
 
 
 class Timestamps(TypedDict):

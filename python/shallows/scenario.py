@@ -246,10 +246,11 @@ class Scenario(Table):
         try:
             tables = _without_graphs(plain(tables), Path(file).parent if file else Path())
             frame = _frame(tables)
+            folder = Path(file).parent if file else Path()
             context = {
                 "frame": frame,
-                "folder": Path(file).parent if file else Path(),
-                "algorithm": lambda table: choose(table, frame),
+                "folder": folder,
+                "algorithm": lambda table: choose(table, frame, folder),
             }
             _check_depth(tables)
             try:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
+from shallows import written
 from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
@@ -94,9 +95,11 @@ class Part:
 class CC(Part):
     """An algorithm, or preset, with parameters: `CC("dctcp", g=0.05)`; `shallows cc NAME` lists them."""
 
-    def __init__(self, name: str, *, receiver: "str | Plain | None" = None, **parameters: Value) -> None:
+    def __init__(
+        self, name: str | type, *, receiver: "str | Plain | None" = None, **parameters: Value
+    ) -> None:
         named: dict[str, Any] = {} if receiver is None else {"receiver": plain(receiver)}
-        self.keys = {"name": name, **named, **{key: plain(value) for key, value in parameters.items()}}
+        self.keys = {"name": plain(name), **named, **{key: plain(value) for key, value in parameters.items()}}
 
 
 class Marking(Part):
@@ -117,6 +120,8 @@ def plain(value: Any) -> Any:
         return value.table
     if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
         return str(value)
+    if isinstance(value, type):
+        return written.told(value)
     if isinstance(value, dict):
         return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list | tuple):

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple};
 use serde::de::value::SeqDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
@@ -49,11 +49,11 @@ impl<'py> Reader<'_, 'py> {
         Some(array.to_vec().map_err(Refused::of))
     }
 
-    /// The number of a class.
+    /// The number of a class, or of what makes an object of one.
     fn class(&self) -> Option<u32> {
-        let class = self.value.cast::<PyType>().ok()?;
+        let class = Some(&self.value).filter(|value| value.is_callable())?;
         let mut classes = self.classes.borrow_mut();
-        classes.push(Arc::new(class.clone().into_any().unbind()));
+        classes.push(Arc::new(class.clone().unbind()));
         Some(classes.len() as u32 - 1)
     }
 

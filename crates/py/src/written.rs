@@ -3,13 +3,18 @@
 //! Quantities are floats: seconds, packets of payload, bits per second. An exception is kept, the flow goes on as it
 //! was, and the run ends at the next look with the exception's own traceback.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
+
+/// Different names that probes of algorithms in Python may have in a process: each stays in memory.
+const MOST_NAMES: usize = 1000;
 
 /// The first exception of a run.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
@@ -132,6 +137,39 @@ fn refused(object: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, wrong: &str) ->
     ))
 }
 
+/// What `probe()` returned, if the object has it: a dict of names and numbers.
+fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
+    if !object.hasattr("probe")? {
+        return Ok(Vec::new());
+    }
+    let answer = object.call_method0("probe")?;
+    let told = answer.cast::<PyDict>().ok().and_then(|told| {
+        told.iter().map(|(name, value)| Some((name.extract::<String>().ok()?, value.extract().ok()?))).collect()
+    });
+    let told: Vec<(String, f64)> = told.ok_or_else(|| {
+        let class = object.get_type().name().map_or_else(|_| "probe".to_owned(), |name| name.to_string());
+        let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+        PyValueError::new_err(format!("{class}.probe() returned {returned}; expected a dict of names and numbers"))
+    })?;
+    told.into_iter().map(|(name, value)| Ok((lasting(&name)?, value))).collect()
+}
+
+/// A name that lasts as long as the process, as those of the catalog's algorithms do; the same for equal names.
+fn lasting(name: &str) -> PyResult<&'static str> {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().expect("no call panics with the lock held");
+    if let Some(known) = names.get(name) {
+        return Ok(known);
+    }
+    if names.len() == MOST_NAMES {
+        let problem = format!("probe() named {name:?}: expected the same few names every time, {MOST_NAMES} at most");
+        return Err(PyValueError::new_err(problem));
+    }
+    let kept = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    Ok(kept)
+}
+
 impl Sender for Written {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         let event = PyAck {
@@ -164,5 +202,14 @@ impl Sender for Written {
 
     fn decision(&self) -> Decision {
         self.decision
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let mut raised = self.raised.lock().expect("no call panics with the lock held");
+        let Some(object) = self.object.as_ref().filter(|_| raised.is_none()) else { return };
+        match Python::attach(|py| probed(object.bind(py))) {
+            Ok(told) => told.into_iter().for_each(|(name, value)| record(name, value)),
+            Err(error) => *raised = Some(error),
+        }
     }
 }

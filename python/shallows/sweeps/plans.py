@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.runner import prepare
+from shallows.written import labels
 
 MOST_RUNS = 1_000_000
 
@@ -61,7 +62,12 @@ class Plan:
                 values = [value for row in rows for value in row]
                 swept = dict(zip(keys, values, strict=True))
                 columns = {names[key]: value for key, value in swept.items()}
-                told.append(({"cc": cc, **columns}, {**({"cc.name": cc} if cc else {}), **swept}))
+                told.append(
+                    (
+                        {"cc": cc and next(iter(labels([cc]))), **columns},
+                        {**({"cc.name": cc} if cc else {}), **swept},
+                    )
+                )
         return told
 
     def jobs(self):
@@ -111,9 +117,10 @@ class Plan:
 
 def plan(scenario, cc=(), over=None, seeds=1, world="packet"):
     """The `Plan` of these, as `sweep` takes them. Raises `ScenarioError`."""
-    ccs = tuple([cc] if isinstance(cc, str) else cc or ())
-    if len(set(ccs)) < len(ccs):
-        raise ScenarioError("cc", ", ".join(ccs), "each algorithm once")
+    ccs = tuple(labels([cc] if isinstance(cc, str | type) else cc or ()).values())
+    for one in ccs:
+        if isinstance(one, type):
+            raise ScenarioError("cc", one.__name__, "a class in a file: other processes load it from there")
     axes = tuple(axis(keys, values) for keys, values in (over or {}).items())
     keys = [key for one in axes for key in one.keys]
     for key in keys:

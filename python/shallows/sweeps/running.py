@@ -26,7 +26,7 @@ FIRST_SEEDS = 5
 
 def sweep(
     scenario: "Scenario | str | os.PathLike[str]",
-    cc: str | Sequence[str] = (),
+    cc: str | type | Sequence[str | type] = (),
     over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,

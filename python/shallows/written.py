@@ -1,0 +1,224 @@
+"""Algorithms written in Python: where their classes are found, and the parameters that they take.
+
+A class is told as itself, by its place ("./mine.py:Aimd"), or by a name that `register` gave it. A saved
+scenario says the place, so it can be run again; a class without one, of a notebook, lasts as long as its
+session. Parameters are the arguments of `__init__` that have to be named and have a default.
+"""
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shallows.errors import ScenarioError
+from shallows.units import RATE, TIME, did_you_mean
+
+METHODS = ("on_ack", "on_loss", "decision")
+SESSION = "python:"
+"""What the name of a class without a place begins with in a saved scenario."""
+
+_CLASSES: dict[str, type] = {}
+"""Classes of this session by what a scenario calls them: a name, or a place."""
+_MODULES: dict[tuple[str, bytes], ModuleType] = {}
+"""Files that were loaded, by path and content: who edits one gets the new class."""
+
+
+def register(name: str, algorithm: type) -> None:
+    """Give a class written in Python a name that scenarios can use as `cc`; docs/algorithms.md shows one.
+
+    Raises `TypeError` where the class lacks a method, `ValueError` where the catalog has the name.
+    """
+    from shallows.algorithm import NATIVE, catalog
+
+    for method in METHODS:
+        if not callable(getattr(algorithm, method, None)):
+            raise TypeError(f"{name}: {algorithm!r} has no method {method}")
+    if name in NATIVE or any(row["name"] == name for row in catalog()):
+        raise ValueError(f"{name}: an algorithm of the catalog is called that")
+    _CLASSES[name] = algorithm
+
+
+def is_place(name: str) -> bool:
+    """Whether `name` is a file and a class in it, or a class of this session or another."""
+    return ".py:" in name or name.startswith(SESSION)
+
+
+def label(name: str) -> str:
+    """What results call it: the name of the class for a place, every other name as it is."""
+    return name.rpartition(":")[2] if is_place(name) else name
+
+
+def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
+    """(name in a saved scenario, name in results, class); None where `name` is not of a class.
+
+    A relative place is looked for in `folder`, then in the working folder. Raises `ScenarioError`.
+    """
+    if isinstance(name, type):
+        return _checked(_saved(name, name.__name__), name.__name__, name)
+    if name in _CLASSES:
+        return _saved(_CLASSES[name], name), label(name), _CLASSES[name]
+    if name.startswith(SESSION):
+        word = name.removeprefix(SESSION)
+        if word in _CLASSES:
+            return name, word, _CLASSES[word]
+        expected = 'the file of the class, such as "mine.py:Aimd": it was defined in a session that has ended'
+        raise ScenarioError("name", name, expected)
+    if not is_place(name):
+        return None
+    path, _, word = name.rpartition(":")
+    file = next((at for at in (folder / path, Path(path)) if at.is_file()), None)
+    if file is None:
+        where = folder.resolve()
+        raise ScenarioError("name", name, f"an existing file and a class in it; there is none in {where}")
+    place = f"{file.resolve()}:{word}"
+    return _checked(place, word, _CLASSES.get(place) or _loaded(file.resolve(), word, name))
+
+
+def told(name: str | type) -> str | type:
+    """A class, or the name of one, as its place if it has one; a place in the working folder with its path.
+
+    So other processes find it, and a saved scenario does.
+    """
+    if isinstance(name, type):
+        return place(name) or name
+    if name in _CLASSES:
+        return place(_CLASSES[name]) or name
+    path, _, word = name.rpartition(":")
+    return f"{Path(path).resolve()}:{word}" if path.endswith(".py") and Path(path).is_file() else name
+
+
+def labels(names: Sequence[str | type]) -> dict[str, str | type]:
+    """`names` by what results call them. Raises `ScenarioError` where two are called the same."""
+    texts = [told(name) for name in names]
+    called = [name.__name__ if isinstance(name, type) else label(name) for name in names]
+    for word in called:
+        if called.count(word) > 1:
+            raise ScenarioError("cc", ", ".join(called), "each algorithm once, under a name of its own")
+    return dict(zip(called, texts, strict=True))
+
+
+def place(algorithm: type) -> str | None:
+    """The file and the name of a class, "/home/me/mine.py:Aimd"; None where no file has it."""
+    module = sys.modules.get(algorithm.__module__)
+    file = getattr(module, "__file__", None)
+    if not file or getattr(module, algorithm.__qualname__, None) is not algorithm:
+        return None
+    found = f"{Path(file).resolve()}:{algorithm.__qualname__}"
+    _CLASSES[found] = algorithm
+    return found
+
+
+def parameters(algorithm: type) -> dict[str, bool | int | float | str]:
+    """The parameters of a class with their defaults. Raises `ScenarioError` for one without a default."""
+    found = inspect.signature(algorithm).parameters.values()
+    named = [one for one in found if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    for one in named:
+        if not isinstance(one.default, bool | int | float | str):
+            expected = f"a number, a text or a flag as default of {one.name}, a parameter of the class"
+            raise ScenarioError("name", algorithm.__name__, expected)
+    return {one.name: one.default for one in named}
+
+
+def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | float | str]:
+    """The value of every parameter: what `table` says, else its default; times in seconds, rates in bit/s.
+
+    Raises `ScenarioError` with the key.
+    """
+    values = parameters(algorithm)
+    for key, value in table.items():
+        if key not in values:
+            has = ", ".join(values) or "no parameters"
+            expected = f"a parameter of {algorithm.__name__} ({has}){did_you_mean(key, values)}"
+            raise ScenarioError(key, value, expected)
+        try:
+            values[key] = _like(values[key], value)
+        except ValueError as error:
+            raise ScenarioError(key, value, str(error)) from None
+    return values
+
+
+def _like(default: bool | int | float | str, value: object) -> bool | int | float | str:
+    """`value` as something of the kind of `default`."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError("true or false")
+        return value
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise ValueError("a text")
+        return value
+    if isinstance(value, str):
+        value = _number(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a number")
+    if isinstance(default, int) and value != int(value):
+        raise ValueError(f"a whole number, as its default is: {default}")
+    return int(value) if isinstance(default, int) else float(value)
+
+
+def _number(text: str) -> float:
+    """The number of a text with a unit, in seconds, bits per second or packets."""
+    if text.endswith("pkt"):
+        return float(text.removesuffix("pkt"))
+    for dimension, scale in ((TIME, -12), (RATE, 0)):
+        try:
+            return float(dimension.amount(text).scaleb(scale))
+        except ValueError:
+            continue
+    raise ValueError('a number, or a time, a rate or packets, such as "20us", "10Gbps" or "2pkt"')
+
+
+def _saved(algorithm: type, word: str) -> str:
+    """What a saved scenario calls a class."""
+    found = place(algorithm)
+    if found is None:
+        _CLASSES[word] = algorithm
+    return found or f"{SESSION}{word}"
+
+
+def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
+    missing = [method for method in METHODS if not callable(getattr(algorithm, method, None))]
+    if missing:
+        expected = f"a class with {', '.join(METHODS)}; {algorithm.__name__} has no {missing[0]}"
+        raise ScenarioError("name", name, expected)
+    return name, word, algorithm
+
+
+def _loaded(file: Path, word: str, told: str) -> type:
+    """The class called `word` in a file, which is run once."""
+    content = file.read_bytes()
+    if (str(file), content) not in _MODULES:
+        _MODULES[str(file), content] = _run(file, content, told)
+    module = _MODULES[str(file), content]
+    classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
+    if word not in classes:
+        has = ", ".join(name for name in classes if getattr(module, name).__module__ == module.__name__)
+        expected = f"a class of {file.name} ({has or 'it has none'}){did_you_mean(word, classes)}"
+        raise ScenarioError("name", told, expected)
+    return getattr(module, word)
+
+
+def _run(file: Path, content: bytes, told: str) -> ModuleType:
+    """The module that a file is; what stands beside it can be imported from it."""
+    name = f"shallows_written_{hashlib.sha256(str(file).encode() + content).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ScenarioError("name", told, "a file that Python can load")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]
+        line = f" in line {lines[-1]}" if lines else ""
+        expected = f"a file that runs; {type(error).__name__}{line}: {error}"
+        raise ScenarioError("name", told, expected) from error
+    finally:
+        sys.path.remove(str(file.parent))
+    return module
