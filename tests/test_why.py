@@ -1,5 +1,6 @@
 """The critical path of a flow: its pieces sum to its completion time exactly, and say what is so."""
 
+import json
 import random
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import shallows as sh
 from shallows import catalog
 from shallows.errors import BooksError, ScenarioError
-from shallows.why import path, record
+from shallows.why import path, pauses, record
 
 ALGORITHMS = catalog.algorithms()
 FLOWS = 10_000
@@ -79,3 +80,184 @@ def test_the_pieces_sum_to_the_completion_time(row):
             )
             assert its.ideal_ps == round(ideal_us * 1e6)
         followed += len(finished)
+
+
+US = 1_000_000
+ABOUT = {"abs": 0.001}
+"""What rounding to picoseconds may add up to, in microseconds."""
+
+
+def followed(edges, flows, cc=None, **settings):
+    """The `Paths` of all flows over a graph of 10 Gbps and 1 us a cable unless it says otherwise.
+
+    A full frame takes 1.2 us, an acknowledgement of 64 B 51.2 ns.
+    """
+    edges = [[*edge, "10Gbps", "1us"] if len(edge) == 2 else edge for edge in edges]
+    nodes = dict.fromkeys(node for edge in edges for node in edge[:2])
+    topology = {
+        "kind": "graph",
+        "edges": edges,
+        "hosts": [node for node in nodes if not node.startswith("s")],
+    }
+    traffic = [{"kind": "trace", "flows": flows}] if isinstance(flows[0], list) else flows
+    cc = cc or {"name": "fixed", "window": "1000pkt"}
+    scenario = sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc, **settings)
+    return sh.run(scenario).why(range(scenario.flow_count))
+
+
+def us(path):
+    return {cause: length / US for cause, length in path.by_cause().items()}
+
+
+def test_an_elephant_in_front_of_a_mouse():
+    """Twenty frames of 12 us on the last link come from 2.2 us on, 1.2 us apart, the mouse at 7.2 us.
+
+    Five frames are before it, the fifth since 7.0 us; they are sent by 2.2 + 5 * 12 = 62.2 us. It waits 55
+    us.
+    """
+    edges = [["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]]
+    paths = followed(edges, [[0, "a", "c", 20 * 1460], [5e-6, "b", "c", 1460]])
+    mouse = paths[1]
+    assert us(mouse) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
+    assert mouse.by_flow() == {0: 55 * US}
+    assert [paths.record.names[port] for port in mouse.by_port("queue")] == ["s->c"]
+
+
+def test_an_incast_with_a_timeout():
+    """Two frames meet at a port that holds one. The other is sent again after the first timeout, 10 ms."""
+    edges = [["a", "s"], ["b", "s"], ["s", "c"]]
+    paths = followed(edges, [[0, "a", "c", 1460], [0, "b", "c", 1460]], network={"buffer": "1pkt"})
+    lucky, other = sorted(paths.values(), key=lambda one: one.fct_ps)
+    assert us(lucky) == pytest.approx({"transmission": 2.4, "propagation": 2}, **ABOUT)
+    expected = {"timeout": 10_000, "transmission": 2.4, "propagation": 2}
+    assert us(other) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_victim_of_a_pause_three_hops_away():
+    """A slow host behind the fourth switch stops what comes over three links; the victim goes elsewhere.
+
+    First 17 to 26 KB of the other flow leave each of three switches at 1 Gbps, 8 us a KB: 408 to 624 us.
+    """
+    edges = [["a", "s1"], ["v", "s1"], ["s1", "s2"], ["s2", "s3"], ["s3", "s4"]]
+    edges += [["s4", "d", "1Gbps", "1us"], ["s4", "e"]]
+    flows = [[0, "a", "d", 300 * 1460], [300e-6, "v", "e", 1460]]
+    paths = followed(edges, flows, network={"pfc": {"threshold": "20KB", "hysteresis": "2pkt"}})
+    victim, names = paths[1], paths.record.names
+    assert 408 * US < victim.fct_ps < 624 * US
+    assert victim.by_cause()["pause"] > 0.75 * victim.fct_ps
+    assert {names[port] for port in victim.by_port("pause")} == {"s1->s2", "s2->s3", "s3->s4"}
+    all_pauses = pauses.Pauses(paths.record)
+    assert [names[root] for root in all_pauses.tree()] == ["s4->d"]
+    assert list(all_pauses.victims()) == [1]
+
+
+def test_a_small_window_behind_a_long_round_trip():
+    """A frame a round trip, 2 * (1.2 + 50) us there and 2 * (0.0512 + 50) us back; the last only there."""
+    edges = [["a", "s", "10Gbps", "50us"], ["s", "c", "10Gbps", "50us"]]
+    one = followed(edges, [[0, "a", "c", 10 * 1460]], cc={"name": "fixed", "window": "1pkt"})[0]
+    expected = {"window": 9 * (102.4 + 100.1024), "transmission": 2.4, "propagation": 100}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_delayed_acknowledgement():
+    """Every second frame is acknowledged, but there is no second: each waits for the receiver's timer."""
+    hosts = {"acks_every": 2, "ack_delay": "500us"}
+    cc = {"name": "fixed", "window": "1pkt"}
+    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], cc=cc, hosts=hosts)[0]
+    expected = {"delayed_ack": 9 * 500, "window": 9 * (4.4 + 2.1024), "transmission": 2.4, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_nic_that_fifty_flows_share():
+    """The last of fifty frames waits for the turn of the others, 1.2 us each."""
+    paths = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 1460]] * 50)
+    last = max(paths.values(), key=lambda one: one.fct_ps)
+    assert us(last) == pytest.approx({"nic": 49 * 1.2, "transmission": 2.4, "propagation": 2}, **ABOUT)
+    assert set(last.by_flow().values()) == {1_200_000}
+    assert len(last.by_flow()) == 49
+
+
+def test_credits_that_came_late():
+    """Eight requests of 84 B, 67.2 ns each, come to one receiver one behind the other, the last at 2.6048 us.
+
+    Two credits pass back to back, the next ones as their share of the link lets them, 1584 B of it each,
+    1.2672 us: the eighth at 2.1344 + 6 * 1.2672 = 9.7376 us. It takes 2 * 1.0672 us to its sender. Its frame
+    comes to the port behind the switch 6 * 1.2672 us after the first, and waits there for seven frames and
+    stops of 84 B.
+    """
+    edges = [["c", "s"], *([f"a{number}", "s"] for number in range(8))]
+    cc = {"name": "expresspass", "jitter": 0, "credit_spread": "0B"}
+    paths = followed(edges, [[0, f"a{number}", "c", 1460] for number in range(8)], cc=cc)
+    last = max(paths.values(), key=lambda one: one.fct_ps)
+    found = us(last)
+    waited = found.pop("shaping") + found.pop("nic")
+    assert waited == pytest.approx(9.7376 - 2.6048, abs=0.01)
+    expected = {"credit": 4 * 1.0672, "queue": 7 * 0.0672 + 1.2672, "transmission": 2.4, "propagation": 2}
+    assert found == pytest.approx(expected, abs=0.01)
+
+
+def test_a_flow_that_waited_for_another():
+    """A request of 140 B takes 2 * (0.112 + 1) us, the server 100; the response is counted from then on."""
+    traffic = {"kind": "request-response", "pairs": 1, "exchanges": 1, "request": "100B", "response": "1460B"}
+    traffic |= {"service": "100us", "jitter": "0s", "from": ["a"], "to": ["c"]}
+    paths = followed([["a", "s"], ["s", "c"]], [traffic])
+    response = paths[1]
+    assert us(response) == pytest.approx({"transmission": 2.4, "propagation": 2}, **ABOUT)
+    before = [(piece.cause, piece.flow, piece.length_ps / US) for piece in response.before]
+    assert before == [("dependency", 0, pytest.approx(2.224)), ("application", None, pytest.approx(100))]
+    assert response.before[-1].end_ps == response.start_ps
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A saved run of a few flows that meet."""
+    from pathlib import Path
+
+    folder = tmp_path_factory.mktemp("why") / "small"
+    sh.run(Path(__file__).with_name("small.toml"), out=folder)
+    return folder
+
+
+def test_the_command_tells_prints_and_draws(small, tmp_path):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    figure, saved = tmp_path / "why.png", tmp_path / "record"
+    arguments = ["why", str(small), "3", "--figure", str(figure), "--record", str(saved)]
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "flow 3:" in result.stdout
+    assert "exact, in picoseconds" in result.stdout
+    assert figure.stat().st_size > 10_000
+    assert {file.stem for file in saved.iterdir()} == set(record.TABLES)
+    several = CliRunner().invoke(cli.app, ["why", str(small), "--slowest", "2", "--json"])
+    told = json.loads(several.stdout)
+    assert [len(told), told[0]["fct_ps"]] == [2, sum(told[0]["causes_ps"].values())]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--slowest 10"),
+        (["99"], "a number below 4"),
+        (["--class", "<10kb", "--slowest", "3"], "at least one finished flow with <10kb"),
+        (["--class", "tiny"], '"< 10 KB"'),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(small, arguments, message):
+    from typer.testing import CliRunner
+
+    from shallows import cli
+
+    result = CliRunner().invoke(cli.app, ["why", str(small), *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_another_run_is_not_explained(small):
+    """The second pass must be the same run: a fingerprint that differs is refused."""
+    run = sh.Run.load(small)
+    run.summary["fingerprint"] = "0" * 16
+    with pytest.raises(ScenarioError, match="Run the scenario again"):
+        run.why(0)

@@ -1,4 +1,4 @@
-"""The command line: `shallows run | compare | sweep | results | scenarios | cc | fluid | live`.
+"""The command line: `shallows run | compare | sweep | why | results | scenarios | cc | fluid | live`.
 
 Commands only read options, call what Python users call, and print. What goes wrong by a user's
 mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
@@ -16,6 +16,7 @@ from shallows import cli_fluid, cli_live, cli_papers, cli_results, extras
 from shallows.cli_settings import settings
 from shallows.cli_status import DONE, INTERRUPTED, with_status
 from shallows.cli_sweep import sweep
+from shallows.cli_why import why
 from shallows.errors import ScenarioError
 
 EXAMPLE = "traffic.0.flows=20"
@@ -153,6 +154,7 @@ def compare(
 
 
 app.command()(with_status(sweep))
+app.command()(with_status(why))
 
 
 @app.command()

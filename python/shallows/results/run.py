@@ -161,6 +161,18 @@ class Run:
 
         return Scenario.from_toml(self.scenario_toml)
 
+    def why(self, flow=None, **choose):
+        """Where the time of a flow went, every picosecond: its `shallows.why.Path` (docs/why.md).
+
+        Runs the scenario again to find out. Of several flows, `why([812, 900])`, `why(slowest=10)` or
+        `why(size="< 10 KB", p99=True)`, it gives the `Paths`: a mapping from their numbers.
+        """
+        from shallows.why import paths
+
+        if isinstance(flow, int):
+            return paths.of_run(self, [flow])[flow]
+        return paths.of_run(self, flow, **choose)
+
     @property
     def interrupted(self):
         """Whether the run was ended early by its user."""

@@ -2,6 +2,7 @@
 
 from shallows.why.causes import CAUSES
 from shallows.why.path import Path, Piece
+from shallows.why.paths import Paths
 from shallows.why.record import Record
 
-__all__ = ["CAUSES", "Path", "Piece", "Record"]
+__all__ = ["CAUSES", "Path", "Paths", "Piece", "Record"]

@@ -36,5 +36,8 @@ CAUSES = {
 }
 """By key, in the order in which tables and figures show them."""
 
-SENDERS = frozenset({"window", "receiver", "credit", "loss", "reordering"})
+SENDERS = frozenset({"window", "receiver", "credit", "loss", "timeout", "reordering"})
 """Edges of the path that name the round trip over empty links which they took."""
+
+WAITS = ("queue", "nic", "pause", "shaping", "fault", "loss", "timeout")
+"""Causes that have a port to blame."""

@@ -324,7 +324,7 @@ class _Walk:
             if at <= now:
                 port = self.walks.hops["link"][self.walks.hops_of[lost][-1]]
                 self._add(packet, at, now, "loss" if why == "heard" else "timeout", port=port)
-                self.via = "loss"
+                self.via = "loss" if why == "heard" else "timeout"
                 return ("came", lost, at)
         if why == "heard":
             self.via = self._edge(packet, by)

@@ -398,10 +398,11 @@ impl Observer for Causes {
         let ended = now - wire.delay;
         let begun = ended - wire.clock.time(packet.bytes());
         let to_host = wire.to_host;
-        while wire.spans.get(wire.next).is_some_and(|&(_, until)| until < begun) {
+        let Here { number, hop, offered } = self.here[place as usize];
+        // What came before the end of a span is of the queue then, even if it is sent later.
+        while wire.spans.get(wire.next).is_some_and(|&(_, until)| until < offered) {
             wire.next += 1;
         }
-        let Here { number, hop, offered } = self.here[place as usize];
         if wire.spans.get(wire.next).is_some_and(|&(from, _)| from <= ended) {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
             self.frames.push(FrameRow { link, flow, packet: number, kind, length, offered, begun, ended });

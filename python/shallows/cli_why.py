@@ -1,0 +1,84 @@
+"""`shallows why`: where the time of a flow went, to the picosecond, and whose fault that was."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def why(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")],
+    flows: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[FLOW]...", help="Numbers of flows, as flows.parquet has them."),
+    ] = None,
+    slowest: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The N flows of largest slowdown.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--class", metavar="SIZES", help='Only flows of a class of sizes: "< 10 KB".'),
+    ] = None,
+    p99: Annotated[
+        bool, typer.Option("--p99", help="Those at or above the 99th percentile of slowdown.")
+    ] = False,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to draw; RESULT/why.png if absent.")
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Save the record too, as Parquet: packets, causes, frames."),
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+):
+    """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
+    from shallows import extras
+    from shallows.cli_status import DONE
+    from shallows.errors import ScenarioError
+    from shallows.report import print_parts
+    from shallows.results import Run
+    from shallows.why import paths, report
+
+    if not (flows or slowest or size or p99):
+        raise ScenarioError("why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB" or --p99')
+    extras.need("plot", "why")
+    run = Run.load(result)
+    found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
+    if json_:
+        _print_json(found)
+    else:
+        print_parts(report.of_paths(found))
+    _draw(found, figure or result / "why.png")
+    if record is not None:
+        _say(f"record in {found.record.save(record)}")
+    return DONE
+
+
+def _say(text):
+    import sys
+
+    print(text, file=sys.stderr)
+
+
+def _draw(found, file):
+    found.figure().savefig(file, dpi=150)
+    _say(f"figure in {file}")
+
+
+def _print_json(found):
+    import json
+
+    names = found.record.names
+    told = [
+        {
+            "flow": one.flow,
+            "start_ps": one.start_ps,
+            "fct_ps": one.fct_ps,
+            "ideal_ps": one.ideal_ps,
+            "causes_ps": one.by_cause(),
+            "behind_flows_ps": one.by_flow(),
+            "ports_ps": {names[port]: length for port, length in one.by_port().items()},
+        }
+        for one in found.values()
+    ]
+    print(json.dumps(told, indent=2))

@@ -1,0 +1,41 @@
+"""Which flows to ask about: the slowest, those of a class of sizes, those above its 99th percentile."""
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.report import SIZES
+
+
+def flows(run, *, slowest=None, size=None, p99=False):
+    """Numbers of finished flows of `run`, the slowest first: all, or of the class `size` ("< 10 KB").
+
+    `slowest` takes so many of them, `p99` those whose slowdown is at or above its 99th percentile there.
+    """
+    table = run.table("flows")
+    slowdown, size_bytes = (_column(table, name) for name in ("slowdown", "bytes"))
+    mine = np.isfinite(slowdown)
+    if size is not None:
+        low, high = _class(size)
+        mine &= (size_bytes >= low) & (size_bytes < high)
+    if not mine.any():
+        where = f" with {size}" if size else ""
+        raise ScenarioError("flows", 0, f"at least one finished flow{where} in this run")
+    if p99:
+        mine &= slowdown >= np.quantile(slowdown[mine], 0.99)
+    found = np.flatnonzero(mine)
+    found = found[np.argsort(-slowdown[found], kind="stable")]
+    return found[:slowest].tolist()
+
+
+def _column(table, name):
+    return table[name].to_numpy().astype(float)
+
+
+def _class(text):
+    """(least size, first size above) of a class of sizes as reports name it, with or without blanks."""
+    low = 0
+    for high, title in SIZES.items():
+        if title.replace(" ", "").lower() == text.replace(" ", "").lower():
+            return low, high or np.inf
+        low = high
+    raise ScenarioError("class", text, "one of " + ", ".join(f'"{title}"' for title in SIZES.values()))

@@ -1,0 +1,134 @@
+"""Figures of critical paths: the waterfall of one flow over the queues on its way, and the causes of many."""
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from shallows.plot import STYLE
+from shallows.report import SIZES
+from shallows.why.causes import CAUSES, WAITS
+
+MOST_PORTS = 3
+"""Ports whose queues are drawn: those where the flow waited longest."""
+DECILES = 10
+
+
+def waterfall(path, record):
+    """A `Figure`: the path of a flow, place by place over time, and below the queues where it waited."""
+    with rc_context(STYLE):
+        waited = list(path.by_port(*WAITS))[:MOST_PORTS]
+        places = _places(path, record)
+        heights = [max(1.6, 0.22 * len(places)), *[1.1] * len(waited)]
+        figure = Figure(figsize=(7.2, sum(heights) + 1.2), layout="constrained")
+        axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        _draw_path(axes[0], path, places)
+        for ax, port in zip(axes[1:], waited, strict=True):
+            _draw_queue(ax, path, record, port)
+        axes[-1].set_xlabel("time since the flow began (us)")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def _place(piece, record):
+    if piece.port is not None:
+        return record.names[piece.port]
+    return "receiver" if piece.cause == "delayed_ack" else "sender"
+
+
+def _places(path, record):
+    """Every place of the path, from sender to receiver and back: `{name: (row, pieces)}`."""
+    found = {"sender": []}
+    for piece in path.pieces:
+        found.setdefault(_place(piece, record), []).append(piece)
+    return found
+
+
+def _draw_path(ax, path, places):
+    names = list(places)
+    row = {id(piece): at for at, name in enumerate(names) for piece in places[name]}
+    for cause, its in CAUSES.items():
+        of_cause = [piece for piece in path.pieces if piece.cause == cause]
+        for at in range(len(names)):
+            spans = [
+                ((piece.begin_ps - path.start_ps) / 1e6, piece.length_ps / 1e6)
+                for piece in of_cause
+                if row[id(piece)] == at
+            ]
+            ax.broken_barh(spans, (at - 0.4, 0.8), color=its.colour, linewidth=0)
+        if of_cause:
+            share = sum(piece.length_ps for piece in of_cause) / path.fct_ps
+            ax.plot([], [], color=its.colour, linewidth=6, label=f"{its.title} {share:.0%}")
+    times = [(piece.begin_ps - path.start_ps) / 1e6 for piece in path.pieces[1:]]
+    rows = [row[id(piece)] for piece in path.pieces]
+    low, high = np.minimum(rows[:-1], rows[1:]), np.maximum(rows[:-1], rows[1:])
+    ax.vlines(times, low, high, color="#555555", linewidth=0.4)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    slowdown = f"{path.fct_ps / path.ideal_ps:.1f}" if path.ideal_ps else "-"
+    ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}")
+
+
+def _draw_queue(ax, path, record, port):
+    """What the port held over time, and when the path waited there."""
+    frames = record.tables["frames"]
+    mine = frames["link"] == port
+    come, gone = (frames[name][mine].astype(np.int64) for name in ("offered_ps", "ended_ps"))
+    length = frames["length"][mine].astype(float) / record.scenario.frame.wire
+    times = np.concatenate([come, gone])
+    order = np.argsort(times, kind="stable")
+    queue = np.cumsum(np.concatenate([length, -length])[order])
+    since_us = (times[order] - path.start_ps) / 1e6
+    ax.step(since_us, queue, where="post", color="#444444", linewidth=0.8)
+    for piece in path.pieces:
+        if piece.port == port and piece.cause in WAITS:
+            span = ((at - path.start_ps) / 1e6 for at in piece[:2])
+            ax.axvspan(*span, color=CAUSES[piece.cause].colour, alpha=0.3, linewidth=0)
+    ax.set_xlim(0, path.fct_ps / 1e6)
+    inside = queue[(since_us >= 0) & (since_us <= path.fct_ps / 1e6)]
+    ax.set_ylim(0, max(1.0, 1.1 * inside.max(initial=0)))
+    ax.set_title(f"Queue at {record.names[port]} (packets)")
+
+
+def tail(paths):
+    """A `Figure` of many flows: shares of causes by decile of slowdown, and by size."""
+    everyone = sorted(paths.values(), key=lambda one: one.fct_ps / max(one.ideal_ps, 1))
+    deciles = [
+        part.tolist() for part in np.array_split(np.arange(len(everyone)), min(DECILES, len(everyone)))
+    ]
+    sizes, low = {}, 0
+    flow_bytes = paths.record.scenario.flows.bytes
+    for high, title in SIZES.items():
+        sizes[title] = [one for one in everyone if low <= flow_bytes[one.flow] < (high or np.inf)]
+        low = high
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        causes = list(paths.by_cause())
+        slowdowns = [[everyone[at] for at in part] for part in deciles]
+        _stack(left, {f"{_slowdown(part):.1f}": part for part in slowdowns}, causes)
+        left.set_title("By slowdown, from the fastest tenth to the slowest")
+        left.set_xlabel("mean slowdown of the tenth")
+        _stack(right, {f"{title}\n{len(part)}": part for title, part in sizes.items() if part}, causes)
+        right.set_title("By size")
+        right.set_xlabel("size, number of flows")
+        left.set_ylabel("share of the completion time (%)")
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return figure
+
+
+def _slowdown(part):
+    return float(np.mean([one.fct_ps / max(one.ideal_ps, 1) for one in part]))
+
+
+def _stack(ax, groups, causes):
+    """A bar a group of paths: mean shares of the causes."""
+    base = np.zeros(len(groups))
+    for cause in [cause for cause in CAUSES if cause in causes]:
+        shares = [
+            100 * float(np.mean([one.by_cause().get(cause, 0) / one.fct_ps for one in part]))
+            for part in groups.values()
+        ]
+        ax.bar(range(len(groups)), shares, bottom=base, color=CAUSES[cause].colour, label=CAUSES[cause].title)
+        base += shares
+    ax.set_xticks(range(len(groups)), list(groups))
+    ax.grid(axis="x", visible=False)

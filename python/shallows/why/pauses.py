@@ -1,0 +1,104 @@
+"""Who paused whom: every pause of a run traced to the port where it began, and who only suffered from it.
+
+A switch asks for a pause of a link because of what that brought, most of which waits in one of the switch's
+ports. If that port is paused itself, the pause goes back to that one's; if not, it is the port that began it.
+Where pauses go back to each other there is no such port: a circle, from which nothing may ever come out.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shallows.units import NEVER
+
+
+class Pause(NamedTuple):
+    """A span in which the port of `link` was paused; most of what it had sent waited in that of `through`."""
+
+    link: int
+    since_ps: int
+    until_ps: int
+    through: int
+
+    @property
+    def length_ps(self):
+        """How long it was."""
+        return self.until_ps - self.since_ps
+
+
+class Pauses:
+    """All pauses of a run, from the `links` of a `Record`."""
+
+    def __init__(self, record):
+        self.record = record
+        self.all = _pauses(record)
+        self._of = {}
+        for pause in self.all:
+            self._of.setdefault(pause.link, []).append(pause)
+
+    def at(self, link, time_ps):
+        """The pause of a link at some time; none if there is no such."""
+        return next(
+            (pause for pause in self._of.get(link, ()) if pause.since_ps <= time_ps < pause.until_ps), None
+        )
+
+    def chain(self, pause):
+        """The ports from that of `pause` to the one that began it; a circle ends where it came by before."""
+        ports, now = [pause.link], pause.since_ps
+        while True:
+            ports.append(pause.through)
+            behind = self.at(pause.through, now)
+            if behind is None or pause.through in ports[:-1]:
+                return ports
+            pause = behind
+
+    def tree(self):
+        """`{root: {(link, ..., root): (pauses, ps)}}`, roots by how long they kept others waiting."""
+        found = {}
+        for pause in self.all:
+            chain = tuple(self.chain(pause))
+            its = found.setdefault(chain[-1], {})
+            times, length = its.get(chain, (0, 0))
+            its[chain] = times + 1, length + pause.length_ps
+        return dict(sorted(found.items(), key=lambda pair: -sum(length for _, length in pair[1].values())))
+
+    def victims(self):
+        """`{flow: ps}`: flows that a pause met which began at a port that they do not pass, longest first."""
+        from shallows import _core
+        from shallows.worlds import packet
+
+        start, finish = (self._times(column) for column in (self.record.start_ps, self.record.finish_ps))
+        ways = [set(there) for there, _ in _core.paths(packet.request(self.record.scenario))]
+        crossing = {}
+        for flow, way in enumerate(ways):
+            for link in way:
+                crossing.setdefault(link, []).append(flow)
+        met = {}
+        for pause in self.all:
+            root = self.chain(pause)[-1]
+            for flow in crossing.get(pause.link, ()):
+                both = min(pause.until_ps, finish[flow]) - max(pause.since_ps, start[flow])
+                if both > 0 and root not in ways[flow]:
+                    met[flow] = met.get(flow, 0) + both
+        return dict(sorted(met.items(), key=lambda pair: -pair[1]))
+
+    def _times(self, column):
+        """Those of an answer, the run's end where there is none."""
+        return np.where(column == NEVER, np.uint64(self.record.ended_ps), column).tolist()
+
+
+def _pauses(record):
+    table, names = record.tables["links"], record.link_events
+    asked, since, found = {}, {}, []
+    columns = (table[name].tolist() for name in ("time_ps", "link", "event", "through"))
+    for time, link, event, through in zip(*columns, strict=True):
+        name = names[event]
+        if name == "pause_asked":
+            asked[link] = through
+        elif name == "paused":
+            since.setdefault(link, (time, asked[link]))
+        elif name == "resumed" and link in since:
+            began, its = since.pop(link)
+            found.append(Pause(link, began, time, its))
+    found += [Pause(link, began, record.ended_ps, through) for link, (began, through) in since.items()]
+    return sorted(found, key=lambda pause: pause.since_ps)
