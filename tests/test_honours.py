@@ -213,7 +213,11 @@ def test_the_documents_tables_are_the_declarations():
 @pytest.mark.parametrize(
     ("cc", "hosts", "message"),
     [
-        ("timely", {"timestamps": {}}, "hosts.timestamps: expected none: it acts over tcp or rated"),
+        (
+            "dcqcn",
+            {"timestamps": {}},
+            "hosts.timestamps: expected none: dcqcn goes by no delay",
+        ),
         (
             "dcqcn",
             {"acks_every": 2},

@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
+from shallows.contract import Answer, Request
+
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
 
-def simulate(
-    request: dict[str, Any], on_progress: Callable[[int, int, int], None] | None = None
-) -> dict[str, Any]:
+def simulate(request: Request, on_progress: Callable[[int, int, int], None] | None = None) -> Answer:
     """The answer to a request. `on_progress` hears simulated picoseconds, packet-hops and flows finished."""
 
 def watch(
-    request: dict[str, Any],
+    request: Request,
     watched: dict[str, Any],
     on_progress: Callable[[int, int, int], None] | None = None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and why the packets of the flows that are `watched` left when they did."""
 
-def paths(request: dict[str, Any]) -> list[tuple[list[int], list[int]]]:
+def paths(request: Request) -> list[tuple[list[int], list[int]]]:
     """The links on each flow's way there, and on the way back of what answers it."""
 
 def catalog() -> list[dict[str, Any]]:
@@ -29,6 +29,9 @@ def markings() -> list[dict[str, Any]]:
 
 def receivers() -> list[dict[str, Any]]:
     """The receivers that can stand in for an algorithm's own."""
+
+def contract() -> list[tuple[str, list[tuple[str, str, bool, str]]]]:
+    """The tables of the request and the answer: name, fields (key, kind, whether optional, meaning)."""
 
 def version() -> str:
     """The release, such as "0.1.0"."""

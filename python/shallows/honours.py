@@ -20,6 +20,8 @@ ALWAYS = frozenset(
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """What every world honours."""
+DEAF = {"hosts.initial_window": "begins with a window of its own", "hosts.timestamps": "goes by no delay"}
+"""Why an algorithm does not honour a key that its transport does."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def refuse_what_no_flow_honours(scenario):
         label, transport = heard[0].label, heard[0].transport
         why = f"it acts over {' or '.join(acting)}, and {label} runs over {transport}"
         if transport in acting:
-            why = f"{label} begins with a window of its own"
+            why = f"{label} {DEAF[one.key]}"
         raise ScenarioError(one.where, one.value, f"{one.instead}: {why}")
 
 

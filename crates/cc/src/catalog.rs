@@ -3,12 +3,13 @@
 //! A row names the file of the reaction point and the parts that stand with it. Everything that lists
 //! algorithms (the command line, the documentation, the conformance tests, the Python front) reads this table.
 
+use crate::event::Ack;
 use crate::parameter::{Parameter, Preset, Values};
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
 use crate::receiver::{self, CreditPath, Credits, Receiver};
-use crate::sender::{self, Path, Sender};
-use crate::units::{Bytes, Rate};
+use crate::sender::{self, Decision, Path, Sender};
+use crate::units::{Bytes, Rate, Time};
 
 /// Whether an algorithm can work without marks from the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ pub static ROCE: Transport = Transport {
     name: "roce",
     reliability: Reliability::GoBackN,
     leave: Leave::InWindow,
-    honours: &["hosts.rto_initial", "hosts.rto_max"],
+    honours: &["hosts.rto_initial", "hosts.rto_max", "hosts.timestamps"],
 };
 
 /// A frame for each credit of the receiver.
@@ -175,17 +176,31 @@ impl Algorithm {
     }
 
     /// The keys of a scenario that act on its flows, of those that do not act on every flow: its transport's, without the
-    /// initial window where its sender begins with one of its own.
+    /// initial window where its sender begins with one of its own, and over RoCE without stamps where it goes by no delay
+    /// (others may be compared with one that does).
     #[must_use]
     pub fn honours(&self) -> Vec<&'static str> {
-        let first = |packets: u64| {
-            let mss = Bytes(1460);
-            let path = Path { mss, initial_window: mss * packets, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
-            (self.sender)(&Values::defaults(self.parameters), &path).decision()
+        let own_window = self.after(10, Time::ZERO) == self.after(11, Time::ZERO);
+        let no_delay = self.after(10, Time::from_micros(30)) == self.after(10, Time::from_millis(3));
+        let acts = |key: &&str| match *key {
+            "hosts.initial_window" => !own_window,
+            "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || !no_delay,
+            _ => true,
         };
-        let own_window = first(10) == first(11);
-        let acts = |key: &&str| !(own_window && *key == "hosts.initial_window");
         self.transport.honours.iter().copied().filter(acts).collect()
+    }
+
+    /// What its sender decides that begins with a window of so many packets, and then hears of ten of these round trips.
+    fn after(&self, packets: u64, rtt: Time) -> Decision {
+        let mss = Bytes(1460);
+        let path = Path { mss, initial_window: mss * packets, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
+        let mut sender = (self.sender)(&Values::defaults(self.parameters), &path);
+        for n in (1..=10).filter(|_| rtt > Time::ZERO) {
+            let now = Time::from_millis(10) * n;
+            let ack = Ack { sent_at: now - rtt, rtt, one_way_delay: rtt, samples: 1, acked: mss, ..Ack::default() };
+            sender.on_ack(now, &ack);
+        }
+        sender.decision()
     }
 }
 

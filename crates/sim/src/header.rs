@@ -49,8 +49,12 @@ impl TcpAck {
     /// ideal may show none at all; a picosecond is the least.
     #[must_use]
     pub fn round_trip(&self, now: Time) -> Time {
-        Time(((now - self.sent).0.cast_signed() - self.held).max(1).cast_unsigned())
+        round_trip(now, self.sent, self.held)
     }
+}
+
+fn round_trip(now: Time, sent: Time, held: i64) -> Time {
+    Time(((now - sent).0.cast_signed() - held).max(1).cast_unsigned())
 }
 
 /// What a packet asks of the ports on its way.
@@ -80,8 +84,18 @@ pub struct RoceAnswer {
     pub sent: Time,
     /// Its one-way delay.
     pub delay: Time,
+    /// What stamps that are not ideal show besides, in picoseconds: by so much the round trip is shorter, or longer.
+    pub held: i64,
     /// The number expected next.
     pub cumulative: u32,
+}
+
+impl RoceAnswer {
+    /// The round trip of an answer that comes `now`, as [`TcpAck::round_trip`].
+    #[must_use]
+    pub fn round_trip(&self, now: Time) -> Time {
+        round_trip(now, self.sent, self.held)
+    }
 }
 
 /// A frame that a credit has called.

@@ -22,6 +22,7 @@ use shallows_cc::receiver::{Data, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::header::{Header, RoceAnswer, RoceData};
+use crate::measure::Measure;
 use crate::network::MIN_FRAME;
 use crate::transport::alarm::Alarm;
 use crate::transport::gate::Gate;
@@ -142,7 +143,7 @@ impl Sending {
         let acked = self.note_arrivals(now, answer.cumulative);
         let ack = Ack {
             sent_at: answer.sent,
-            rtt: now - answer.sent,
+            rtt: answer.round_trip(now),
             one_way_delay: answer.delay,
             samples: 1,
             acked,
@@ -223,6 +224,7 @@ pub struct Receiving {
     /// When a congestion notification is due, and whether the world knows.
     notify_at: Option<Time>,
     timer_armed: bool,
+    measure: Option<Box<Measure>>,
     /// In-order payload.
     pub delivered: u64,
 }
@@ -237,6 +239,7 @@ impl Receiving {
             reported: false,
             notify_at: None,
             timer_armed: false,
+            measure: expecting.measure,
             delivered: 0,
         }
     }
@@ -256,7 +259,11 @@ impl Receiving {
             self.delivered += self.message.payload(self.expected).0;
             self.expected += 1;
         }
-        let answer = RoceAnswer { sent: frame.sent, delay: now - frame.sent, cumulative: self.expected };
+        let (delay, held) = match &mut self.measure {
+            None => (now - frame.sent, 0),
+            Some(measure) => (measure.data(frame.sent, now), measure.held(frame.sent, now)),
+        };
+        let answer = RoceAnswer { sent: frame.sent, delay, held, cumulative: self.expected };
         let reply = if frame.seq < self.expected {
             self.reported = false;
             let had = !in_order && went_back;
@@ -299,8 +306,10 @@ impl Receiving {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Timestamps;
     use crate::network::Network;
     use crate::packet::{PacketKind, Slab};
+    use shallows_cc::draws::Draws;
     use shallows_cc::receiver::cnp::Silent;
     use shallows_cc::sender::{Decision, Segments, Sender};
     use shallows_cc::units::Rate;
@@ -389,6 +398,43 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A stack that takes up to 100 us, and nothing else: 50 us in the mean, of a standard deviation of 29; of a thousand
+    /// frames within three standard errors, 2.7 us. Left out by t3 - t2 it does not show.
+    #[test]
+    fn round_trips_have_the_errors_of_their_stamps() {
+        let us = Time::from_micros;
+        let stamps = |host_delay_removed| Timestamps {
+            burst: 1,
+            bucket: 1,
+            poll: Time::ZERO,
+            stack: us(100),
+            noise: Time::ZERO,
+            drift: 0.0,
+            host_delay_removed,
+            burst_reduced: true,
+            calibrated: true,
+        };
+        let seen = |host_delay_removed| -> Vec<f64> {
+            let measure = Measure::new(stamps(host_delay_removed), us(1), Draws::new(1, 1));
+            let mut receiving = Receiving { measure: Some(Box::new(measure)), ..receiving(1000) };
+            let round_trip = |seq| {
+                let now = us(100 * u64::from(seq) + 20);
+                let frame = RoceData { sent: now - us(20), seq, asks: true };
+                let mut packets = Slab::default();
+                let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+                let at = receiving.on_data(now, &frame, false, out).now.unwrap();
+                let Header::RoceAck(answer) = packets[at].header else { panic!("no answer") };
+                answer.round_trip(now + us(30)).as_micros()
+            };
+            (0..1000).map(round_trip).collect()
+        };
+        assert!(seen(true).iter().all(|&rtt| (rtt - 50.0).abs() < 1e-6));
+        let late: Vec<_> = seen(false).iter().map(|rtt| rtt - 50.0).collect();
+        assert!(late.iter().all(|late| (0.0..=100.0).contains(late)));
+        let mean = late.iter().sum::<f64>() / 1000.0;
+        assert!((mean - 50.0).abs() < 2.7, "{mean}");
     }
 
     /// A frame of 1048 B takes 8384 ns at 1 Gbps.

@@ -374,7 +374,7 @@ pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> 
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
-            Header::RoceAck(RoceAnswer { sent, delay: now - sent, cumulative })
+            Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative })
         }
         Header::CreditStop { .. } => return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative })),
         _ => return None,
