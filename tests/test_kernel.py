@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -233,26 +234,26 @@ def test_the_testbed_of_dx():
 
 
 @needs_kernel
-def test_stamps_tell_delay_to_a_few_microseconds_and_finer_than_the_kernels_round_trips():
-    """On an idle cable: what else runs on the machine only adds, so the quietest of a few seconds counts.
+def test_stamps_vary_less_than_the_kernels_round_trips_of_the_same_acknowledgements():
+    """A round trip is the way there, the other host and the way back: it varies as one way does, and more.
 
-    A sender whose window is one packet has its answers at once, so no delayed acknowledgement coarsens the
-    kernel's samples: what is left is that stamps are taken nearer to the wire, once each way.
+    So it does in each of nine seconds, however busy the machine: by chance once in 512 times. The kernel adds
+    a microsecond squared or more to the variance in the median: its samples are whole microseconds, of
+    a way through two more stacks. Stamps of the quietest second are good to 5 us, if the machine has one.
     """
-    said = [*COMMAND, "live", "run", "dx", "--json"]
+    said = [*COMMAND, "live", "run", "dx", "--json", "--seconds", "1"]
     tries = []
-    for _ in range(8):
-        done = subprocess.run([*said, "--seconds", "1"], capture_output=True, text=True, check=True)
-        told = json.loads(done.stdout)
+    for _ in range(9):
+        told = json.loads(subprocess.run(said, capture_output=True, text=True, check=True).stdout)
         assert told["checksum_errors"] == 0
         stamps, kernel = told["one_way_delay"], told["kernel_rtt"]
         assert stamps["count"] == kernel["count"] > 1000
         tries.append((stamps["std_us"], kernel["std_us"]))
-        if 0 < stamps["std_us"] < 5 and kernel["std_us"] > 1.5 * stamps["std_us"]:
-            return
-    if os.getloadavg()[0] > os.cpu_count():
-        pytest.skip(f"this machine is too busy: {tries}")
-    pytest.fail(f"standard deviations of stamps and of the kernel's round trips: {tries}")
+    assert all(0 < stamps < kernel for stamps, kernel in tries), tries
+    assert median([kernel**2 - stamps**2 for stamps, kernel in tries]) >= 1, tries
+    if min(tries)[0] >= 5 and os.getloadavg()[0] > os.cpu_count():
+        pytest.skip(f"this machine is too busy for a quiet second: {tries}")
+    assert min(tries)[0] < 5, tries
 
 
 @needs_kernel
