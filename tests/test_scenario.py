@@ -486,3 +486,42 @@ def test_names_that_no_file_has_are_a_sentence():
             Scenario.load(wrong)
         with pytest.raises(ScenarioError, match="an existing file"):
             read(traffic__0={"kind": "trace", "file": wrong})
+
+
+PAIR = {
+    "kind": "graph",
+    "edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]],
+    "hosts": ["a", "b"],
+}
+BAD = "a\udc80"
+
+
+@pytest.mark.parametrize(
+    ("tables", "key"),
+    [
+        ({"topology": PAIR | {"hosts": [BAD, "b"]}}, "topology.hosts"),
+        ({"topology": PAIR | {"edges": [[BAD, "s", "1Gbps", "1us"]]}}, "topology.edges"),
+        ({"name": BAD}, "name"),
+        ({"cc": BAD}, "cc"),
+        ({"cc": {"name": "dctcp", BAD: 1}}, "cc"),
+        ({"traffic": [{"kind": "long-lived", "from": BAD}]}, "traffic.from"),
+        ({"record": {"ports": [BAD]}}, "record.ports"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(tables, key):
+    """No file could keep it. A command line's bytes that are no UTF-8 become such halves."""
+    plain = {"duration": "1ms", "topology": PAIR, "cc": "dctcp", "traffic": [{"kind": "long-lived"}]}
+    with pytest.raises(ScenarioError, match="expected text that UTF-8 can write") as refused:
+        Scenario(**{**plain, **tables})
+    assert str(refused.value).startswith(key)
+    assert str(refused.value).isascii()
+
+
+def test_names_of_hosts_may_be_in_any_script(tmp_path):
+    topology = {
+        **PAIR,
+        "edges": [["日本", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]],
+        "hosts": ["日本", "b"],
+    }
+    scenario = Scenario(duration="1ms", topology=topology, cc="dctcp", traffic=[{"kind": "long-lived"}])
+    assert Scenario.from_toml(scenario.to_toml()).wiring.host_names == ["日本", "b"]

@@ -245,6 +245,8 @@ class Scenario(Table):
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
         try:
             tables = _without_graphs(plain(tables), Path(file).parent if file else Path())
+            _check_depth(tables)
+            _check_text(tables)
             frame = _frame(tables)
             folder = Path(file).parent if file else Path()
             context = {
@@ -252,7 +254,6 @@ class Scenario(Table):
                 "folder": folder,
                 "algorithm": lambda table: choose(table, frame, folder),
             }
-            _check_depth(tables)
             try:
                 self.__pydantic_validator__.validate_python(tables, self_instance=self, context=context)
             except ValidationError as error:
@@ -636,6 +637,22 @@ def _check_depth(value, depth=0):
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             _check_depth(inner, depth + 1)
+
+
+def _check_text(value, key=None):
+    """Refuses what no file could keep: half a surrogate pair, as bytes that are no UTF-8 become."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _check_text(name, key)
+            _check_text(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_text(inner, key)
+    elif isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ScenarioError(key, ascii(value)[1:-1], "text that UTF-8 can write") from None
 
 
 def _overridden(tables, overrides, file):
