@@ -185,6 +185,29 @@ def test_ctrl_c_in_a_comparison_keeps_every_run(shallows, tmp_path):
     assert all(sh.Run.load(tmp_path / "there" / "out" / cc).interrupted for cc in ("dctcp", "dx"))
 
 
+LARGEST = """
+duration = "1s"
+cc = "dctcp"
+topology = { kind = "fat-tree", k = 64 }
+traffic = [{ kind = "incast", senders = 200, size = "1MB" }]
+"""
+
+
+@pytest.mark.parametrize("after_s", [1.5, 3, 6])
+def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
+    """65,536 hosts; whether Python lays them out or Rust finds ways, the command ends within ten seconds."""
+    (tmp_path / "largest.toml").write_text(LARGEST)
+    hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    words = [*COMMAND, "run", "largest.toml", "--out", "out"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, **hear)
+    time.sleep(after_s)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=10)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+
+
 def broken_world(tmp_path, body):
     """A command line whose packet world is replaced by `body`."""
     code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"
