@@ -4,6 +4,7 @@ Commands only read options, call what Python users call, and print. What goes wr
 mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
 """
 
+import gc
 import json
 import os
 import sys
@@ -52,6 +53,8 @@ def main():
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # Looking for plugins of pydantic takes a tenth of a short run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # What modules define stays: to look through it for garbage while they load takes as long as some of them.
+    gc.set_threshold(100_000)
     app()
 
 

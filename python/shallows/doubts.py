@@ -94,8 +94,9 @@ def _alike(answer, its):
     src, dst = (answer.flow_columns[end].codes[its] for end in ("src", "dst"))
     network = answer.network
     edges = (network.link_from < network.hosts) | (network.link_to < network.hosts)
-    kinds = np.unique(np.stack([network.rate_bps[edges], network.delay_ps[edges]]), axis=1)
-    return len(np.unique(src)) == len(src) and len(np.unique(dst)) in (1, len(dst)) and kinds.shape[1] == 1
+    alike = all(np.ptp(column[edges]) == 0 for column in (network.rate_bps, network.delay_ps))
+    senders, receivers = (np.count_nonzero(np.bincount(hosts)) for hosts in (src, dst))
+    return senders == len(src) and receivers in (1, len(dst)) and alike
 
 
 def _long_enough(answer):

@@ -258,6 +258,11 @@ def _hosts(network, key, value):
     return np.array(numbers, np.uint32)
 
 
+def _distinct(hosts):
+    """Each host once, in order. Of numpy.unique the half is importing masked arrays, in a short run."""
+    return np.flatnonzero(np.bincount(hosts)).astype(np.uint32)
+
+
 def _own_pairs(network, draws):
     """The topology's senders and receivers; without any, everyone sends to the next in a random ring."""
     if network.senders is not None:
@@ -491,7 +496,7 @@ class Poisson(_Between):
         everyone = np.arange(network.hosts, dtype=np.uint32)
         if self.sources == self.to == "topology":
             return everyone, everyone
-        return tuple(np.unique(hosts) for hosts in self.ends(network, draws))
+        return tuple(_distinct(hosts) for hosts in self.ends(network, draws))
 
     def _capacity_bps(self, network, sources, targets):
         """What the load is a share of, after a look at the port that all flows cross, if there is one."""
@@ -501,7 +506,7 @@ class Poisson(_Between):
                 expected = '"host": these flows have no port that all of them cross'
                 raise ScenarioError("load_of", self.load_of, expected)
             return shared_bps
-        hosts_bps = int(network.host_rate_bps[np.unique(sources)].sum())
+        hosts_bps = int(network.host_rate_bps[_distinct(sources)].sum())
         if shared_bps is not None and self.load * hosts_bps > shared_bps:
             most = f"{shared_bps / hosts_bps:.3g}, what the port that all flows cross can carry"
             raise ScenarioError("load", self.load, f'at most {most}, or load_of = "bottleneck"')
@@ -510,7 +515,7 @@ class Poisson(_Between):
     def _shared_bps(self, network, sources, targets):
         """The rate of the slowest port that all flows cross; None where there is none."""
         shared = []
-        if len(np.unique(targets)) == 1:
+        if len(_distinct(targets)) == 1:
             shared.append(int(network.rate_bps[network.link_to == targets[0]][0]))
         if len(network.bottlenecks) == 1 and network.senders is not None:
             crossing = np.isin(sources, network.senders).all() and np.isin(targets, network.receivers).all()

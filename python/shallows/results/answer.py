@@ -193,7 +193,7 @@ class Answer:
     def _algorithms(self):
         """The algorithms that have a flow, in the order of the scenario."""
         codes, names = self.flow_columns["cc"]
-        return list(dict.fromkeys(names[code] for code in np.unique(codes)))
+        return list(dict.fromkeys(names[code] for code in np.flatnonzero(np.bincount(codes))))
 
     def _interruption(self):
         if not self.answer["interrupted"]:

@@ -4,6 +4,7 @@ A folder is filled beside its place under a hidden name, written through to the 
 rename. Who is killed on the way leaves what was there before, and a hidden folder that the next one removes.
 """
 
+import fcntl
 import os
 import shutil
 from contextlib import contextmanager
@@ -134,14 +135,23 @@ def _of_a_result(entry):
 
 @contextmanager
 def _locked(folder):
-    from filelock import FileLock
-
     path = _beside(folder, "lock")
-    with FileLock(path):
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)  # who waits for it sees that, and makes a new one
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(path):
+    """A descriptor of `path`, locked. To import filelock takes longer than to save a run."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)  # who had it has removed it
 
 
 def _beside(folder, what):

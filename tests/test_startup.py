@@ -1,0 +1,66 @@
+"""A short run pays for what it uses: `shallows run` imports nothing that other commands need."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SMALL = """
+duration = "10ms"
+cc = "dctcp"
+[topology]
+kind = "dumbbell"
+hosts = 4
+[[traffic]]
+kind = "long-lived"
+"""
+HEAVY = {
+    "asyncio",  # 20 ms
+    "concurrent.futures",
+    "distributed",
+    "filelock",  # 17 ms, with asyncio
+    "matplotlib",
+    "networkx",
+    "numba",
+    "numpy.ma",  # 15 ms, of which numpy.unique asks whether an array is masked
+    "pandas",
+    "rich.console",  # 20 ms; flows without an end are told in plain text
+    "scipy",
+    "shallows.comparison",
+    "shallows.fluid",
+    "shallows.parts",
+    "shallows.plot",
+    "shallows.sweeps.result",
+}
+"""With what they cost, of the 170 ms that numpy and pyarrow.parquet take on the same machine."""
+
+
+def imported(code, folder):
+    """The modules that a Python has imported after `code`."""
+    code += "\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+RUN = """
+import sys
+sys.argv = ["shallows", "run", "small.toml", "--out", "out"]
+from shallows.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
+
+
+def test_a_run_imports_no_more_than_it_needs(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    assert HEAVY & imported(RUN, tmp_path) == set()
+
+
+@pytest.mark.parametrize("code", ["import shallows", "import shallows.cli"])
+def test_the_package_and_its_command_line_import_neither_tables_nor_figures(tmp_path, code):
+    more = {"pyarrow", "shallows.scenario", "shallows._core"}
+    assert (HEAVY | more) & imported(code, tmp_path) == set()
