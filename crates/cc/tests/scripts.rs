@@ -5,12 +5,22 @@ mod script;
 use script::{Follower, Line, all, follow, time, values};
 use shallows_cc::catalog::{self, ALGORITHMS};
 use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::port::credit::CreditShaper;
+use shallows_cc::receiver::{Answered, CreditPath, Credits, Grant};
 use shallows_cc::sender::{Path, Sender};
-use shallows_cc::units::{Bytes, Rate};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 const MSS: Bytes = Bytes(1460);
+/// On the wire, with headers, preamble and gap.
+const FRAME: Bytes = Bytes(1538);
+const LINE_RATE: Rate = Rate::from_gbps(10);
 
-struct Catalogued(Box<dyn Sender>);
+/// An algorithm of the catalog: its sender, and what hands out credits if it waits for them.
+struct Catalogued {
+    sender: Box<dyn Sender>,
+    credits: Option<Box<dyn Credits>>,
+    granted: Option<(Time, Grant)>,
+}
 
 fn packets(line: &Line<'_>, key: &str) -> Bytes {
     MSS.scale(line.value(key).map_or(0.0, |v| v.parse().expect("a number of packets")))
@@ -18,7 +28,7 @@ fn packets(line: &Line<'_>, key: &str) -> Bytes {
 
 impl Follower for Catalogued {
     fn tell(&mut self, line: &Line<'_>) {
-        let sender = &mut self.0;
+        let sender = &mut self.sender;
         let now = time(line.words[0]);
         match line.words[1] {
             "ack" => {
@@ -49,6 +59,15 @@ impl Follower for Catalogued {
                 let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");
                 sender.on_offer(now, Rate((gbps * 1e9) as u64));
             }
+            "grant" => {
+                let credits = self.credits.as_mut().expect("an algorithm with credits");
+                self.granted = Some((now, credits.grant(now, [0.5; 2])));
+            }
+            "data" => {
+                let number = line.value("number").expect("number=").parse().expect("a whole number");
+                let granted_at = line.time("granted").expect("granted=");
+                self.credits.as_mut().expect("credits").on_data(now, &Answered { number, granted_at });
+            }
             "wake" => {
                 assert_eq!(sender.decision().wake, Some(now), "it asked for another time");
                 sender.on_wake(now);
@@ -62,18 +81,26 @@ impl Follower for Catalogued {
     }
 
     fn observed(&self, name: &str) -> f64 {
-        let sender = &self.0;
+        let sender = &self.sender;
+        let granted = || self.granted.expect("a grant comes first");
         match name {
             "window" => return sender.decision().window / MSS,
             "pace" => return sender.decision().pace.map_or(0.0, Rate::as_gbps),
+            "credit" => return f64::from(granted().1.number),
+            "credit_bytes" => return granted().1.size.0 as f64,
+            "credit_gap_us" => return (granted().1.next - granted().0).as_secs() * 1e6,
             _ => {}
         }
         let mut found = None;
-        sender.probe(&mut |probe, value| {
+        let mut look = |probe: &'static str, value: f64| {
             if probe == name {
                 found = Some(value);
             }
-        });
+        };
+        sender.probe(&mut look);
+        if let Some(credits) = &self.credits {
+            credits.probe(&mut look);
+        }
         found.unwrap_or_else(|| panic!("it has no probe {name}"))
     }
 }
@@ -82,8 +109,13 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let row = catalog::find(used.words[1]).expect("an algorithm of the catalog");
     let initial_window = packets(path, "initial");
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
-    let path = Path { mss: MSS, initial_window, line_rate: Rate::from_gbps(10), seed, active: 0 };
-    Box::new(Catalogued((row.sender)(&values(used), &path)))
+    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, seed, active: 0 };
+    let values = values(used);
+    let shaper = || CreditShaper::new(&values, FRAME);
+    let credits = row
+        .credits
+        .map(|build| build(&values, &CreditPath { now: Time::ZERO, line_rate: LINE_RATE, shaper: shaper() }));
+    Box::new(Catalogued { sender: (row.sender)(&values, &path), credits, granted: None })
 }
 
 #[test]

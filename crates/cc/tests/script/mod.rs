@@ -11,6 +11,8 @@
 //! 410us notify -> pace=5              a congestion notification; the pace in Gbps
 //! 420us offer rate=2                  the least rate that the ports on its way offer, in Gbps
 //! 465us wake                          at the very time it asked for
+//! 470us grant -> credit=0 credit_gap_us=2.6   the next credit is due: its number, the time to the one after, `credit_bytes=`
+//! 490us data number=0 granted=470us   data came that answers a credit
 //! ```
 //!
 //! A timeout takes the word `repeated` (nothing was acknowledged since the one before). An ack also takes `rtt=` (otherwise now - sent), `delay=` (one way; otherwise half the RTT), `marked=`,
