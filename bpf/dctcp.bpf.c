@@ -1,4 +1,4 @@
-/* DCTCP on a Linux kernel: the sender around dctcp_core.h, and the receiver of RFC 8257 §3.2. Both ends of a
+/* DCTCP on a Linux kernel: the sender around dctcp_core.h, and the receiver of accurate_echo.h. Both ends of a
  * connection need it: a classic receiver repeats an echo until the sender reacts, and there are no shares.
  */
 #include "dctcp_core.h"
@@ -17,56 +17,7 @@ CORE void tell(struct sample *sample, const struct dctcp_state *s, const struct 
 
 #include "select.h"
 #include "struct_ops.h"
-
-struct receiver {
-	u32 received;               /* up to here when the last packet came: RCV.NXT */
-	u32 marked;                 /* DCTCP.CE */
-	u32 begun;                  /* whether one has come */
-	u32 unused;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct receiver);
-} receivers SEC(".maps");
-
-CORE void echo(struct tcp_sock *tp, u32 marked)
-{
-	u8 flags = tp->ecn_flags;
-
-	tp->ecn_flags = marked ? flags | ECN_DEMAND_CWR : flags & ~ECN_DEMAND_CWR;
-}
-
-/* A mark that comes or goes: what came before is acknowledged first, as it was. */
-SEC("struct_ops/cwnd_event")
-void BPF_PROG(cwnd_event, struct sock *sk, int event)
-{
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	u32 marked = event == EVENT_ECN_IS_CE;
-	struct receiver *r;
-
-	if (event != EVENT_ECN_IS_CE && event != EVENT_ECN_NO_CE)
-		return;
-	r = bpf_sk_storage_get(&receivers, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!r)
-		return;
-	if (r->marked != marked) {
-		u8 pending = tp->inet_conn.icsk_ack.pending;
-
-		if (r->begun && pending & ACK_TIMER) {
-			echo(tp, r->marked);
-			bpf_tcp_send_ack(tp, r->received);
-			pending = tp->inet_conn.icsk_ack.pending;
-		}
-		tp->inet_conn.icsk_ack.pending = pending | ACK_NOW;
-	}
-	r->begun = 1;
-	r->received = tp->rcv_nxt;
-	r->marked = marked;
-	echo(tp, marked);
-}
+#include "accurate_echo.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops shallows_dctcp = {
