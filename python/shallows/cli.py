@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from shallows import cli_fluid, cli_live, cli_papers, cli_results, extras
+from shallows import cli_completion, cli_fluid, cli_live, cli_papers, cli_results, extras
 from shallows.cli_settings import settings
 from shallows.cli_status import DONE, INTERRUPTED, with_status
 from shallows.cli_sweep import sweep
@@ -27,7 +27,6 @@ app = typer.Typer(
     help="A laboratory for datacenter congestion control.",
     rich_markup_mode=None,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -37,11 +36,25 @@ app.add_typer(cli_results.app, name="results")
 app.add_typer(cli_papers.app, name="papers")
 
 ScenarioFile = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML), or the name of an example.")
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="Scenario file (TOML), or the name of an example.",
+        autocompletion=cli_completion.scenarios,
+    ),
 ]
 Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a key: traffic.0.flows=20.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a key: traffic.0.flows=20.",
+        autocompletion=cli_completion.keys,
+    ),
 ]
+Algorithms = typer.Option(
+    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=cli_completion.algorithms
+)
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -122,7 +135,7 @@ def run(
 @with_status
 def compare(
     scenario: ScenarioFile,
-    cc: Annotated[list[str], typer.Option(metavar="NAME", help="An algorithm or preset; repeat for each.")],
+    cc: Annotated[list[str], Algorithms],
     world: Annotated[
         list[str] | None, typer.Option(help="World to run in; several are compared with the first.")
     ] = None,
@@ -180,10 +193,27 @@ def scenarios(
     return DONE
 
 
+@app.command()
+@with_status
+def schema():
+    """Print the JSON Schema of a scenario file, by which editors complete and check it."""
+    from shallows.schema import scenario_schema
+
+    _print(scenario_schema(), [], True)
+    return DONE
+
+
 @app.command("cc")
 @with_status
 def catalog(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them; all if absent.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One of them; all if absent.",
+            autocompletion=cli_completion.algorithms,
+        ),
+    ] = None,
     json_: Json = False,
 ):
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""

@@ -5,15 +5,28 @@ from typing import Annotated
 
 import typer
 
+from shallows import cli_completion
 from shallows.cli_settings import settings
 
 EXAMPLE = "traffic.0.flows=20"
 
 
 def sweep(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="Scenario file, or one with [sweep].")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="Scenario file, or one with [sweep].",
+            autocompletion=cli_completion.scenarios,
+        ),
+    ],
     cc: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="An algorithm or preset; repeat for each.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="An algorithm or preset; repeat for each.",
+            autocompletion=cli_completion.algorithms,
+        ),
     ] = None,
     over: Annotated[
         list[str] | None,

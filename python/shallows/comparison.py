@@ -101,6 +101,13 @@ class Comparison:
     def __repr__(self):
         return f"<Comparison of {', '.join(self.runs)}>"
 
+    def _repr_html_(self):
+        """What a notebook shows."""
+        from shallows.notebook import html
+        from shallows.report import comparison_report
+
+        return html(comparison_report(self))
+
     @property
     def interrupted(self):
         """Whether any of the runs was ended early by its user."""

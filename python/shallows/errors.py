@@ -33,6 +33,10 @@ class ScenarioError(ValueError):
         expected = f"expected {self.expected}" if self.expected else None
         return ": ".join(str(part) for part in (self.file, wrong, expected) if part)
 
+    def _render_traceback_(self) -> list[str]:
+        """One line in a notebook: where in Shallows it was found helps nobody."""
+        return [f"{type(self).__name__}: {self}"]
+
     def in_file(self, file: str | None) -> "ScenarioError":
         """The same error, naming the file it was found in; a file already named stays."""
         return ScenarioError(self.key, self.value, self.expected, file=self.file or file)

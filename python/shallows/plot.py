@@ -7,6 +7,7 @@ nothing is lost in grey. To add a kind, write such a function and list it in `PA
 """
 
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib
@@ -264,6 +265,15 @@ OF_WORLDS = (queue_over_time, rates_over_time, queue_cdf, queue_close_up)
 """What several worlds are compared by: none of it is known to one of them alone."""
 
 
+class Drawing(Figure):
+    """A figure that a notebook shows by itself, whether or not pyplot was imported."""
+
+    def _repr_png_(self):
+        image = BytesIO()
+        self.savefig(image, format="png", dpi=110)
+        return image.getvalue()
+
+
 def figure(runs, labels=None):
     """A matplotlib Figure of the first four `PANELS` these runs have data for, or of `OF_WORLDS`.
 
@@ -277,7 +287,7 @@ def figure(runs, labels=None):
         panels = [panel for panel in panels if _has_data(panel, runs)][:4]
         rows = 1 if len(panels) <= 2 else 2
         columns = max(1, -(-len(panels) // rows))
-        drawing = Figure(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
+        drawing = Drawing(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
         for letter, panel, at in zip("abcd", panels, range(1, 5), strict=False):
             ax = drawing.add_subplot(rows, columns, at)
             panel(ax, *_unlabelled(runs))

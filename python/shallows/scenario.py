@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -194,15 +195,21 @@ class HostTable(Table):
         return self
 
 
+_PORTS = {
+    "anyOf": [{"enum": ["bottleneck", "all"]}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
+}
+_FLOWS = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1}]}
+
+
 class RecordTable(Table):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
     queues: Sampling = Field("off", description="interval between samples of the queues")
     probes: Sampling = Field("off", description="interval between samples of the senders")
-    ports: Annotated[Any, Written("Ports")] = Field(
+    ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Field(
         "bottleneck", description='"bottleneck", "all", or a list of ports such as ["s0->s1"]'
     )
-    flows: Annotated[Any, Written("FlowCount")] = Field(
+    flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Field(
         64, description='how many flows are probed, the first ones, or "all"'
     )
 

@@ -200,8 +200,13 @@ def _is_path(sizes):
     return "/" in sizes or _SUFFIX.search(sizes) is not None
 
 
-Ends = Annotated[Any, Written("Ends"), BeforeValidator(_ends)]
-SizesName = Annotated[Any, Written("Sizes"), BeforeValidator(_sizes)]
+_Host = int | str
+_Points = list[tuple[float, float]]
+_Columns = dict[str, list[Any]]
+Ends = Annotated[Any, Written("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])]
+SizesName = Annotated[
+    Any, Written("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | _Columns)
+]
 AlgorithmChoice = Annotated[
     Any,
     Written("Algorithm"),
@@ -527,12 +532,12 @@ class Trace(_Kind):
     """Flows that are told one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
 
     kind: Literal["trace"]
-    file: Annotated[str | None, Written("File"), BeforeValidator(_optional_file)] = Field(
-        None, description="the path of a CSV file with the columns start_s,src,dst,bytes"
-    )
-    flows: Annotated[Any, Written("Columns"), BeforeValidator(_columns)] = Field(
-        None, validate_default=False, description="these columns themselves, instead of a file"
-    )
+    file: Annotated[
+        str | None, Written("File"), BeforeValidator(_optional_file, json_schema_input_type=str)
+    ] = Field(None, description="the path of a CSV file with the columns start_s,src,dst,bytes")
+    flows: Annotated[
+        Any, Written("Columns"), BeforeValidator(_columns, json_schema_input_type=_Columns | list[list[Any]])
+    ] = Field(None, validate_default=False, description="these columns themselves, instead of a file")
 
     @model_validator(mode="after")
     def _one_source(self):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BeforeValidator, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 NEVER = 2**64 - 1
@@ -79,6 +79,12 @@ class Dimension:
             if abs(amount) >= unit and Decimal(amount) / unit * unit == amount
         ]
         return min(texts, key=len)
+
+    def pattern(self, *words: str, packets: bool = False) -> str:
+        """A regular expression for its texts, and for `words`; with `packets` also for "35pkt"."""
+        units = "|".join([*self.units, *(["pkt"] if packets else [])])
+        number = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*"
+        return f"^({'|'.join([*words, f'{number}({units})'])})$"
 
     def _units(self, frame: int | None) -> dict[str, int]:
         return {**self.units, "pkt": frame} if frame and self is SIZE else self.units
@@ -239,8 +245,10 @@ class _Key(Written):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         writing = core_schema.plain_serializer_function_ser_schema(self.write, info_arg=True)
+        words = [word for word, _ in self.words]
+        text = core_schema.str_schema(pattern=self.dimension.pattern(*words, packets=self.part is not None))
         return core_schema.with_info_before_validator_function(
-            self.read, handler(source), serialization=writing
+            self.read, handler(source), serialization=writing, json_schema_input_schema=text
         )
 
     def _frame(self, info: SerializationInfo | ValidationInfo) -> int | None:
@@ -255,7 +263,7 @@ def _whole(least: int, most: int, optional: bool = False) -> BeforeValidator:
             raise ValueError(f"a whole number from {least} to {most}")
         return value
 
-    return BeforeValidator(read)
+    return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=least, le=most)])
 
 
 _MOST = 10_000_000
@@ -274,7 +282,7 @@ Headroom = Annotated[int, _Key("Size", SIZE, part="wire", words=(("auto", NEVER)
 Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
 PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=(("unlimited", NEVER),))]
 Name = Annotated[str, BeforeValidator(name)]
-Share = Annotated[float, Written("Share"), BeforeValidator(share)]
+Share = Annotated[float, Written("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
 Count = Annotated[int, _whole(1, _MOST)]
 OptionalCount = Annotated[int | None, _whole(1, _MOST, optional=True)]
 Few = Annotated[int, _whole(1, 255)]

@@ -154,6 +154,13 @@ class Run:
         s = self.summary
         return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
 
+    def _repr_html_(self):
+        """What a notebook shows."""
+        from shallows.notebook import html
+        from shallows.report import run_report
+
+        return html(run_report(self.summary))
+
     @property
     def scenario(self):
         """The `Scenario` of this run, every default resolved."""

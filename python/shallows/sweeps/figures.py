@@ -5,10 +5,9 @@ import re
 
 import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from shallows.errors import ScenarioError
-from shallows.plot import STYLE, look, small_print
+from shallows.plot import STYLE, Drawing, look, small_print
 from shallows.sweeps.report import LABELS, plus_minus
 
 PANEL_IN = (3.1, 2.3)
@@ -37,7 +36,7 @@ def figure(sweep, x=None, y=None, by="cc", baseline=None):
     with matplotlib.rc_context(STYLE):
         down, across = (len(metrics), len(panels)) if further else (1, len(metrics))
         size = PANEL_IN[0] * across + 1.2 * (len(names) > 6), PANEL_IN[1] * down + 0.7
-        drawing = Figure(figsize=size, dpi=200, layout="constrained")
+        drawing = Drawing(figsize=size, dpi=200, layout="constrained")
         axes = drawing.subplots(down, across, squeeze=False, sharex=True, sharey="row" if further else False)
         axes = axes if further else axes.T
         for metric, row_of_axes in zip(metrics, axes, strict=True):
@@ -68,7 +67,7 @@ def heatmap(sweep, x, y, of):
     with matplotlib.rc_context(STYLE | {"axes.grid": False}):
         cell = 0.62 if len(across) * len(up) <= MOST_NUMBERS else 0.32
         size = (cell * len(across) + 0.9) * len(names) + 1.0, cell * 0.7 * len(up) + 1.3
-        drawing = Figure(figsize=(max(size[0], 4.2), max(size[1], 2.4)), dpi=200, layout="constrained")
+        drawing = Drawing(figsize=(max(size[0], 4.2), max(size[1], 2.4)), dpi=200, layout="constrained")
         axes = drawing.subplots(1, len(names), squeeze=False, sharey=True)[0]
         scale = matplotlib.colors.Normalize(np.nanmin(values), np.nanmax(values))
         for name, ax, of_name in zip(names, axes, values, strict=True):

@@ -31,6 +31,13 @@ class Sweep:
     def __repr__(self):
         return f"<Sweep {self.about['name']}: {len(self.rows)} runs, {len(self.failures)} failed>"
 
+    def _repr_html_(self):
+        """What a notebook shows."""
+        from shallows.notebook import html
+        from shallows.sweeps.report import sweep_report
+
+        return html(sweep_report(self, self.told_metrics()))
+
     @classmethod
     def load(cls, folder):
         """The sweep saved in `folder`. Raises `ScenarioError` where there is none."""

@@ -1,0 +1,18 @@
+"""What a notebook shows of a result: the tables that the command line prints."""
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+PAGE = '<pre style="line-height: 1.2; white-space: pre">{code}</pre>'
+
+
+def html(parts: Iterable[Any]) -> str:
+    """Texts and tables of a report, one below the other."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(record=True, file=StringIO(), width=110, highlight=False, force_jupyter=False)
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str | Text))
+    return console.export_html(inline_styles=True, code_format=PAGE)

@@ -1,0 +1,160 @@
+"""The JSON Schema of a scenario file: what an editor completes, explains and underlines.
+
+Made from the models of the scenario and from the catalog, so it cannot say anything else than they do. It
+knows keys, kinds, units and ranges of whole numbers; what depends on several keys only `Scenario` knows.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+
+from shallows import catalog
+from shallows.algorithm import NATIVE
+from shallows.scenario import NetworkTable, Scenario
+from shallows.sweeps.file import KEYS
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
+from shallows.units import RATE, SIZE, TIME, Written
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+UNITS = {"s": TIME.pattern(), "bit/s": RATE.pattern(), "B": SIZE.pattern(packets=True)}
+PACKETS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?pkt$"
+IN_PYTHON = r"^.+\.py:.+$"
+"""An algorithm in a file: its class is named after a colon."""
+
+
+def scenario_schema() -> Schema:
+    """The schema, as the dict that `shallows schema` prints."""
+    schema = Scenario.model_json_schema()
+    parts = {"Algorithm": _algorithm(), "AnyMarking": _marking(), "Receiver": _receiver()}
+    for model in (Scenario, NetworkTable, *TOPOLOGIES.values(), *TRAFFICS.values()):
+        properties = schema["$defs"].get(model.__name__, schema)["properties"]
+        for name, type_ in _written(model):
+            if type_ in parts:
+                said = properties[name].get("description", "")
+                properties[name] = {"description": said, "$ref": f"#/$defs/{type_}"}
+    network = schema["$defs"]["NetworkTable"]["properties"]
+    network["buffer"] = _also(network["buffer"], {"const": "shared"})
+    network["pfc"] = _also(network["pfc"], {"type": "boolean"})
+    graph = schema["$defs"]["Graph"]
+    graph["properties"]["file"] = {
+        **TEXT,
+        "description": "GraphML or node-link JSON, in place of edges and hosts",
+    }
+    graph["anyOf"] = [{"required": ["edges", "hosts"]}, {"required": ["file"]}]
+    graph["required"] = ["kind"]
+    schema["$defs"] |= parts
+    schema["properties"]["sweep"] = _sweep()
+    whole, elsewhere = schema.pop("required"), {"required": ["scenario"]}
+    schema["anyOf"] = [{"required": whole}, {"properties": {"sweep": elsewhere}, "required": ["sweep"]}]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "A scenario of Shallows",
+    }
+
+
+def _written(model: type[BaseModel]) -> Iterable[tuple[str, str]]:
+    """(key, name of the type that Python says it with) of the fields that have such a type."""
+    for name, field in model.model_fields.items():
+        for about in field.metadata:
+            if isinstance(about, Written):
+                yield field.alias or name, about.type
+
+
+def _also(one: Schema, other: Schema) -> Schema:
+    """What `one` allows, or `other`."""
+    about = {key: one.pop(key) for key in ("description", "default", "title") if key in one}
+    return {**about, "anyOf": [*one.pop("anyOf", [one]), other]}
+
+
+def _algorithm() -> Schema:
+    """A name, or a table with the parameters of the algorithm that it names."""
+    rows = {row["name"]: row for row in catalog.algorithms()}
+    names = {
+        name: [name, *(f"{name}@{preset['name']}" for preset in row["presets"])] for name, row in rows.items()
+    }
+    every = [label for labels in names.values() for label in labels] + list(NATIVE)
+    beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
+    tables = [_table("name", names[name], row, beside) for name, row in rows.items()]
+    native = _table("name", list(NATIVE), {"summary": "The kernel's own.", "parameters": []}, beside)
+    python: Schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string", "pattern": IN_PYTHON}, **beside},
+        "required": ["name"],
+    }
+    return {"anyOf": [{"enum": every}, {"type": "string", "pattern": IN_PYTHON}, *tables, native, python]}
+
+
+def _receiver() -> Schema:
+    rows = catalog.parts_beside()["cc.receiver"]
+    return {
+        "anyOf": [
+            {"enum": [row["name"] for row in rows]},
+            *(_table("kind", [row["name"]], row) for row in rows),
+        ]
+    }
+
+
+def _marking() -> Schema:
+    """ "none", or a table of a kind; without a kind it is a step."""
+    tables: list[Schema] = []
+    for row in catalog.parts_beside()["network.marking"]:
+        table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
+        if row["name"] == "step":
+            table["required"] = []
+            table["properties"]["threshold"] = _also(
+                table["properties"]["threshold"], {"const": "recommended"}
+            )
+        tables.append(table)
+    return {"anyOf": [{"const": "none"}, *tables]}
+
+
+def _table(key: str, names: list[str], row: Schema, beside: Schema | None = None) -> Schema:
+    """A table that says which row of the catalog it is in `key`, and its parameters."""
+    parameters = {one["name"]: _parameter(one) for one in row["parameters"]}
+    return {
+        "type": "object",
+        "description": row["summary"],
+        "properties": {key: {"enum": names}, **parameters, **(beside or {})},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+def _parameter(row: Schema) -> Schema:
+    about: Schema = {"description": row["meaning"]}
+    if row["unit"] == "flag":
+        return {**about, "type": "boolean"}
+    if row["unit"] in UNITS:
+        return {**about, "type": "string", "pattern": UNITS[row["unit"]]}
+    number: Schema = {"type": "number", "minimum": row["min"], "maximum": row["max"]}
+    if row["unit"] == "pkt":
+        return {**about, "anyOf": [number, {"type": "string", "pattern": PACKETS}]}
+    return {**about, **number}
+
+
+def _sweep() -> Schema:
+    """The table `[sweep]`, with which a scenario is many."""
+    values: Schema = {"anyOf": [TEXT, {"type": "array", "minItems": 1}]}
+    swept: Schema = {"type": "object", "additionalProperties": values}
+    keys: Schema = {
+        "scenario": {**TEXT, "description": "a scenario beside this file, or the name of an example"},
+        "cc": {
+            "type": "array",
+            "items": TEXT,
+            "description": "algorithms, each of which meets the same arrivals",
+        },
+        "over": {**swept, "description": "every combination of these values of keys"},
+        "together": {"type": "array", "items": swept, "description": "keys that change together"},
+        "seeds": {"type": "integer", "minimum": 1, "description": "so many, from the scenario's own on"},
+        "until": {
+            "anyOf": [TEXT, {"type": "number"}],
+            "description": "seeds until the interval is that narrow",
+        },
+        "metric": {**TEXT, "description": "whose interval that is"},
+    }
+    return {"type": "object", "properties": {key: keys[key] for key in KEYS}, "additionalProperties": False}

@@ -1,0 +1,101 @@
+"""The JSON Schema of a scenario: it takes what Shallows takes, and underlines what no scenario may say."""
+
+import json
+import tomllib
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from shallows import cli, examples
+from shallows.errors import ScenarioError
+from shallows.scenario import Scenario
+from shallows.schema import scenario_schema
+from soak import scenarios as random_scenarios
+
+SCHEMA = scenario_schema()
+CHECK = Draft202012Validator(SCHEMA)
+
+
+def test_the_command_prints_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+    assert json.loads(CliRunner().invoke(cli.app, ["schema"]).stdout) == SCHEMA
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_every_example_passes_as_it_is_and_with_its_defaults(name):
+    path = examples.find(name)
+    for text in (path.read_text(), Scenario.load(path).to_toml()):
+        assert [error.message for error in CHECK.iter_errors(tomllib.loads(text))] == []
+
+
+def test_what_shallows_takes_the_schema_takes():
+    """Random scenarios, lawful and bent; most have tables that no example has."""
+    taken = 0
+    for number in range(300):
+        kind, _, text = random_scenarios.text(2026, number)
+        if kind == "hostile":
+            continue
+        try:
+            Scenario.from_toml(text)
+        except ScenarioError:
+            continue
+        taken += 1
+        assert [error.message for error in CHECK.iter_errors(tomllib.loads(text))] == [], text
+    assert taken > 100
+
+
+LAWFUL = """
+duration = "1s"
+cc = { name = "dctcp" }
+topology = { kind = "dumbbell", hosts = 4, rate = "10Gbps" }
+network = { buffer = "250pkt", marking = { kind = "step", threshold = "65pkt" } }
+hosts = { acks_every = 1 }
+record = { queues = "10us" }
+traffic = [{ kind = "long-lived", flows = 4 }]
+"""
+FAULTS = [
+    ('duration = "1s"', ""),
+    ('duration = "1s"', "duration = 1"),
+    ('duration = "1s"', 'duration = "1 second"'),
+    ('duration = "1s"', 'duration = "forever"'),
+    ('duration = "1s"', 'durration = "1s"\nduration = "1s"'),
+    ('"dctcp"', '"dctpc"'),
+    ('"dctcp"', '"dctcp@ns-3"'),
+    ('{ name = "dctcp" }', '{ name = "dctcp", gain = 1 }'),
+    ('{ name = "dctcp" }', '{ name = "dctcp", g = 2 }'),
+    ('{ name = "dctcp" }', '{ name = "dx", headroom = 3 }'),
+    ('kind = "dumbbell"', 'kind = "dumbell"'),
+    ('kind = "dumbbell", ', ""),
+    ("hosts = 4", "hosts = 0"),
+    ("hosts = 4", 'hosts = "4"'),
+    ('"10Gbps"', '"10gbps"'),
+    ('"10Gbps"', "10"),
+    ('"250pkt"', '"250packets"'),
+    ('kind = "step"', 'kind = "steps"'),
+    ('threshold = "65pkt"', "kmin = 1"),
+    ("acks_every = 1", "acks_every = 256"),
+    ('queues = "10us"', 'queues = "on"'),
+    ('queues = "10us"', "flows = 0"),
+    ('kind = "long-lived"', 'kind = "long"'),
+    ('[{ kind = "long-lived", flows = 4 }]', "[]"),
+]
+
+
+@pytest.mark.parametrize(("lawful", "fault"), FAULTS, ids=[fault or "missing" for _, fault in FAULTS])
+def test_what_is_wrong_is_refused_by_the_schema_and_by_shallows(lawful, fault):
+    assert not list(CHECK.iter_errors(tomllib.loads(LAWFUL)))
+    Scenario.from_toml(LAWFUL)
+    assert LAWFUL.count(lawful) == 1
+    text = LAWFUL.replace(lawful, fault)
+    assert list(CHECK.iter_errors(tomllib.loads(text)))
+    with pytest.raises(ScenarioError):
+        Scenario.from_toml(text)
+
+
+def test_a_sweep_is_a_scenario_with_one_more_table_or_that_table_alone():
+    swept = {"cc": ["dctcp"], "over": {"traffic.0.flows": [1, 2]}, "seeds": 3}
+    assert CHECK.is_valid({**tomllib.loads(LAWFUL), "sweep": swept})
+    assert CHECK.is_valid({"sweep": {**swept, "scenario": "dctcp-40"}})
+    assert not CHECK.is_valid({"sweep": swept})
+    assert not CHECK.is_valid({**tomllib.loads(LAWFUL), "sweep": {**swept, "loads": [1]}})
