@@ -102,7 +102,7 @@ fn receiver(mut receiver: Box<dyn Receiver>, acks_every: u32, owes: bool, seed: 
     let mut draws = Draws::new(seed, 2);
     let (mut now, mut waiting, mut heard) = (Time::from_micros(50), 0, Vec::new());
     for _ in 0..EVENTS {
-        now = now + Time::from_nanos(1 + below(&mut draws, 30_000));
+        now += Time::from_nanos(1 + below(&mut draws, 30_000));
         let data = Data {
             marked: draws.uniform() < 0.2,
             window_reduced: draws.uniform() < 0.05,
