@@ -336,7 +336,7 @@ def test_a_missing_file_is_named():
 
 
 def test_until_done_needs_a_flow_that_ends():
-    with pytest.raises(ScenarioError, match="some flow that can end"):
+    with pytest.raises(ScenarioError, match="because no flow has an end"):
         Scenario.from_toml(DUMBBELL[: DUMBBELL.rindex("[[traffic]]")], overrides={"duration": "until-done"})
 
 

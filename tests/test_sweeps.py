@@ -246,7 +246,7 @@ def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kill
 def test_two_sweeps_do_not_share_a_folder(scenario, tmp_path):
     from filelock import FileLock
 
-    with FileLock(tmp_path / ".lock"), pytest.raises(sh.ScenarioError, match="another sweep goes on"):
+    with FileLock(tmp_path / ".lock"), pytest.raises(sh.ScenarioError, match="another sweep is running"):
         swept(scenario, tmp_path)
 
 

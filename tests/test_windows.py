@@ -159,7 +159,7 @@ def test_receiver_control_shortens_queues_and_ends_losses(five, name):
 
 def test_inigos_receiver_has_stamps_of_its_own():
     with pytest.raises(
-        ScenarioError, match=r'hosts.timestamps = "software": expected none beside cc.receiver'
+        ScenarioError, match=r'hosts.timestamps = "software": expected no hosts.timestamps with cc.receiver'
     ):
         run("inigo-five", cc={"name": "cubic", "receiver": "inigo"}, hosts__timestamps={"kind": "software"})
 

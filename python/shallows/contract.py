@@ -237,7 +237,7 @@ class Lateness(TypedDict):
     headroom_us: float | None
     longest_gap_us: float
     stalled_us: float
-    strangers: int
+    unroutable: int
 
 
 class Answer(TypedDict):

@@ -402,8 +402,8 @@ class Scenario(Table):
             return []
         first = self.flows.group[endless][0]
         return [
-            f'traffic[{first}].priority = 1 beside duration = "until-done": where its flows without an end '
-            "fill a link, others may never finish"
+            f'traffic[{first}].priority = 1 with duration = "until-done": where its flows without an end '
+            "fill a link, flows of priority 0 may never finish"
         ]
 
     @cached_property
@@ -503,7 +503,7 @@ class Scenario(Table):
             expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
             raise ScenarioError(f"traffic[{flows.group[flow]}]", told, expected)
         if self.duration == NEVER and not flows.bytes.any():
-            raise ScenarioError("duration", "until-done", 'some flow that can end, or a time such as "1s"')
+            raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
         for i in range(len(self.traffic)):
             first = int(flows.start_ps[(flows.group == i) & (flows.after == NO_FLOW)].min())
             if first >= self.duration:
@@ -538,12 +538,12 @@ class Scenario(Table):
         if len({table.priority for table in self.traffic}) < 2:
             return
         if self.credits:
-            raise ScenarioError("traffic.priority", 1, "0 beside algorithms with credits")
+            expected = "0: an algorithm with credits uses the classes of the ports itself"
+            raise ScenarioError("traffic.priority", 1, expected)
         for key, told in (("pfc", self.network.pfc), ("shared", self.network.shared)):
             if told:
-                raise ScenarioError(
-                    f"network.{key}", None, "nothing of the kind beside traffic with a priority"
-                )
+                expected = "no such table, because it cannot be combined with traffic.priority = 1"
+                raise ScenarioError(f"network.{key}", None, expected)
         if self.hosts.nic != "fair":
             raise ScenarioError("hosts.nic", self.hosts.nic, '"fair", or priorities end at the hosts')
 
@@ -557,9 +557,8 @@ class Scenario(Table):
             if not used.receiver:
                 continue
             if self.hosts.timestamps:
-                expected = (
-                    f"none beside {where}.receiver, whose stamps have an error of their own, resolution"
-                )
+                own = "which has a timestamp error of its own, resolution"
+                expected = f"no hosts.timestamps with {where}.receiver, {own}"
                 raise ScenarioError("hosts.timestamps", self.hosts.timestamps.kind, expected)
             if used.receiver.parameters.get("mark") and not used.needs_marking:
                 expected = (

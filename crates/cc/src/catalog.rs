@@ -278,7 +278,7 @@ catalog! {
     gap: ACCURATE_ECHO, Marking::Unused;
         "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
     inigo: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
-        "DCTCP's answer to late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
+        "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
     dx: ACCURATE_ECHO, Marking::Unused;
         "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
     dcqcn over ROCE: CNP, Marking::Required("red");

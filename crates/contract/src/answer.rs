@@ -191,7 +191,7 @@ answer! {
         /// The sum of those above 1 ms
         stalled_us: f64,
         /// Frames for no host: multicast of the hosts' own
-        strangers: u64,
+        unroutable: u64,
     }
 
     /// A distribution.

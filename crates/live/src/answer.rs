@@ -42,7 +42,7 @@ pub struct Judged {
 
 impl Judged {
     pub fn lateness(self, report: &Report, round_trip_ns: u64) -> Lateness {
-        let Report { lateness: record, stamps, strangers, .. } = report;
+        let Report { lateness: record, stamps, unroutable, .. } = report;
         let Self { reason, given_up, round_trips, measured_ns } = self;
         Lateness {
             accepted: reason.is_none(),
@@ -57,7 +57,7 @@ impl Judged {
             headroom_us: measured_ns.map(|nanos| nanos as f64 / 1000.0),
             longest_gap_us: record.longest_gap as f64 / 1000.0,
             stalled_us: record.stalled as f64 / 1000.0,
-            strangers: *strangers,
+            unroutable: *unroutable,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::host::{self, Host};
 use crate::interface::Settings;
 use crate::programs::{self, Loaded, Purpose};
 use crate::traffic::Flow;
-use crate::wire::{self, Manner, Report, Times};
+use crate::wire::{self, Options, Report, Times};
 use crate::{Outcome, namespaces};
 
 /// As many as the machine can believably emulate.
@@ -132,7 +132,7 @@ fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outco
     let shortest = pairs().map(both_ways).min().unwrap_or(Time::from_micros(1));
     let ways = pairs().map(|(&a, &b)| [switch.way(a, b), switch.way(b, a)].concat()).collect();
     let devices = hosts.iter().map(|host| host.device.try_clone()).collect::<Result<Vec<File>, _>>()?;
-    let manner = Manner {
+    let options = Options {
         ports: request.record.queue_links.clone(),
         interval_ns: request.record.queue_interval_ps / 1000,
         real_time: request.real_time == Some(true),
@@ -140,7 +140,7 @@ fn start_network(request: &Request, hosts: &[Host], times: &Arc<Times>) -> Outco
     let times = Arc::clone(times);
     let stamps = Stamps::new((shortest.0 / 1000).max(1));
     Ok(thread::Builder::new().name("network".into()).spawn(move || {
-        Ok(Report { round_trip, ideal, ways, ..wire::run(switch, devices, stamps, &times, &manner)? })
+        Ok(Report { round_trip, ideal, ways, ..wire::run(switch, devices, stamps, &times, &options)? })
     })?)
 }
 

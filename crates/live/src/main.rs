@@ -42,7 +42,7 @@ const USAGE: &str = "usage: shallows-live check | run | two-hosts | attach | det
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match obey(&words) {
+    match run_command(&words) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(2),
         Err(error) => {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn obey(words: &[&str]) -> Outcome<bool> {
+fn run_command(words: &[&str]) -> Outcome<bool> {
     if check::root() {
         if let Err(error) = in_force::sweep() {
             eprintln!("a killed command has left something: {error}");

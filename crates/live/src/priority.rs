@@ -12,7 +12,7 @@ use rustix::thread::set_current_timer_slack;
 /// acknowledgements waiting too. Where the kernel shares processors among sessions first (autogroup), niceness counts
 /// only within one: so it gets its own, which goes before the others. What is refused stays as it was, and the record of
 /// lateness shows what that did.
-pub fn hurry() {
+pub fn set_priority() {
     let _ = setpriority_process(None, -20);
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     // Where this fails, the session is someone else's, and stays as it is.

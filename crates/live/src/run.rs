@@ -33,7 +33,7 @@ const NEVER: u64 = u64::MAX;
 pub fn run(request: &Request) -> Outcome<Answer> {
     asked::check(request)?;
     let stop = Stop::watch()?;
-    priority::hurry();
+    priority::set_priority();
     let group = ControlGroup::enter()?;
     let (controls, measured_ns) = headroom::told_or_measured(request, group.descriptor(), &stop)?;
     let emulation = Emulation::begin(request, &controls, group.descriptor())?;

@@ -67,7 +67,7 @@ pub struct Switch {
     frames: Vec<Frame>,
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// Frames that were not IPv4 for a host of this network.
-    pub strangers: u64,
+    pub unroutable: u64,
 }
 
 impl Switch {
@@ -94,14 +94,14 @@ impl Switch {
             packets: Slab::default(),
             frames: Vec::new(),
             agenda: BinaryHeap::new(),
-            strangers: 0,
+            unroutable: 0,
         }
     }
 
     /// A host sends a frame now.
     pub fn send(&mut self, now: Time, host: u32, frame: &[u8]) {
         let Some((to, flags, length)) = read_header(frame).filter(|&(to, ..)| to < self.hosts && to != host) else {
-            self.strangers += 1;
+            self.unroutable += 1;
             return;
         };
         let at = self.packets.insert(Packet { way: to, flags, length, ..Packet::default() });
@@ -118,7 +118,7 @@ impl Switch {
     fn forward(&mut self, now: Time, node: u32, at: u32) {
         let way = self.way[(node * self.hosts + self.packets[at].way) as usize];
         let Some(port) = way else {
-            self.strangers += 1;
+            self.unroutable += 1;
             self.packets.remove(at);
             return;
         };
@@ -363,7 +363,7 @@ mod tests {
         let mut truncated = frame(1, 0);
         truncated.truncate(60);
         switch.send(Time::ZERO, 0, &truncated);
-        assert_eq!((switch.strangers, switch.in_flight()), (4, 0));
+        assert_eq!((switch.unroutable, switch.in_flight()), (4, 0));
     }
 
     #[test]

@@ -36,7 +36,7 @@ type Samples<'a> = Option<RingBuffer<'a>>;
 /// Runs the test.
 pub fn run(told: &Cable) -> Outcome<TwoHosts> {
     let stop = Stop::watch()?;
-    priority::hurry();
+    priority::set_priority();
     let group = ControlGroup::enter()?;
     let name = programs::kernel_name(&told.control.name)?;
     let mut loaded = programs::load(&told.control, Purpose { sample_ns: 1, seed: 1, select: true })?;

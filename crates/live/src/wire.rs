@@ -49,7 +49,7 @@ impl Default for Times {
 
 /// How the thread goes about it, and what it samples.
 #[derive(Clone, Debug)]
-pub struct Manner {
+pub struct Options {
     /// Ports.
     pub ports: Vec<u32>,
     /// Between samples; 0 is none.
@@ -66,7 +66,7 @@ pub struct Report {
     pub lateness: Lateness,
     pub stamps: Stamps,
     pub delivered: u64,
-    pub strangers: u64,
+    pub unroutable: u64,
     /// Frames that a host's device did not take.
     pub refused: u64,
     pub in_flight: u64,
@@ -105,7 +105,13 @@ struct Wire {
 }
 
 /// Runs the network until `times.end`. `devices` belong to the hosts, in order.
-pub fn run(switch: Switch, devices: Vec<File>, stamps: Stamps, times: &Arc<Times>, manner: &Manner) -> Outcome<Report> {
+pub fn run(
+    switch: Switch,
+    devices: Vec<File>,
+    stamps: Stamps,
+    times: &Arc<Times>,
+    options: &Options,
+) -> Outcome<Report> {
     let now = clock::now();
     let mut wire = Wire {
         switch,
@@ -120,14 +126,14 @@ pub fn run(switch: Switch, devices: Vec<File>, stamps: Stamps, times: &Arc<Times
         stamps,
         delivered: 0,
         refused: 0,
-        queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); manner.ports.len()] },
+        queues: QueueTable { time: Vec::new(), bytes: vec![Vec::new(); options.ports.len()] },
         sampled_ns: 0,
     };
-    if manner.real_time {
+    if options.real_time {
         priority::deadline();
     }
     while !times.end.load(Ordering::Relaxed) {
-        wire.turn(times, manner);
+        wire.turn(times, options);
         wire.wait();
     }
     Ok(wire.report())
@@ -138,7 +144,7 @@ impl Wire {
         Time::from_nanos(nanos - self.origin_ns)
     }
 
-    fn turn(&mut self, times: &Times, manner: &Manner) {
+    fn turn(&mut self, times: &Times, options: &Options) {
         let now = clock::now();
         let warm_ns = times.warm_ns.load(Ordering::Relaxed);
         if self.warm.is_none() && now >= warm_ns {
@@ -151,7 +157,7 @@ impl Wire {
         self.advance(now);
         self.collect(now);
         self.deliver();
-        self.sample(now, times.begin_ns.load(Ordering::Relaxed), manner);
+        self.sample(now, times.begin_ns.load(Ordering::Relaxed), options);
     }
 
     /// Lets the emulated network come to this time.
@@ -205,8 +211,8 @@ impl Wire {
         }
     }
 
-    fn sample(&mut self, now_ns: u64, begin_ns: u64, manner: &Manner) {
-        let Manner { ports, interval_ns, .. } = manner;
+    fn sample(&mut self, now_ns: u64, begin_ns: u64, options: &Options) {
+        let Options { ports, interval_ns, .. } = options;
         if *interval_ns == 0 || now_ns < begin_ns || now_ns - self.sampled_ns < *interval_ns {
             return;
         }
@@ -244,7 +250,7 @@ impl Wire {
             lateness: self.lateness,
             stamps: self.stamps,
             delivered: self.delivered,
-            strangers: self.switch.strangers,
+            unroutable: self.switch.unroutable,
             refused: self.refused,
             in_flight: self.switch.in_flight(),
             measured,

@@ -25,7 +25,11 @@ def of_file(path, overrides):
         told = _sweep(tables.pop("sweep"))
         if "scenario" in told:
             if tables:
-                raise ScenarioError(next(iter(tables)), None, "nothing but [sweep] beside sweep.scenario")
+                raise ScenarioError(
+                    next(iter(tables)),
+                    None,
+                    "no table but [sweep], because sweep.scenario names the scenario",
+                )
             return _beside(path, told.pop("scenario"), overrides), told
         tables.setdefault("name", path.stem)
         return Scenario(file=str(path), **tables).replace(overrides), told

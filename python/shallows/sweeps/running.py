@@ -189,4 +189,6 @@ def _alone(folder):
         with FileLock(folder / ".lock", timeout=0):
             yield
     except Timeout:
-        raise ScenarioError("another sweep goes on in it", file=folder, expected="another --out") from None
+        raise ScenarioError(
+            "another sweep is running in it", file=folder, expected="another folder: --out"
+        ) from None

@@ -35,7 +35,7 @@ pub const PARAMETERS: &[Parameter] = &[
     time("t", "T", 55e-6, 1e-6..=1.0).meaning("timer of rate increases").source("SIGCOMM 2015 §5: 55 us"),
     bytes("b", "B", 10e6, 1e3..=1e15).meaning("byte counter of rate increases").source("SIGCOMM 2015 §5: 10 MB"),
     number("f", "F", 5.0, 0.0..=1e6)
-        .meaning("increases by the timer, or by the byte counter, that are fast recovery")
+        .meaning("increases, of the timer or of the byte counter, that end fast recovery")
         .source("SIGCOMM 2015 §3.1: 5"),
     rate("r_ai", "R_AI", 40e6, 1.0..=1e12).meaning("additive step of the target").source("SIGCOMM 2015 §5: 40 Mbps"),
     rate("r_hai", "R_HAI", 200e6, 1.0..=1e12)
