@@ -1,8 +1,8 @@
 //! What a flow has beside its reliability where ports tell rates: its data asks for one and says how long
 //! the flow's round trip is, and acknowledgements bring back what the newest data was offered. A new rate moves the
 //! packet that waits for its turn. While packets are more than a round trip apart, requests without payload go on
-//! asking once a round trip, or as often as half of the flow's rate allows: on a slow link with a short round trip the
-//! requests of many flows alone would fill it.
+//! asking once a round trip, as rcp-host.cc has it, but no faster than the rate that the flow was offered: like all else it
+//! sends, they keep to it. In rcp-host.cc they do not, and on a slow link with a short round trip those of many flows fill it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -11,9 +11,6 @@ use super::{Outlet, Replies, selective};
 use crate::header::{Header, RateQuery};
 use crate::network::MIN_FRAME;
 use crate::packet::{Flags, Packet};
-
-/// The flow's rate is at least so many times that of its requests.
-const TIMES_ITS_REQUESTS: f64 = 2.0;
 
 /// Beside the sending half.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +36,7 @@ impl Asking {
     /// When the next request is due, if data does not leave before.
     pub fn due(&self, data: Time) -> Option<Time> {
         let of_data = data.saturating_sub(self.left).0 as f64;
-        let spaced =
-            if self.length > Bytes::ZERO { of_data * (TIMES_ITS_REQUESTS * (MIN_FRAME / self.length)) } else { 0.0 };
+        let spaced = if self.length > Bytes::ZERO { of_data * (MIN_FRAME / self.length) } else { 0.0 };
         let due = Time(self.asked.0.saturating_add(self.least_wait.0.max(spaced as u64)));
         (due < data).then_some(due)
     }
@@ -147,15 +143,15 @@ mod tests {
         assert_eq!(asking.due(us(500)), Some(us(210)));
     }
 
-    /// Data of 1500 B every 12 ms is 1 Mbps: a request of 64 B takes 512 us of that, and leaves every 1.024 ms.
+    /// Data of 1500 B every 12 ms is 1 Mbps: a request of 64 B takes 512 us of that, and leaves as often.
     #[test]
-    fn requests_take_half_of_the_flows_rate_at_most() {
+    fn requests_keep_to_the_flows_rate() {
         let us = Time::from_micros;
         let mut asking = Asking { least_wait: us(100), ..Asking::default() };
         asking.on_data(us(0), &mut data(1500));
+        assert_eq!(asking.due(us(12_000)), Some(us(512)));
+        asking.request(us(512), &mut Outlet { packets: &mut Slab::default(), flow: 0, way: 0 });
         assert_eq!(asking.due(us(12_000)), Some(us(1024)));
-        asking.request(us(1024), &mut Outlet { packets: &mut Slab::default(), flow: 0, way: 0 });
-        assert_eq!(asking.due(us(12_000)), Some(us(2048)));
     }
 
     #[test]
