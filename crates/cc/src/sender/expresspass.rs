@@ -2,9 +2,14 @@
 //!
 //! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2. The rate is the receiver's: receiver/expresspass.rs. Requests for credits
 //! and the states of Fig. 7 are the transport's, for any algorithm that hands out credits.
+//!
+//! Hosts answer a credit at once, or as the testbed's did, after a time that is drawn: of Fig. 14a the text prints the median and the
+//! 99.99th percentile. Both are met by a + b (1 - u)^(-1/4) with u uniform in [0, 1), which is the only curve of
+//! this kind; the exponent is our choice, so that an answer in a million takes three times the 99.99th percentile.
 
+use crate::draws::Draws;
 use crate::event::{Ack, Loss};
-use crate::parameter::{Parameter, Preset, Values, bytes, flag, number};
+use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 
@@ -44,6 +49,12 @@ pub const PARAMETERS: &[Parameter] = &[
             "not in the paper; ns2-xpass from e1f0d48 (2017-10-16) on, not in its first version 2a0c86a; Algorithm 1 \
                  needs it to be fair with two to four flows",
         ),
+    time("host_time", "-", 0.0, 0.0..=1.0)
+        .meaning("time a host takes to answer a credit, the median")
+        .source("0: as ns2-xpass; SIGCOMM 2017 Fig. 14a: 0.38 us"),
+    time("host_time_tail", "-", 0.0, 0.0..=1.0)
+        .meaning("its 99.99th percentile; no more than the median: always the median")
+        .source("0: as ns2-xpass; SIGCOMM 2017 Fig. 14a: 6.2 us"),
 ];
 
 /// Whose ExpressPass.
@@ -60,6 +71,18 @@ pub const PRESETS: &[Preset] = &[
         values: &[("ns2", 1.0), ("target_loss", 0.125), ("credit_spread", 0.0)],
         source: "ns2-xpass from e1f0d48 (2017-10-16) on: the same, but losses never raise the rate",
     },
+    Preset {
+        name: "testbed",
+        values: &[
+            ("ns2", 1.0),
+            ("target_loss", 0.125),
+            ("credit_spread", 0.0),
+            ("fall_only", 0.0),
+            ("host_time", 0.38e-6),
+            ("host_time_tail", 6.2e-6),
+        ],
+        source: "SIGCOMM 2017 §5, Fig. 14a: the ns-2 form between the testbed's hosts",
+    },
 ];
 
 /// Beside what the headers of both files say.
@@ -68,21 +91,74 @@ pub const NOT_MODELLED: &[&str] = &[
     "early credit stop and the smaller first rate of short flows (later ns2-xpass)",
 ];
 
-/// Builds the sender of one flow, which has nothing to decide: its transport sends what credits call.
+/// Builds the sender of one flow, which decides nothing: its transport sends what credits call.
 #[must_use]
-pub fn build(_values: &Values, _path: &Path) -> Box<dyn Sender> {
-    Box::new(Called)
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    Box::new(Called { host: HostTime::new(values), draws: Draws::new(path.seed, DRAWS) })
 }
 
+/// The stream of draws of a flow's own that hosts use.
+const DRAWS: u64 = 3;
+
 #[derive(Debug)]
-struct Called;
+struct Called {
+    host: Option<HostTime>,
+    draws: Draws,
+}
 
 impl Sender for Called {
     fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
 
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
+    fn answer_time(&mut self) -> Time {
+        self.host.map_or(Time::ZERO, |host| host.at(self.draws.uniform()))
+    }
+
     fn decision(&self) -> Decision {
         Decision::window(Bytes::ZERO)
+    }
+}
+
+/// a + b (1 - u)^(-1/4), in seconds.
+#[derive(Clone, Copy, Debug)]
+struct HostTime {
+    a: f64,
+    b: f64,
+}
+
+impl HostTime {
+    fn new(values: &Values) -> Option<Self> {
+        let (median, tail) = (values.get("host_time"), values.get("host_time_tail"));
+        let b = (tail - median).max(0.0) / (heavy(0.9999) - heavy(0.5));
+        (median > 0.0 || tail > 0.0).then_some(Self { a: median - b * heavy(0.5), b })
+    }
+
+    fn at(self, u: f64) -> Time {
+        Time::from_secs((self.a + self.b * heavy(u)).max(0.0))
+    }
+}
+
+/// (1 - u)^(-1/4): 1.19 at the median, 10 at 99.99 %.
+fn heavy(u: f64) -> f64 {
+    1.0 / (1.0 - u).sqrt().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2^(1/4) = 1.1892 and 10: b = 5.82/8.8108 = 0.66056, a = 0.38 - 0.78555. At u = 0.99, 10^(1/2) = 3.1623: 1.6833 us.
+    #[test]
+    fn a_host_takes_the_printed_times() {
+        let mut values = Values::defaults(PARAMETERS);
+        assert!(HostTime::new(&values).is_none());
+        values.set("host_time", 0.38e-6).unwrap();
+        assert_eq!(HostTime::new(&values).unwrap().at(0.9999), Time::from_secs(0.38e-6));
+        values.set("host_time_tail", 6.2e-6).unwrap();
+        let host = HostTime::new(&values).unwrap();
+        for (u, us) in [(0.5, 0.38), (0.9999, 6.2), (0.0, 0.25501), (0.99, 1.6833)] {
+            assert!((host.at(u).as_micros() - us).abs() < 1e-4, "{u} {}", host.at(u));
+        }
     }
 }

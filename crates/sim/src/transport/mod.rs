@@ -151,7 +151,7 @@ macro_rules! on {
 impl Sending {
     pub fn new(transport: &Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
         let half = match (transport.leave, transport.reliability) {
-            (Leave::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(&opening, now)),
+            (Leave::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(opening, now)),
             (_, Reliability::Selective { dup_thresh }) => {
                 SendingHalf::Selective(selective::Sending::new(opening, dup_thresh))
             }

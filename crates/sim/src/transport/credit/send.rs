@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use shallows_cc::receiver::Answered;
+use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
 use super::CONTROL_FRAME;
@@ -12,14 +13,31 @@ use crate::transport::alarm::Alarm;
 use crate::transport::message::Message;
 use crate::transport::{Opening, Outlet, Turn};
 
+/// A credit that came and whose frame has not left.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    came: Time,
+    /// When the host is done with the credit, after those before it.
+    ready: Time,
+    answered: Answered,
+}
+
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
+    control: Box<dyn Sender>,
     asking: CreditRequest,
     /// A request or a stop that is to leave before anything else.
     say: Action,
-    /// Credits whose frames wait for the NIC.
-    called: VecDeque<Answered>,
+    /// Credits whose frames wait for the host and for the NIC.
+    called: VecDeque<Call>,
+    /// When the host is done with all credits that came.
+    busy_until: Time,
+    /// From the newest answered credit to its frame.
+    answered_in: Time,
+    /// When the newest credit came and when it was handed out, and by how much its gap to the one before has changed on the way.
+    newest: Option<(Time, Time)>,
+    gap_change_us: f64,
     message: Message,
     next: u32,
     /// Packets below have been sent before.
@@ -34,13 +52,18 @@ pub struct Sending {
 }
 
 impl Sending {
-    pub fn new(opening: &Opening<'_>, now: Time) -> Self {
+    pub fn new(opening: Opening<'_>, now: Time) -> Self {
         let mut asking = CreditRequest::new(opening.first_timeout);
         let say = asking.open(now);
         Self {
+            control: opening.control,
             asking,
             say,
             called: VecDeque::new(),
+            busy_until: Time::ZERO,
+            answered_in: Time::ZERO,
+            newest: None,
+            gap_change_us: 0.0,
             message: Message::new(opening.bytes, opening.mss),
             next: 0,
             sent_below: 0,
@@ -54,8 +77,13 @@ impl Sending {
     }
 
     /// Whether it may send now.
-    pub fn turn(&mut self, _now: Time) -> Turn {
-        if self.say != Action::Nothing || !self.called.is_empty() { Turn::Now } else { Turn::No }
+    pub fn turn(&mut self, now: Time) -> Turn {
+        match self.called.front() {
+            _ if self.say != Action::Nothing => Turn::Now,
+            None => Turn::No,
+            Some(call) if call.ready <= now => Turn::Now,
+            Some(call) => Turn::At(call.ready),
+        }
     }
 
     /// Sends the packet whose turn it is.
@@ -69,7 +97,8 @@ impl Sending {
     }
 
     fn send_frame(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
-        let answered = self.called.pop_front().expect("a frame leaves only for a credit");
+        let Call { came, answered, .. } = self.called.pop_front().expect("a frame leaves only for a credit");
+        self.answered_in = now - came;
         let seq = self.next;
         self.next += 1;
         self.retransmits += u32::from(seq < self.sent_below);
@@ -94,17 +123,26 @@ impl Sending {
     /// A credit came, or word from the receiver.
     pub fn on_packet(&mut self, now: Time, header: &Header) {
         match *header {
-            Header::Credit(credit) => self.on_credit(credit),
+            Header::Credit(credit) => self.on_credit(now, credit),
             Header::CreditNack { cumulative } => self.go_back(now, cumulative),
             Header::CreditAck { cumulative } => self.on_ack(now, cumulative),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    fn on_credit(&mut self, Credit { number, granted_at, .. }: Credit) {
+    fn on_credit(&mut self, now: Time, Credit { number, granted_at, .. }: Credit) {
+        if let Some((came, granted)) = self.newest.replace((now, granted_at)) {
+            // As numbers: a way that changed may turn the order of two credits around.
+            let gap = |from: Time, to: Time| to.as_micros() - from.as_micros();
+            self.gap_change_us = gap(came, now) - gap(granted, granted_at);
+        }
         let left = self.message.end - self.next;
         match self.asking.on_credit(left as usize > self.called.len()) {
-            Action::Data => self.called.push_back(Answered { number, granted_at }),
+            Action::Data => {
+                self.busy_until = self.busy_until.max(now + self.control.answer_time());
+                let answered = Answered { number, granted_at };
+                self.called.push_back(Call { came: now, ready: self.busy_until, answered });
+            }
             _ => self.wasted += 1,
         }
     }
@@ -162,5 +200,7 @@ impl Sending {
         if since > Time::ZERO {
             record("rate_gbps", sent as f64 * 8e3 / since.0 as f64);
         }
+        record("credit_to_data_us", self.answered_in.as_micros());
+        record("credit_gap_change_us", self.gap_change_us);
     }
 }
