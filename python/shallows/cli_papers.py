@@ -34,7 +34,7 @@ def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="P
         print(json.dumps(lines, indent=2))
         return DONE
     _table(lines)
-    print(f"{content.get('mode', 'nothing')} survey of commit {content.get('commit', '-')}")
+    print(recorded.origins(content) if content else "nothing recorded")
     return DONE
 
 
@@ -48,7 +48,7 @@ def _line(row, content):
         "measured": check.metric if check else "",
         "here": "",
         "paper": "",
-        "commit": content.get("commit", ""),
+        "commit": entry["commit"] if entry else "",
     }
     if check and entry:
         line["here"] = recorded.interval(entry, check.metric)
@@ -154,7 +154,7 @@ def report(
     if record:
         from shallows.papers.documentation import write
 
-        recorded.save(recorded.record(found, commit, quick))
+        recorded.save(recorded.record(found, commit, quick, recorded.load()))
         write(recorded.load())
     verdicts = [finding.verdict for finding in found]
     told = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))

@@ -45,7 +45,7 @@ def _summary(papers, content):
         total = {verdict: total[verdict] + n for verdict, n in zip(VERDICTS, counts, strict=True)}
         lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
     lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
-    return "\n".join(lines) + f"\n\nA {content['mode']} survey of commit {content['commit']}.\n"
+    return "\n".join(lines) + f"\n\nRows measured: {recorded.origins(content)}.\n"
 
 
 def _claims(paper, content):

@@ -157,21 +157,30 @@ def fig3a(lab):
 @row(
     "ED4",
     "Fig. 3b",
-    "Slower additive increase (10 Mbps) makes ten flows stable at 50 us and more.",
-    tolerance="T1: deterministic, 0.5°",
+    "Slower additive increase (10 Mbps) stabilises: the least margin of any number of flows rises.",
+    tolerance="T1: deterministic, 0.5°; the order at each delay",
     seeds=(1, 1),
     checks=[
         *margins_of(
             {(2, 0): 58.4, (2, 50): 39.1, (2, 100): 19.9, (36, 0): 13.5, (36, 50): 6.9, (36, 100): 0.29}
         ),
-        within("least of all at 50 us", low=0.0, shape=True, reported="stabilizes the system"),
+        *(
+            below(f"least of all by default, {delay} us", f"least of all, {delay} us", reported="stabilizes")
+            for delay in (0, 50, 100)
+        ),
+        within("least of all, 50 us", low=0.0, shape=True, reported="stabilizes the system"),
     ],
-    differs="At 100 us a few numbers of flows stay just unstable (-2.5°), which the text says of both changes together.",
+    differs="At 100 us a few numbers of flows stay just unstable (-2.5°): always stable are both changes together (Fig. 3c).",
     plot=MARGINS,
 )
 def fig3b(lab):
-    published_margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6), (2, 5, 10, 20, 36, 70, 100), (0, 50, 100))
-    lab.say("least of all at 50 us", min(v for k, v in lab.values.items() if k.endswith(" 50 us")))
+    flows, delays = (2, 5, 10, 20, 36, 70, 100), (0, 50, 100)
+    published_margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6), flows, delays)
+    for delay in delays:
+        lab.say(f"least of all, {delay} us", min(lab.values[f"{n} flows, {delay} us"] for n in flows))
+        defaults = (taylor_dcqcn(Dcqcn(flows=n, delay=delay * 1e-6)) for n in flows)
+        least = min(linear.loop().margins().phase_margin_deg for linear in defaults)
+        lab.say(f"least of all by default, {delay} us", least)
 
 
 @row(
@@ -235,15 +244,15 @@ def fig4(lab):
     "ED7",
     "Fig. 5",
     "In packets too ten flows oscillate at 85 us.",
-    tolerance="T3: extremes of one run, 30 %",
+    tolerance="T3: extremes of one run, 30 %; the order",
     scenarios=["dcqcn"],
     checks=[
         below("swing at 4 us", "swing at 85 us", 0.8),
-        near("99 % of the time below, 85 us", 365, rel=0.3, unit="KB", read="data"),
-        near("1 % of the time below, 85 us", 100, rel=0.3, unit="KB", read="data"),
+        near("largest queue, 85 us", 365, rel=0.3, unit="KB", read="data"),
+        near("least queue, 85 us", 100, rel=0.3, unit="KB", read="data"),
         below("swing at 4 us, answers at once", "swing at 85 us, answers at once", 0.6, held_out=True),
     ],
-    differs="The paper shows 0.1 s, in which its queue still grows; here it is steady. A receiver that looks every 50 us, as the "
+    differs="Over the last 0.1 s of 0.3; in the paper's 0.1 s the queue still grows, here it is steady. A receiver that looks every 50 us, as the "
     "authors' simulator does, delays marks by 25 us at any distance, so ten flows swing at 4 us as well.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
@@ -266,8 +275,9 @@ def fig5(lab):
             kb = samples_kb(run) / times
             lab.say(f"swing at {rtt} us{words}", kb.std())
             if sampled:
-                lab.say(f"1 % of the time below, {rtt} us", kb.quantile(0.01))
-                lab.say(f"99 % of the time below, {rtt} us", kb.quantile(0.99))
+                last = kb.iloc[-len(kb) // 2 :]
+                lab.say(f"least queue, {rtt} us", last.min())
+                lab.say(f"largest queue, {rtt} us", last.max())
                 shown = kb.iloc[: 100 * 50]
                 lab.curve(f"{rtt} us", np.arange(len(shown)) * 0.02, shown)
 
@@ -355,10 +365,13 @@ def margins_100g(lab):
         near("peak in packets, 2 flows", 70, rel=0.2, unit="KB", read="data"),
         near("mean in packets, 2 flows", 6.02, rel=0.2, unit="KB", read="derived"),
         near("mean in packets, 10 flows", 7.30, rel=0.2, unit="KB", read="derived"),
-        within("utilisation in packets, 2 flows", low=0.85, shape=True),
+        near("mean in packets, 20 flows", 9.24, rel=0.2, unit="KB", read="derived"),
+        near("peak in packets, 20 flows", 70, rel=0.2, unit="KB", read="data"),
+        *(within(f"utilisation in packets, {n} flows", low=0.85, shape=True) for n in (2, 10, 20)),
     ],
     differs="The figure's fluid has a segment, not an MTU, in eq. 24; that alone gives its 70 KB and 16 ms. Packets are paced one by "
-    "one, so their means are held against eq. 24 as printed.",
+    "one, so their means are held against eq. 24 as printed. Ten and twenty flows start 50 us apart: all at once, the twenty meet in the "
+    "queue, are cut together and use 0.3 of the link.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
 def fig8(lab):
@@ -370,19 +383,23 @@ def fig8(lab):
     lab.say("period in the fluid", np.diff(fluid.time_s[late][rising]).mean() * 1e3)
     run = timely_pair(lab, "timely", 5, 5, duration="300ms", warmup="100ms")
     packets = samples_kb(run)
-    lab.say("peak in packets, 2 flows", packets.max())
-    lab.say("mean in packets, 2 flows", packets.mean())
-    lab.say("utilisation in packets, 2 flows", run.summary["bottleneck"]["utilization"])
-    ten = {
-        "kind": "long-lived",
-        "flows": 10,
-        "stagger": "50us",
-        "cc": {"name": "timely", "start_rate": "1Gbps"},
-    }
-    run10 = lab.run("timely-split", topology__hosts=10, traffic=[ten], duration="300ms", warmup="100ms")
-    lab.say("mean in packets, 10 flows", samples_kb(run10).mean())
+    say_cycle(lab, run, 2)
+    for flows in (10, 20):
+        cc = {"name": "timely", "start_rate": f"{10 / flows:g}Gbps"}
+        traffic = {"kind": "long-lived", "flows": flows, "stagger": "50us", "cc": cc}
+        many = lab.run(
+            "timely-split", topology__hosts=flows, traffic=[traffic], duration="300ms", warmup="100ms"
+        )
+        say_cycle(lab, many, flows)
     lab.curve("packets", np.arange(2500) * 0.02, packets.iloc[:2500])
     lab.curve("fluid", (fluid.time_s[late] - 0.1)[:2500] * 1e3, kb[:2500])
+
+
+def say_cycle(lab, run, flows):
+    kb = samples_kb(run)
+    lab.say(f"peak in packets, {flows} flows", kb.max())
+    lab.say(f"mean in packets, {flows} flows", kb.mean())
+    lab.say(f"utilisation in packets, {flows} flows", run.summary["bottleneck"]["utilization"])
 
 
 def timely_pair(lab, name, first, second, **changes):
@@ -452,12 +469,14 @@ def fig9b(lab):
     "ED14",
     "Fig. 9c",
     "From 7 and 3 Gbps they end at 6.3 and 2.8.",
-    tolerance="T2: 15 %",
+    tolerance="T2: shape, unequal by more than 1.5 as for ED13; rates 15 % in packets, 2 % in the fluid",
     scenarios=["timely-split"],
     seeds=(10, 20),
     checks=[
         within(RATIO, low=1.5, shape=True, reported="6.3 and 2.8 Gbps"),
         below("second flow", "first flow", 1 / 1.5),
+        near("first flow", 6.3, rel=0.15, unit="Gbps", read="data"),
+        near("second flow", 2.8, rel=0.15, unit="Gbps", read="data"),
         near("the fluid's first flow", 6.3, rel=0.02, unit="Gbps", read="data"),
         near("the fluid's second flow", 2.8, rel=0.02, unit="Gbps", read="data"),
     ],
@@ -478,11 +497,12 @@ def fig9c(lab):
     "ED15",
     "Fig. 10",
     "Bursts of 16 KB become fair by 0.1 s; bursts of 64 KB collapse, then climb slowly.",
-    tolerance="T2: the first; the second in shape",
+    tolerance="T2: rates of the first 15 % from fair; the second in shape",
     scenarios=["timely-split"],
     seeds=(10, 20),
     checks=[
-        within("ratio with bursts of 16 KB", high=1.5),
+        near("slower flow over the fair rate, bursts of 16 KB", 1, by=0.15),
+        near("faster flow over the fair rate, bursts of 16 KB", 1, by=0.15),
         within("least rate of both, bursts of 64 KB", high=1.0, unit="Gbps", shape=True, reported="collapse"),
         below("least rate of both, bursts of 64 KB", "rate of both 200 ms later, bursts of 64 KB", 0.5),
         below("ratio with bursts of 16 KB", "ratio by packets", 0.8),
@@ -493,6 +513,8 @@ def fig10(lab):
     fair = timely_pair(lab, "timely@ecn-or-delay-16KB", 7, 3, warmup="100ms")
     say_split(lab, fair, ", 16 KB")
     lab.say("ratio with bursts of 16 KB", ratio(fair))
+    lab.say("slower flow over the fair rate, bursts of 16 KB", rates(fair).min() / rates(fair).mean())
+    lab.say("faster flow over the fair rate, bursts of 16 KB", rates(fair).max() / rates(fair).mean())
     lab.say("ratio by packets", ratio(timely_pair(lab, "timely", 7, 3, duration="100ms", warmup="60ms")))
     run = timely_pair(lab, "timely@sigcomm15", 7, 3)
     table = run.probes[run.probes.name == "pace_gbps"].pivot_table(
@@ -606,19 +628,23 @@ def short_flows(lab, load, name, flows=None):
     "ED19", "Fig. 13, 14", "Short flows finish alike at low load; at high load far sooner under DCQCN.",
     tolerance="T3: loads up to 0.4 15 %; above, the order only (a buffer that fills caps the tail)",
     scenarios=["short-flows"],
-    seeds=(2, 5),
+    seeds=(8, 10),
     checks=[
         *(
             near(f"{of} {name}, load {load}", FIG14[load, name][i], rel=0.15, unit="us", read="data")
             for load in (0.1, 0.4) for i, of in enumerate(("median", "90 %")) for name in SHORT
         ),
-        below("median DCQCN, load 0.8", "median Patched TIMELY, load 0.8"),
-        below("median DCQCN, load 0.8", "median TIMELY, load 0.8"),
-        below("90 % DCQCN, load 0.8", "90 % TIMELY, load 0.8"),
-        below("90 % DCQCN, load 0.8", "90 % Patched TIMELY, load 0.8", 0.5),
+        below("median DCQCN, load 0.8", "median Patched TIMELY, load 0.8", reported="40, 61"),
+        below("median Patched TIMELY, load 0.8", "median TIMELY, load 0.8", reported="61, 125"),
+        below("90 % DCQCN, load 0.8", "90 % TIMELY, load 0.8", reported="190, 7341"),
+        below("90 % DCQCN, load 0.8", "90 % Patched TIMELY, load 0.8", 0.5, reported="190, 7292"),
     ],
     differs="The paper's sizes are unpublished. At load 0.1 nothing waits, so its median of 16 us says that half of its short "
     "flows have 14 frames or fewer; no published web-search distribution has. Its runs are one second: 57 short flows at load 0.1.",
+    why="DCQCN comes first, as in the paper. Of the two forms of TIMELY the paper's median of one second (125 and 61 us) has the original behind the patched; "
+    "here the mean over eight seeds has it before (70 and 96 us): where Patched TIMELY's queue piles up, its median goes with it, from 41 to 251 us by seed, "
+    "while TIMELY's goes from 50 to 87. In four of eight seeds the order is the paper's, so one second cannot settle it. At load 0.4 medians are "
+    "15 to 40 % above the paper's, as at 0.1, whose 16 us are 14 frames: it had shorter flows.",
     plot=Plot("load", "median FCT (us)", y_log=True),
 )  # fmt: skip
 def fig14(lab):
@@ -638,7 +664,7 @@ def fig14(lab):
     "At load 0.8 short flows finish first under DCQCN, then Patched TIMELY, then TIMELY, at every quantile above the median.",
     tolerance="T3: the order",
     scenarios=["short-flows"],
-    seeds=(2, 5),
+    seeds=(8, 10),
     checks=[
         *(below(f"DCQCN, {q} %", f"Patched TIMELY, {q} %") for q in (50, 75, 90, 99)),
         *(below(f"Patched TIMELY, {q} %", f"TIMELY, {q} %") for q in (50, 75, 90, 99)),
@@ -664,7 +690,7 @@ def fig15(lab):
     "At load 0.8 DCQCN's queue stays near Kmax; both forms of TIMELY fill the buffer.",
     tolerance="T3: the order; DCQCN's largest queue 30 %",
     scenarios=["short-flows"],
-    seeds=(2, 5),
+    seeds=(8, 10),
     checks=[
         near("DCQCN", 137, rel=0.3, unit="KB", read="data"),
         within("TIMELY", low=9000, unit="KB", reported="9265: the buffer", read="data"),

@@ -1,9 +1,11 @@
-"""Findings on file: what the last full survey found, which commit, and with what.
+"""Findings on file: what the last survey of each row found, at which commit, and in which mode.
 
-`shallows papers report --record` writes the file; `shallows papers list`, the documentation and the README read it.
+`shallows papers report --record` writes the file; of some rows only, the others stay. `shallows papers list`, the
+documentation and the README read it.
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from shallows.papers.verdict import CANNOT
@@ -11,10 +13,12 @@ from shallows.papers.verdict import CANNOT
 FILE = Path(__file__).with_name("recorded.json")
 
 
-def record(findings, commit, quick):
-    """What `findings` say, as the content of the file."""
+def record(findings, commit, quick, before=None):
+    """The content of the file after `before`, with what `findings` say."""
     rows = {
         found.row.id: {
+            "commit": commit,
+            "mode": "quick" if quick else "full",
             "verdict": found.verdict,
             "passed": list(found.passed),
             "means": {name: [_short(one.mean), _short(one.half)] for name, one in found.estimates.items()},
@@ -22,7 +26,7 @@ def record(findings, commit, quick):
         }
         for found in findings
     }
-    return {"commit": commit, "mode": "quick" if quick else "full", "rows": rows}
+    return {"rows": {**(before or {}).get("rows", {}), **rows}}
 
 
 def load():
@@ -33,6 +37,13 @@ def load():
 def save(content):
     """Puts `record`'s answer on file."""
     FILE.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def origins(content):
+    """Such as "75 in quick mode at commit 1e5e74a, 1 in full mode at commit d4ef2d2", the most rows first."""
+    found = Counter((entry["mode"], entry["commit"]) for entry in content["rows"].values())
+    told = (f"{n} in {mode} mode at commit {commit}" for (mode, commit), n in found.most_common())
+    return ", ".join(told)
 
 
 def interval(entry, metric):
