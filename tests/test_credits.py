@@ -1,12 +1,12 @@
 """ExpressPass, and what its paper compares it with, DCTCP and RCP, on a 10 Gbps dumbbell, 100 us there and
 back: Cho, Jang and Han, SIGCOMM 2017, §3 and §6."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import shallows as sh
-from shallows.fluid.expresspass_rounds import steady_swing
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SCENARIO = sh.Scenario.load(SCENARIOS / "expresspass.toml")
@@ -152,16 +152,35 @@ def test_dctcp_takes_80_times_as_long_and_longer_still_at_100_gigabits():
     assert took["100Gbps"] >= 3 * took["10Gbps"]
 
 
+@cache
+def steady(flows, w_min):
+    """By how much a rate changes in a round trip, in shares of max_rate, and w: means over three seeds."""
+    told = of(flows) | {"duration": "100ms", "record.probes": "100us", "record.flows": "all"}
+    swings, weights = [], []
+    for seed in (1, 2, 3):
+        table = run(told | {"seed": seed, "cc.w_min": w_min}).probes
+        table = table[table.time_us > 20e3]
+        rates = table[table.name == "credit_rate_mbps"].pivot(index="time_us", columns="flow", values="value")
+        swings.append(rates.diff().abs().mean().mean() * 1e6 / (10e9 * 84 / 1622))
+        weights.append(table[table.name == "w"].value.mean())
+    return sum(swings) / 3, sum(weights) / 3
+
+
 @pytest.mark.parametrize("flows", [3, 4])
 def test_the_steady_swing_is_not_d_star_but_that_of_losses_seen_a_period_late(flows):
     """Of four periods two rise to C - (C - C/N) (13/14) (5/7), one falls back, one stays: C (1 - 1/N) 33/196
-    a period, 17 times D*. The arithmetic is in receiver/expresspass.rs."""
-    result = run(of(flows) | {"duration": "100ms", "record.probes": "100us", "record.flows": "all"})
-    table = result.probes[(result.probes.name == "credit_rate_mbps") & (result.probes.time_us > 20e3)]
-    rates = table.pivot(index="time_us", columns="flow", values="value") * 1e6 / (10e9 * 84 / 1622)
-    swing = rates.diff().abs().mean().mean()
+    a period, while w goes through 1/14, 2/7, 1/7, 1/14, whose mean is 1/7. The arithmetic is in receiver/expresspass.rs.
+    No w_min below 1/14 matters, where D* = C w_min (1 - 1/N) would be a tenth.
+    """
+    swing, w = steady(flows, 0.01)
     assert swing == pytest.approx(1.1 * (1 - 1 / flows) * 33 / 196, rel=0.25)
-    assert swing >= 10 * steady_swing(flows, max_rate=1)
+    assert w == pytest.approx(1 / 7, rel=0.15)
+    assert steady(flows, 0.001) == pytest.approx((swing, w), rel=0.1)
+
+
+def test_rates_swing_more_the_less_of_the_link_a_flow_has():
+    """C (1 - 1/N): 5/6 of the link's credits with six flows, 1/2 with two, 15 %."""
+    assert steady(6, 0.01)[0] / steady(2, 0.01)[0] == pytest.approx((5 / 6) / (1 / 2), rel=0.15)
 
 
 def test_a_lone_flow_takes_all_that_credits_leave_free():

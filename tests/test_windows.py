@@ -3,6 +3,7 @@
 Bands are the papers' numbers with the tolerance of a single run; the scenarios say which figure.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,33 +36,44 @@ def probe(result, name, flow=None):
     return table[(table.name == name) & (True if flow is None else table.flow == flow)]
 
 
-@pytest.mark.parametrize(("count", "above"), [(10, 1), (20, 1), (30, 1.5)])
-def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count, above):
-    """ToN 2017 §VI-C1: HULL about 90 %, DX 99.9 % (at least 99.5), queues alike.
-
-    Thirty flows of HULL hold 7.0 packets to DX's 5.8; with hosts' links a thousandth faster, where no two
-    packets arrive at once, 6.9 and 5.5.
-    """
-    hull, dx = run("hull-20", **flows(count)), run("dx-10", **flows(count), duration="400ms")
-    assert 0.85 <= port(hull)["utilization"] <= 0.95
-    assert port(dx)["utilization"] >= 0.995
-    assert port(hull)["queue_mean_pkt"] <= port(dx)["queue_mean_pkt"] + above
+@cache
+def means(name, count, **changes):
+    """Of three seeds: utilisation, and the mean queue in packets."""
+    ports = [port(run(name, seed=seed, **flows(count), **changes)) for seed in (1, 2, 3)]
+    return [np.mean([found[key] for found in ports]) for key in ("utilization", "queue_mean_pkt")]
 
 
-@pytest.mark.parametrize(("count", "above"), [(10, 1), (20, 1), (30, 3)])
-def test_hulls_pacer_makes_the_queue_of_many_flows_longer(count, above):
-    """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever comes.
+@pytest.mark.parametrize("count", [10, 20, 30])
+def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count):
+    """ToN 2017 §VI-C1: HULL about 90 %, DX 99.9 % (at least 99.5), queues alike."""
+    hull_used, hull_queue = means("hull-20", count)
+    dx_used, dx_queue = means("dx-10", count, duration="400ms")
+    assert 0.85 <= hull_used <= 0.95
+    assert dx_used >= 0.995
+    assert hull_queue <= dx_queue + 1
 
-    Its threshold of ten is 1.2 round trips away, in which thirty paced flows bring 36 packets more. Beside
-    the link it sees them come.
-    """
-    dx = port(run("dx-10", **flows(count), duration="400ms"))["queue_mean_pkt"]
-    behind = run("hull-20", **flows(count), cc__pacer=True)
-    beside = run("hull-20", **flows(count), cc__pacer=True, network__marking__at="enqueue")
-    for result in (behind, beside):
-        assert 0.85 <= port(result)["utilization"] <= 0.95
-    assert port(behind)["queue_mean_pkt"] <= dx + above
-    assert port(beside)["queue_mean_pkt"] <= dx + 1
+
+THIRTY_PACED = """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever comes: 75 B of each 1500.
+Its threshold of ten packets is 200 frames away, 1.2 round trips, in which thirty flows add 36 packets, and paced ones go on
+at the rate of before. So they hold 8.6 packets to DX's 6.0. Hosts' links a thousandth or a fifth faster, where no two
+packets arrive at once, change neither (8.6 and 5.7 to 6.1)."""
+
+
+@pytest.mark.parametrize(
+    "count", [10, 20, pytest.param(30, marks=pytest.mark.xfail(strict=True, reason=THIRTY_PACED))]
+)
+def test_paced_hull_has_queues_like_dx(count):
+    """§VI-C1 says so of the average; the pacer belongs to HULL."""
+    used, queue = means("hull-20", count, cc__pacer=True)
+    assert 0.85 <= used <= 0.95
+    assert queue <= means("dx-10", count, duration="400ms")[1] + 1
+
+
+@pytest.mark.parametrize("count", [10, 20, 30])
+def test_a_phantom_queue_beside_the_link_sees_paced_flows_come(count):
+    used, queue = means("hull-20", count, cc__pacer=True, network__marking__at="enqueue")
+    assert 0.85 <= used <= 0.95
+    assert queue <= means("dx-10", count, duration="400ms")[1] + 1
 
 
 def test_dx_shares_two_bottlenecks_as_the_paper_prints():
