@@ -169,8 +169,8 @@ def steady(flows, w_min):
 @pytest.mark.parametrize("flows", [3, 4])
 def test_the_steady_swing_is_not_d_star_but_that_of_losses_seen_a_period_late(flows):
     """Of four periods two rise to C - (C - C/N) (13/14) (5/7), one falls back, one stays: C (1 - 1/N) 33/196
-    a period, while w goes through 1/14, 2/7, 1/7, 1/14, whose mean is 1/7. The arithmetic is in receiver/expresspass.rs.
-    No w_min below 1/14 matters, where D* = C w_min (1 - 1/N) would be a tenth.
+    a period, while w goes through 1/14, 2/7, 1/7, 1/14, whose mean is 1/7. The arithmetic is in
+    receiver/expresspass.rs. No w_min below 1/14 matters, where D* = C w_min (1 - 1/N) would be a tenth.
     """
     swing, w = steady(flows, 0.01)
     assert swing == pytest.approx(1.1 * (1 - 1 / flows) * 33 / 196, rel=0.25)

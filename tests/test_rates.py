@@ -6,9 +6,11 @@ of a second.
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import shallows as sh
+from shallows.fluid import Dcqcn
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
@@ -114,6 +116,51 @@ def test_ten_gigabits_and_n_flows_are_forty_and_four_n():
     at_10 = dcqcn(2, topology__rate="10Gbps", topology__rtt="4us", duration="3s")
     at_40 = dcqcn(8, duration="1500ms")
     assert queue_kb(at_10) == pytest.approx(queue_kb(at_40), rel=0.10)
+
+
+def random_flows(flows, count=80, seconds=0.2):
+    """The mean rate of DCQCN flows at the equations' marking probability, in fair shares, each by itself.
+
+    tau = 50 us, T = tau' = 55 us, F = 5, g = 1/256, R_AI = 40 Mbps, B = 10 MB, packets of 1000 B.
+    """
+    draws, step, fair = np.random.default_rng(1), 5e-6, 40e9 / flows
+    unmarked = np.log1p(-Dcqcn(flows=flows, ramp="extended").fixed_point().p)
+    rate, target, alpha = np.full(count, fair), np.full(count, fair), np.full(count, 0.15)
+    packets, sent, stages = np.zeros(count), np.zeros(count), np.zeros((2, count))
+    looks = draws.integers(0, 10, count)
+    timer, decay = draws.integers(0, 11, (2, count))
+    total = 0.0
+    steps = round(seconds / step)
+    for i in range(steps):
+        packets += rate * step / 8e3
+        sent += rate * step / 8
+        timer += 1
+        decay += 1
+        looking = np.flatnonzero(i % 10 == looks)
+        told = looking[draws.random(len(looking)) < -np.expm1(packets[looking] * unmarked)]
+        packets[looking] = 0
+        target[told] = rate[told]
+        rate[told] *= 1 - alpha[told] / 2
+        alpha[told] += (1 - alpha[told]) / 256
+        timer[told] = decay[told] = sent[told] = 0
+        stages[:, told] = 0
+        quiet = np.flatnonzero(decay >= 11)
+        alpha[quiet] *= 255 / 256
+        decay[quiet] = 0
+        for stage, due in enumerate((np.flatnonzero(timer >= 11), np.flatnonzero(sent >= 10e6))):
+            stages[stage, due] += 1
+            target[due[stages[:, due].max(axis=0) >= 5]] += 40e6
+            rate[due] = (target[due] + rate[due]) / 2
+            (timer, sent)[stage][due] = 0
+        total += rate.mean() if i > steps / 4 else 0
+    return total / (steps - steps // 4 - 1) / fair
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize("flows", [20, 64])
+def test_random_marks_leave_dcqcn_more_than_the_equations_say(flows):
+    """So packets need more marks, and on a ramp more queue, than the fluid: no network is needed for that."""
+    assert 1.05 <= random_flows(flows) <= 1.15
 
 
 def timely(name="timely", first="7Gbps", second="3Gbps", **changes):

@@ -53,10 +53,11 @@ def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count):
     assert hull_queue <= dx_queue + 1
 
 
-THIRTY_PACED = """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever comes: 75 B of each 1500.
-Its threshold of ten packets is 200 frames away, 1.2 round trips, in which thirty flows add 36 packets, and paced ones go on
-at the rate of before. So they hold 8.6 packets to DX's 6.0. Hosts' links a thousandth or a fifth faster, where no two
-packets arrive at once, change neither (8.6 and 5.7 to 6.1)."""
+THIRTY_PACED = """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever
+comes: 75 B of each 1500. Its threshold of ten packets is 200 frames away, 1.2 round trips, in which
+thirty flows add 36 packets, and paced ones go on at the rate of before. So they hold 8.6 packets to
+DX's 6.0. Hosts' links a thousandth or a fifth faster, where no two packets arrive at once, change
+neither (8.6 and 5.7 to 6.1)."""
 
 
 @pytest.mark.parametrize(

@@ -152,10 +152,11 @@ def report(
     out.write_text(page(PAPERS, results, commit, quick), "utf-8")
     found = [finding for finding, _ in results.values()]
     if record:
-        from shallows.papers.documentation import write
+        from shallows.papers.documentation import picture, write
 
         recorded.save(recorded.record(found, commit, quick, recorded.load()))
         write(recorded.load())
+        picture(results)
     verdicts = [finding.verdict for finding in found]
     told = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{told}: {out}")

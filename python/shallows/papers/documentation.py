@@ -1,4 +1,4 @@
-"""The tables of claims in README.md and docs/*.md, made from the findings on file.
+"""The tables of claims in README.md and docs/*.md, made from the findings on file, and the README's figure of them.
 
 A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; what is outside is left alone.
 """
@@ -11,6 +11,12 @@ from shallows.papers.verdict import VERDICTS
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("README.md", "docs/papers.md", "docs/windows.md", "docs/rates.md", "docs/credits.md")
+PICTURE = ROOT / "docs" / "figures" / "papers.png"
+PICTURED = {
+    "DX1": "DX, Fig. 1: what marks tell of the queue",
+    "DX3": "DX, Fig. 2: what the round trip tells",
+    "PO1": "the poster, Fig. 1: windows of one packet",
+}
 _MARKED = re.compile(r"(<!-- papers: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TICK = dict(zip(VERDICTS, ("✓", "in shape", "no", "cannot be tested"), strict=True))
 
@@ -21,6 +27,22 @@ def write(content):
         path = ROOT / page
         if path.exists():
             path.write_text(rendered(path.read_text("utf-8"), content), "utf-8")
+
+
+def picture(results):
+    """Draws the README's figure from {id: (`Finding`, samples)}, where its rows were measured."""
+    if not set(PICTURED) <= set(results):
+        return
+    from matplotlib.figure import Figure
+
+    from shallows.papers.figures import draw_on
+
+    figure = Figure(figsize=(10.5, 3.2), layout="constrained")
+    for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
+        finding, samples = results[id_]
+        draw_on(axes, finding.row, samples)
+        axes.set_title(title, fontsize=9)
+    figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
 
 def rendered(text, content):

@@ -119,7 +119,9 @@ def fig13(lab):
 
 def lone(lab, name):
     """The probes of a single flow that takes the whole link."""
-    table = lab.run("expresspass", of(1) | {"cc.name": name, "duration": "200ms", "record.probes": "5us"}).probes
+    table = lab.run(
+        "expresspass", of(1) | {"cc.name": name, "duration": "200ms", "record.probes": "5us"}
+    ).probes
     return table[table.time_us > 5e3]
 
 
@@ -133,7 +135,9 @@ def lone(lab, name):
         within("median", 0.38 / 3, 0.38 * 3, reported=0.38, unit="us"),
         within("99.99 %", 6.2 / 3, 6.2 * 3, reported=6.2, unit="us"),
         within("largest queue, the testbed's hosts", 10.5 / 3, 10.5 * 3, unit="KB", reported=10.5),
-        below("largest queue, answers at once", "largest queue, the testbed's hosts", reported="1.34 KB in ns-2"),
+        below(
+            "largest queue, answers at once", "largest queue, the testbed's hosts", reported="1.34 KB in ns-2"
+        ),
     ],
     differs="The times are put in as a distribution with both printed points. Frames of a flow keep their order, so what comes out is longer: "
     "a credit waits for a slow one before it. The queue is a consequence: nothing was put in for it.",
@@ -146,7 +150,10 @@ def fig14a(lab):
     lab.say("99.99 %", times.quantile(0.9999))
     at = np.linspace(0, 1, 101)
     lab.curve("testbed's hosts", times.quantile(at), at)
-    for words, name in (("answers at once", "expresspass@ns-2"), ("the testbed's hosts", "expresspass@testbed")):
+    for words, name in (
+        ("answers at once", "expresspass@ns-2"),
+        ("the testbed's hosts", "expresspass@testbed"),
+    ):
         most = max(port(credits(lab, n, name))["queue_max_pkt"] for n in (4, 16, 64, 256))
         lab.say(f"largest queue, {words}", most * 1.538)
 
@@ -363,7 +370,10 @@ def fig16(lab):
         lab.say(f"ExpressPass, {rate}", convergence(lab, told, 0.1))
         lab.say(f"ExpressPass to a quarter, {rate}", convergence(lab, told, 0.25))
         lab.say(f"DCTCP, {rate}", slow(lab, told))
-        lab.say(f"DCTCP over ExpressPass, {rate}", lab.values[f"DCTCP, {rate}"] / lab.values[f"ExpressPass, {rate}"])
+        lab.say(
+            f"DCTCP over ExpressPass, {rate}",
+            lab.values[f"DCTCP, {rate}"] / lab.values[f"ExpressPass, {rate}"],
+        )
     lab.say("DCTCP at 100 over 10 Gbps", lab.values["DCTCP, 100 Gbps"] / lab.values["DCTCP, 10 Gbps"])
     # The second begins at half of the highest rate.
     rounds = expresspass_rounds.rounds([10e9, 5e9], 40).rates_bps[::2]
