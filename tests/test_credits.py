@@ -238,7 +238,7 @@ def test_rcp_settles_on_a_full_link_an_empty_queue_and_equal_rates(flows):
 def test_beyond_256_flows_rcp_leaves_capacity_unused():
     """§6.1: "RCP has under-utilization beyond 256 flows"."""
     settled = {"warmup": "60ms", "duration": "100ms", "traffic.0.stagger": "100us"}
-    assert run(of(256) | settled, RCP).summary["bottleneck"]["utilization"] <= 0.95
+    assert run(of(512) | settled, RCP).summary["bottleneck"]["utilization"] <= 0.95
 
 
 @pytest.mark.parametrize(("flows", "fair"), [(16, True), (32, True), (128, False), (256, False)])

@@ -187,7 +187,7 @@ def fig14b(lab):
         *(near(f"ExpressPass, {n} flows", SHARE, by=1, unit="%", held_out=True) for n in (8, 24, 48)),
         *(within(f"DCTCP, {n} flows", low=99, reported=100, unit="%") for n in (16, 64, 256)),
         within("RCP, 64 flows", low=97, unit="%", shape=True),
-        within("RCP, 256 flows", high=95, unit="%", shape=True, reported="under-utilization beyond 256"),
+        within("RCP, 512 flows", high=95, unit="%", shape=True, reported="under-utilization beyond 256"),
     ],
     differs="The simulator as first published, without the cap that came six days later; with it 90 to 94 % for 8 to 48 flows.",
     plot=Plot("flows", "utilisation (%)", "points", x_log=True),
@@ -197,7 +197,7 @@ def fig15ab(lab):
     for n in counts:
         lab.say(f"ExpressPass, {n} flows", 100 * port(credits(lab, n))["utilization"])
     lab.curve("ExpressPass", counts, [lab.values[f"ExpressPass, {n} flows"] for n in counts])
-    for name, simulate, those in (("DCTCP", dctcp, (16, 64, 256)), ("RCP", rcp, (16, 64, 256))):
+    for name, simulate, those in (("DCTCP", dctcp, (16, 64, 256)), ("RCP", rcp, (16, 64, 512))):
         for n in those:
             lab.say(f"{name}, {n} flows", 100 * port(simulate(lab, n))["utilization"])
         lab.curve(name, those, [lab.values[f"{name}, {n} flows"] for n in those])
