@@ -7,7 +7,7 @@ import pytest
 
 from shallows import _core
 
-ON_FILE = Path(__file__).parents[1] / "crates/sim/tests/fingerprints.txt"
+ON_FILE = Path(__file__).parents[1] / "crates/sim/tests/algorithms.txt"
 FLOWS = 4
 NEVER = np.uint64(2**64 - 1)
 US = 1_000_000
@@ -87,8 +87,8 @@ def marked(row):
 
 
 def on_file():
-    lines = [line.split() for line in ON_FILE.read_text().splitlines() if not line.startswith("#")]
-    return [(name, fingerprint) for name, fingerprint in lines]
+    rows = [line.split() for line in ON_FILE.read_text().splitlines()[1:]]
+    return [(row[0], row[-1]) for row in rows]
 
 
 @pytest.mark.parametrize(("name", "fingerprint"), on_file())

@@ -1,15 +1,16 @@
-//! The table of all algorithms. Start here to add one: write its file in `sender`, then its row.
-//!
-//! A row names the file of the reaction point and the parts that stand with it. Everything that lists
-//! algorithms (the command line, the documentation, the conformance tests, the Python front) reads this table.
+//! What an algorithm is made of: the parts that a row of the table of all algorithms names. The rows stand with the reaction
+//! points that they begin with, in [`crate::sender`]; whoever lists algorithms (the command line, the documentation, the
+//! conformance tests, the Python front) reads them from here.
 
 use crate::event::Ack;
 use crate::parameter::{Parameter, Preset, Values};
 use crate::receiver::cnp::{Cnp, Silent};
 use crate::receiver::ecn_echo::{Accurate, Classic};
-use crate::receiver::{self, CreditPath, Credits, Receiver};
-use crate::sender::{self, Decision, Path, Sender};
+use crate::receiver::{CreditPath, Credits, Receiver};
+use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
+
+pub use crate::sender::ALGORITHMS;
 
 /// Whether an algorithm can work without marks from the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,15 +128,15 @@ pub struct Notification {
 }
 
 /// Marks echoed packet by packet.
-const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
+pub(crate) const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (RFC 8257)", build: Accurate::boxed };
 /// Congestion notification packets.
-const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
+pub(crate) const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
-const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
+pub(crate) const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
 /// Credits; what they answer is the transport's affair.
-const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
+pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
 /// Marks echoed until the sender reacts.
-const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
+pub(crate) const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 
 /// One algorithm: its parts, its parameters and where it comes from.
 #[derive(Clone, Copy, Debug)]
@@ -210,90 +211,34 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().find(|a| a.name == name)
 }
 
-/// The transport that a row names with `over`; TCP-like where it names none.
-macro_rules! transport {
-    () => {
-        &TCP
-    };
-    ($name:ident) => {
-        &$name
-    };
-}
-
-/// The file of receivers that a row names with `granting`.
-macro_rules! credits {
-    () => {
-        None
-    };
-    ($module:ident) => {
-        Some(receiver::$module::build)
-    };
-}
-
-/// The name that a row gives with `as`; its module's where it gives none.
-macro_rules! name {
-    ($module:ident) => {
-        stringify!($module)
-    };
-    ($module:ident $name:literal) => {
-        $name
-    };
-}
-
-macro_rules! catalog {
-    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)?: $receiver:expr, $marking:expr;
+/// Makes the table out of its rows: what a row leaves out is TCP-like, hands out no credits, and has its module's name.
+macro_rules! algorithms {
+    ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)?: $receiver:ident, $marking:expr;
         $summary:literal, $source:literal;)*) => {
         /// Every algorithm there is.
         pub static ALGORITHMS: &[Algorithm] = &[$(Algorithm {
-            name: name!($module $($name)?),
+            name: algorithms!(@name $module $($name)?),
             summary: $summary,
             source: $source,
-            parameters: sender::$module::PARAMETERS,
-            presets: sender::$module::PRESETS,
-            not_modelled: sender::$module::NOT_MODELLED,
-            sender: sender::$module::build,
-            receiver: $receiver,
+            parameters: $module::PARAMETERS,
+            presets: $module::PRESETS,
+            not_modelled: $module::NOT_MODELLED,
+            sender: $module::build,
+            receiver: $crate::catalog::$receiver,
             marking: $marking,
-            transport: transport!($($transport)?),
-            credits: credits!($($credits)?),
+            transport: algorithms!(@transport $($transport)?),
+            credits: algorithms!(@credits $($credits)?),
         }),*];
     };
+    (@name $module:ident) => { stringify!($module) };
+    (@name $module:ident $name:literal) => { $name };
+    (@transport) => { &$crate::catalog::TCP };
+    (@transport $name:ident) => { &$crate::catalog::$name };
+    (@credits) => { None };
+    (@credits $module:ident) => { Some($crate::receiver::$module::build) };
 }
 
-catalog! {
-    fixed: ACCURATE_ECHO, Marking::Unused;
-        "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
-    reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
-        "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
-    cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
-        "Grows along a cubic of the time since the last loss.", "RFC 9438";
-    vegas: ACCURATE_ECHO, Marking::Unused;
-        "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
-    dctcp: ACCURATE_ECHO, Marking::Required("step");
-        "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
-    hull: ACCURATE_ECHO, Marking::Required("phantom");
-        "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
-    cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
-        "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
-    gap: ACCURATE_ECHO, Marking::Unused;
-        "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
-    inigo: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
-        "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
-    dx: ACCURATE_ECHO, Marking::Unused;
-        "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
-    dcqcn over ROCE: CNP, Marking::Required("red");
-        "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
-    timely over ROCE: COMPLETIONS, Marking::Unused;
-        "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
-    patched_timely as "patched-timely" over ROCE: COMPLETIONS, Marking::Unused;
-        "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
-    patched_timely_pi as "patched-timely-pi" over ROCE: COMPLETIONS, Marking::Unused;
-        "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
-    rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
-        "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
-    expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;
-        "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
-}
+pub(crate) use algorithms;
 
 #[cfg(test)]
 mod tests {

@@ -40,7 +40,7 @@ def _places(path, record):
     found = {"sender": []}
     for piece in path.pieces:
         found.setdefault(_place(piece, record), []).append(piece)
-    return {name: pieces for name, pieces in found.items() if pieces}
+    return found
 
 
 def _draw_path(ax, path, places):

@@ -1,9 +1,9 @@
-//! Reaction points: what a sender does with its window and its pace.
+//! Reaction points: what a sender does with its window and its pace; and the table of all algorithms, each of which begins
+//! with one.
 //!
-//! One file an algorithm. Each has `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, and `build`, which
-//! [`crate::catalog`] reads; the state is a struct with a field for each symbol of the paper, and
-//! parameters are a type of their own. To add one, write the file, name it here, add its row to the catalog and
-//! an event script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
+//! One file an algorithm. Each has `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, and `build`; the state is a struct with a field
+//! for each symbol of the paper, and parameters are a type of their own. To add one, write the file, name it and give
+//! it a row here, and an event script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
 
 pub mod cdg;
 pub mod cubic;
@@ -24,8 +24,44 @@ pub mod vegas;
 
 use std::fmt::Debug;
 
+use crate::catalog::{Algorithm, Marking, algorithms};
 use crate::event::{Ack, Loss};
 use crate::units::{Bytes, Rate, Time};
+
+algorithms! {
+    fixed: ACCURATE_ECHO, Marking::Unused;
+        "The window never changes.", "Lee et al., SIGCOMM 2012 poster, Fig. 1 (window 1: ping-pong)";
+    reno: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+        "Grows by a packet a round trip, halves on loss.", "RFC 5681, RFC 6582, RFC 3168";
+    cubic: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+        "Grows along a cubic of the time since the last loss.", "RFC 9438";
+    vegas: ACCURATE_ECHO, Marking::Unused;
+        "Keeps one to three packets of its own in the queue.", "Brakmo and Peterson, IEEE JSAC 13(8), 1995";
+    dctcp: ACCURATE_ECHO, Marking::Required("step");
+        "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+    hull: ACCURATE_ECHO, Marking::Required("phantom");
+        "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
+    cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+        "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
+    gap: ACCURATE_ECHO, Marking::Unused;
+        "Sets the time between packets by the queueing delay, also beyond a round trip.", "Lee et al., SIGCOMM 2012 poster, §3";
+    inigo: ACCURATE_ECHO, Marking::WhenFlag("ecn", "step");
+        "Cuts as DCTCP does, but by the share of late round trips, several times a window.", "TCP Inigo, Algorithms 1 to 7";
+    dx: ACCURATE_ECHO, Marking::Unused;
+        "Cuts by just the packets that the one-way queueing delay shows.", "Lee et al., IEEE/ACM ToN 2017";
+    dcqcn over ROCE: CNP, Marking::Required("red");
+        "Cuts its rate on a congestion notification and returns by timer and byte counter.", "Zhu et al., SIGCOMM 2015";
+    timely over ROCE: COMPLETIONS, Marking::Unused;
+        "Moves its rate by the gradient of the round trip.", "Mittal et al., SIGCOMM 2015";
+    patched_timely as "patched-timely" over ROCE: COMPLETIONS, Marking::Unused;
+        "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
+    patched_timely_pi as "patched-timely-pi" over ROCE: COMPLETIONS, Marking::Unused;
+        "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
+    rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
+        "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
+    expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;
+        "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
+}
 
 /// What a sender knows before its first packet.
 #[derive(Clone, Copy, Debug)]
