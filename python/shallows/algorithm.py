@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from shallows import written
 from shallows.errors import ScenarioError
 from shallows.parameters import read, text
-from shallows.units import did_you_mean
+from shallows.units import Frame, did_you_mean
 
 
 @cache
-def catalog():
+def catalog() -> list[dict[str, Any]]:
     """The table of algorithms, as docs/crossing.md describes it."""
     from shallows import _core
 
@@ -19,7 +20,7 @@ def catalog():
 
 
 @cache
-def receivers():
+def receivers() -> list[dict[str, Any]]:
     """The table of receivers that can stand in for an algorithm's own."""
     from shallows import _core
 
@@ -31,9 +32,9 @@ class Receiver:
     """A receiver of that table with a value for each of its parameters, in SI base units."""
 
     kind: str
-    parameters: dict
+    parameters: dict[str, float]
 
-    def table(self, mtu):
+    def table(self, mtu: int | None) -> dict[str, Any]:
         """The `receiver` table that gives this, every parameter written out."""
         return {"kind": self.kind, **_texts(_row(self.kind, receivers()), self.parameters, mtu)}
 
@@ -47,41 +48,41 @@ class Algorithm:
 
     name: str
     preset: str | None
-    parameters: dict
+    parameters: dict[str, Any]
     receiver: Receiver | None = None
     written: type | None = None
     called: str | None = None
 
     @property
-    def native(self):
+    def native(self) -> bool:
         """Whether only a kernel has it."""
         return self.name in NATIVE
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name as results have it: "dctcp" or "vegas@ns-2"; of a class its own."""
         if self.called:
             return self.called
         return f"{self.name}@{self.preset}" if self.preset else self.name
 
     @property
-    def transport(self):
+    def transport(self) -> str:
         """What carries its packets: "tcp", "rated", "roce" or "credit"."""
         return "tcp" if self.written or self.native else _row(self.name)["transport"]
 
     @property
-    def honours(self):
+    def honours(self) -> frozenset[str]:
         """The keys of a scenario that act on its flows, of those that do not act on every flow."""
         if self.written or self.native:
             return frozenset().union(*(row["honours"] for row in catalog() if row["transport"] == "tcp"))
         return frozenset(_row(self.name)["honours"])
 
-    def plain(self, frame):
+    def plain(self, frame: Frame) -> "Algorithm":
         """The same algorithm, every parameter at its default."""
         return choose(self.name, frame)
 
     @property
-    def needs_marking(self):
+    def needs_marking(self) -> bool:
         """Whether it is lost at ports that do not mark."""
         if self.written:
             return bool(getattr(self.written, "ecn", False))
@@ -91,21 +92,21 @@ class Algorithm:
         return marking == "required" or bool(self.parameters.get(marking))
 
     @property
-    def congestion_point(self):
+    def congestion_point(self) -> str | None:
         """The kind of marking it needs at the ports; None if it does without."""
         if not self.needs_marking:
             return None
         return "step" if self.written else _row(self.name)["port"]
 
     @property
-    def credits(self):
+    def credits(self) -> tuple[int, int, int] | None:
         """Bytes of a credit and of a burst, and how many wait, where ports need a class for them, or None."""
         if self.written or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue
 
-    def table(self, mtu):
+    def table(self, mtu: int | None) -> dict[str, Any]:
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
         if self.written:
@@ -126,7 +127,7 @@ class Algorithm:
         return {"name": self.name, "parameters": self.parameters, **told}
 
 
-def choose(table, frame, folder=Path()):
+def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table.
 
     A file that it names is looked for in `folder` first.

@@ -1,7 +1,9 @@
 """How a command ends: its exit status, and what goes wrong as one message on stderr."""
 
 import sys
+from collections.abc import Callable
 from functools import wraps
+from typing import Any, Never
 
 import typer
 
@@ -10,17 +12,17 @@ from shallows.errors import BooksError, ScenarioError
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
 
-def with_status(command):
+def with_status(command: Callable[..., int]) -> Callable[..., Never]:
     """`command` for typer: it returns its exit status; what it raises becomes a message on stderr."""
 
     @wraps(command)
-    def told(**options):
+    def told(**options: Any) -> Never:
         raise typer.Exit(_status(command, options))
 
     return told
 
 
-def _status(command, options):
+def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
     try:
         return command(**options)
     except KeyboardInterrupt as when:
@@ -35,6 +37,6 @@ def _status(command, options):
         return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
 
 
-def _complain(message, status):
+def _complain(message: str, status: int) -> int:
     print(f"shallows: {message}", file=sys.stderr)
     return status

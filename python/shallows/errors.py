@@ -6,8 +6,10 @@
 """
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import Any
 
+File = str | PathLike[str] | None
 LONGEST = 300
 """Letters of a wrong value that an error repeats."""
 
@@ -20,7 +22,12 @@ class ScenarioError(ValueError):
     """
 
     def __init__(
-        self, key: str | None = None, value: object = None, expected: str = "", *, file: str | None = None
+        self,
+        key: str | None = None,
+        value: object = None,
+        expected: str = "",
+        *,
+        file: File = None,
     ) -> None:
         self.file, self.key, self.value, self.expected = file, key, value, expected
         super().__init__(str(self))
@@ -37,7 +44,7 @@ class ScenarioError(ValueError):
         """One line in a notebook: where in Shallows it was found helps nobody."""
         return [f"{type(self).__name__}: {self}"]
 
-    def in_file(self, file: str | None) -> "ScenarioError":
+    def in_file(self, file: File) -> "ScenarioError":
         """The same error, naming the file it was found in; a file already named stays."""
         return ScenarioError(self.key, self.value, self.expected, file=self.file or file)
 
@@ -45,7 +52,7 @@ class ScenarioError(ValueError):
         return _rebuild, (self.file, self.key, self.value, self.expected)
 
 
-def _rebuild(file: str | None, key: str | None, value: object, expected: str) -> ScenarioError:
+def _rebuild(file: File, key: str | None, value: object, expected: str) -> ScenarioError:
     return ScenarioError(key, value, expected, file=file)
 
 

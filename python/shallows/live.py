@@ -10,8 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from shallows.errors import ScenarioError
 NAME = "shallows-live"
 
 
-def program():
+def program() -> str | Path:
     """The path of the program. Raises `ScenarioError` where it is not installed."""
     beside = Path(sys.executable).parent / NAME
     found = os.environ.get("SHALLOWS_LIVE") or (str(beside) if beside.exists() else shutil.which(NAME))
@@ -31,13 +33,13 @@ def program():
     return found
 
 
-def call(*words, request=None):
+def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
     """Run a command of the program on this terminal, with a request if it takes one; return its status."""
     text = encode(request) if request else None
     return subprocess.run([program(), *words], input=text, text=True, check=False).returncode
 
 
-def ask(request, word="run"):
+def ask(request: Mapping[str, Any], word: str = "run") -> Any:
     """The answer of the program to a request, both as docs/crossing.md has them. Ctrl-C ends a run early.
 
     Raises `ScenarioError` with what it says where it cannot do it.
@@ -55,14 +57,12 @@ def ask(request, word="run"):
     return json.loads(answer)
 
 
-def encode(request):
+def encode(request: Mapping[str, Any]) -> str:
     """A request as the program reads it."""
     return json.dumps(request, default=_plain)
 
 
-def _plain(value):
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
+def _plain(value: object) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(cast(Any, value)).tolist()
     raise TypeError(f"{type(value).__name__} in a request")

@@ -1,12 +1,17 @@
 """Parameters of the compiled-in tables (algorithms, markings): texts with units and SI base units."""
 
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.units import RATE, SIZE, TIME, did_you_mean
+from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
+
+Row = Mapping[str, Any]
+"""A row of a table of the core, as docs/crossing.md describes it."""
 
 
-def read(row, key, value, frame):
+def read(row: Row, key: str, value: object, frame: Frame) -> float:
     """The value of parameter `key` of a catalog `row` in SI base units. Raises `ScenarioError` with `key`."""
     known = {p["name"]: p for p in row["parameters"]}
     if key not in known:
@@ -24,7 +29,7 @@ def read(row, key, value, frame):
     return number
 
 
-def _in_unit(value, unit, frame):
+def _in_unit(value: object, unit: str, frame: Frame) -> float:
     if unit == "s":
         return float(TIME.amount(value).scaleb(-12))
     if unit == "B":
@@ -43,14 +48,14 @@ def _in_unit(value, unit, frame):
     return float(value)
 
 
-def _number(text):
+def _number(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:
         return None
 
 
-def text(value, unit, mtu):
+def text(value: float, unit: str, mtu: int | None) -> str | float | bool:
     """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
     if unit == "flag":
         return bool(value)

@@ -7,7 +7,16 @@ flows_finished)`. Several runs of several threads may share one `Progress`.
 import sys
 import threading
 import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from shallows.scenario import Scenario
+
+Show = Callable[[int, int, int], None]
 
 #: Off a terminal, how long a run stays silent, and between its lines.
 SILENT_S = 10
@@ -16,7 +25,7 @@ SLOW_S = 2
 
 
 @contextmanager
-def said_if_slow(what, after_s=SLOW_S):
+def said_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
     """Says on stderr what goes on if the block takes longer than `after_s`."""
     timer = threading.Timer(after_s, lambda: print(what, file=sys.stderr, flush=True))
     timer.daemon = True
@@ -36,45 +45,49 @@ class Progress:
     main thread of a process hears the key.
     """
 
-    def __init__(self, *, shown=True):
+    def __init__(self, *, shown: bool = True) -> None:
         self._bars = _bars() if shown and sys.stderr.isatty() else None
         self._lines = shown and not self._bars
         self.stop = threading.Event()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._bars:
             self._bars.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._bars:
             self._bars.stop()
 
-    def of(self, scenario, label=None):
+    def of(self, scenario: "Scenario", label: str | None = None) -> Show:
         """The `on_progress` of one run, shown as `label` (the scenario's name unless given)."""
         show = self._show(scenario, label or scenario.name)
 
-        def on_progress(now_ps, packet_hops, flows_finished):
+        def on_progress(now_ps: int, packet_hops: int, flows_finished: int) -> None:
             self._interruptible()
             show(now_ps, packet_hops, flows_finished)
 
         return on_progress
 
-    def _show(self, scenario, label):
+    def _show(self, scenario: "Scenario", label: str) -> Show:
         if self._bars:
             return _bar(self._bars, scenario, label)
-        return _line(scenario, label) if self._lines else lambda *_: None
+        return _line(scenario, label) if self._lines else _silent
 
-    def _interruptible(self):
+    def _interruptible(self) -> None:
         if self.stop.is_set():
             raise KeyboardInterrupt
 
 
-def _bar(bars, scenario, label):
+def _silent(now_ps: int, packet_hops: int, flows_finished: int) -> None:
+    """Shows nothing."""
+
+
+def _bar(bars: "Bars", scenario: "Scenario", label: str) -> Show:
     task = bars.add_task(label, total=None, speed="", simulated="")
     share, speed = _share_done(scenario), _speed()
 
-    def show(now_ps, packet_hops, flows_finished):
+    def show(now_ps: int, packet_hops: int, flows_finished: int) -> None:
         bars.update(
             task,
             total=1.0,
@@ -86,11 +99,11 @@ def _bar(bars, scenario, label):
     return show
 
 
-def _line(scenario, label):
+def _line(scenario: "Scenario", label: str) -> Show:
     share, speed = _share_done(scenario), _speed()
     due = time.monotonic() + SILENT_S
 
-    def show(now_ps, packet_hops, flows_finished):
+    def show(now_ps: int, packet_hops: int, flows_finished: int) -> None:
         nonlocal due
         if time.monotonic() < due:
             return
@@ -102,25 +115,25 @@ def _line(scenario, label):
     return show
 
 
-def _speed():
+def _speed() -> Callable[[int], str]:
     started = time.monotonic()
 
-    def of(packet_hops):
+    def of(packet_hops: int) -> str:
         elapsed = time.monotonic() - started
         return f"{packet_hops / max(elapsed, 1e-9) / 1e6:.1f} M hops/s" if packet_hops else ""
 
     return of
 
 
-def _share_done(scenario):
+def _share_done(scenario: "Scenario") -> Callable[[int, int], float]:
     """How much of the run is over, from simulated time, or from flows finished where no time ends it."""
-    if scenario.duration_ps is None:
-        flows = scenario.flow_count
+    duration_ps, flows = scenario.duration_ps, scenario.flow_count
+    if duration_ps is None:
         return lambda _now_ps, flows_finished: flows_finished / flows
-    return lambda now_ps, _flows_finished: now_ps / scenario.duration_ps
+    return lambda now_ps, _flows_finished: now_ps / duration_ps
 
 
-def _bars():
+def _bars() -> "Bars":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

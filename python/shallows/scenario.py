@@ -7,12 +7,15 @@ what was expected.
 """
 
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import numpy as np
 import tomli_w
+from numpy.typing import NDArray
 from pydantic import (
     BeforeValidator,
     Field,
@@ -32,9 +35,9 @@ from shallows.switch import Pauses, Shared
 from shallows.table import Table
 from shallows.told import plain, shown
 from shallows.topology import KINDS as TOPOLOGIES
-from shallows.topology import Topology, graph_table, read_graph
+from shallows.topology import Network, Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import NO_FLOW, AlgorithmChoice, Traffic, draw
+from shallows.traffic import NO_FLOW, AlgorithmChoice, Flows, Traffic, draw
 from shallows.units import (
     MOST_ROWS,
     NEVER,
@@ -273,7 +276,7 @@ class Scenario(Table):
             raise error.in_file(file) from None
 
     @classmethod
-    def load(cls, path, overrides=None):
+    def load(cls, path: str | PathLike[str], overrides: Mapping[str, Any] | None = None) -> "Scenario":
         """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks.
 
         `path` may be the name of an example too, such as "dctcp-40".
@@ -289,7 +292,9 @@ class Scenario(Table):
         return cls.from_toml(text, file=str(path), overrides=overrides)
 
     @classmethod
-    def from_toml(cls, text, file=None, overrides=None):
+    def from_toml(
+        cls, text: str, file: str | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> "Scenario":
         """The scenario that TOML text describes; errors and relative paths refer to `file`."""
         try:
             tables = tomllib.loads(text)
@@ -301,7 +306,7 @@ class Scenario(Table):
             tables.setdefault("name", Path(file).stem)
         return cls(file=file, **_overridden(tables, overrides or {}, file))
 
-    def to_toml(self):
+    def to_toml(self) -> str:
         """This scenario as TOML, with every default resolved."""
         context = {"frame": self.frame}
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
@@ -313,7 +318,7 @@ class Scenario(Table):
             }
         )
 
-    def set(self, key, value):
+    def set(self, key: str, value: Any) -> "Scenario":
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
 
         A text is read as TOML where it is TOML. Naming another algorithm in cc.name drops the parameters
@@ -321,59 +326,59 @@ class Scenario(Table):
         """
         return self.replace({key: value})
 
-    def replace(self, overrides):
+    def replace(self, overrides: Mapping[str, Any]) -> "Scenario":
         """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
         return _replaced(self._tables, self._file, overrides)
 
-    def deferred(self, overrides):
+    def deferred(self, overrides: Mapping[str, Any]) -> "Callable[[], Scenario]":
         """A function without arguments, that can be pickled, and makes what `replace` would."""
         return partial(_replaced, self._tables, self._file, overrides)
 
     def __reduce__(self):
         return _rebuild, (self._tables, self._file)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """As Python would write what was told."""
         return shown({"file": self._file, **self._tables})
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.to_toml())
 
     @property
-    def file(self):
+    def file(self) -> str | None:
         """The file it was read from, which errors name; None if there is none."""
         return self._file
 
     @property
-    def told(self):
+    def told(self) -> dict[str, Any]:
         """Its tables as they were told, without defaults."""
         return _copied(self._tables)
 
     @property
-    def mtu(self):
+    def mtu(self) -> int:
         """Bytes of a full frame on the wire."""
         return self.network.mtu
 
     @property
-    def warmup_ps(self):
+    def warmup_ps(self) -> int:
         """Picoseconds left out of the summary."""
         return self.warmup
 
     @property
-    def duration_ps(self):
+    def duration_ps(self) -> int | None:
         """When the run ends, in picoseconds; None if it ends with its flows."""
         return None if self.duration == NEVER else self.duration
 
     @property
-    def flow_count(self):
+    def flow_count(self) -> int:
         """How many flows there are."""
         return len(self.flows)
 
     @property
-    def doubts(self):
+    def doubts(self) -> list[str]:
         """What is lawful and yet hardly meant: sentences for who reads the result."""
         return [*self._pauses_before_marks(), *self._priority_without_end()]
 
@@ -407,24 +412,24 @@ class Scenario(Table):
         ]
 
     @cached_property
-    def wiring(self):
+    def wiring(self) -> Network:
         """The `Network` of nodes and links, recording what `[record]` says."""
         network = self.topology.build()
         return network.recording(self._recorded(network))
 
     @cached_property
-    def flows(self):
+    def flows(self) -> Flows:
         """The `Flows` of all traffic tables."""
         return draw(self.traffic, self.wiring, self.seed, self.frame, self.cc)
 
     @property
-    def probed_flows(self):
+    def probed_flows(self) -> NDArray[np.uint32]:
         """The numbers of the flows whose senders are probed (u32)."""
         count = len(self.flows) if self.record.flows == "all" else min(self.record.flows, len(self.flows))
         return np.arange(count, dtype=np.uint32)
 
     @property
-    def credits(self):
+    def credits(self) -> tuple[int, int, int] | None:
         """Bytes of a credit and of a burst, and how many wait, where ports have a class for them, or None."""
         return next((used.credits for used in self._algorithms() if used.credits), None)
 

@@ -14,6 +14,7 @@ from operator import or_
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, field_validator, model_validator
 
 from shallows import extras
@@ -32,46 +33,46 @@ class Network:
     where the kind has them, are hosts that talk to each other, position by position.
     """
 
-    host_names: list
-    switch_names: list
-    link_from: np.ndarray
-    link_to: np.ndarray
-    rate_bps: np.ndarray
-    delay_ps: np.ndarray
-    bottlenecks: np.ndarray
-    recorded_ports: np.ndarray
-    senders: np.ndarray | None = None
-    receivers: np.ndarray | None = None
-    port_names: list = field(init=False)
+    host_names: list[str]
+    switch_names: list[str]
+    link_from: NDArray[np.uint32]
+    link_to: NDArray[np.uint32]
+    rate_bps: NDArray[np.uint64]
+    delay_ps: NDArray[np.uint64]
+    bottlenecks: NDArray[np.uint32]
+    recorded_ports: NDArray[np.uint32]
+    senders: NDArray[np.uint32] | None = None
+    receivers: NDArray[np.uint32] | None = None
+    port_names: list[str] = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         names = self.host_names + self.switch_names
         ends = zip(self.link_from.tolist(), self.link_to.tolist(), strict=True)
         object.__setattr__(self, "port_names", [f"{names[a]}->{names[b]}" for a, b in ends])
 
     @property
-    def hosts(self):
+    def hosts(self) -> int:
         """How many hosts there are."""
         return len(self.host_names)
 
     @property
-    def nodes(self):
+    def nodes(self) -> int:
         """How many hosts and switches there are."""
         return len(self.host_names) + len(self.switch_names)
 
     @property
-    def is_nic(self):
+    def is_nic(self) -> NDArray[np.bool_]:
         """For every link whether its egress port belongs to a host."""
         return self.link_from < self.hosts
 
     @property
-    def host_rate_bps(self):
+    def host_rate_bps(self) -> NDArray[np.uint64]:
         """The egress rate of every host."""
         rates = np.zeros(self.hosts, np.uint64)
         rates[self.link_from[self.is_nic]] = self.rate_bps[self.is_nic]
         return rates
 
-    def host(self, reference):
+    def host(self, reference: object) -> int:
         """The number of a host given by number or name. Raises `ValueError` with what was expected."""
         if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < self.hosts:
             return reference
@@ -82,17 +83,17 @@ class Network:
             + did_you_mean(reference, self.host_names if isinstance(reference, str) else [])
         )
 
-    def port(self, name):
+    def port(self, name: str) -> int:
         """The link whose egress port is called `name`. Raises `ValueError` with what was expected."""
         if name in self.port_names:
             return self.port_names.index(name)
         raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
 
-    def recording(self, ports):
+    def recording(self, ports: ArrayLike) -> "Network":
         """The same network, recording the links `ports`."""
         return replace(self, recorded_ports=np.asarray(ports, np.uint32))
 
-    def islands(self):
+    def islands(self) -> NDArray[np.integer]:
         """For every host the number of the connected part it is in."""
         part = np.arange(self.nodes)
         while True:

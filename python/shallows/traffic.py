@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from shallows import workloads
+from shallows.algorithm import Algorithm
 from shallows.errors import ScenarioError
 from shallows.table import Table
 from shallows.units import (
@@ -36,6 +38,7 @@ from shallows.units import (
     packet,
 )
 
+U32, U64 = NDArray[np.uint32], NDArray[np.uint64]
 NO_FLOW = 2**32 - 1
 """Stands for no flow in the columns that hold numbers of flows."""
 
@@ -84,14 +87,14 @@ class Drawn:
     starts this one, `start_ps` later, and the request that this one answers.
     """
 
-    src: np.ndarray
-    dst: np.ndarray
-    bytes: np.ndarray
-    start_ps: np.ndarray
-    stop_ps: np.ndarray
+    src: U32
+    dst: U32
+    bytes: U64
+    start_ps: U64
+    stop_ps: U64
     load: Load | None = None
-    after: np.ndarray | None = None
-    answers: np.ndarray | None = None
+    after: NDArray[np.integer] | None = None
+    answers: NDArray[np.integer] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,21 +107,21 @@ class Flows:
     `group` is the number of the traffic table; `loads` has a `Load` or None for each table.
     """
 
-    src: np.ndarray
-    dst: np.ndarray
-    bytes: np.ndarray
-    start_ps: np.ndarray
-    stop_ps: np.ndarray
-    cc: np.ndarray
-    group: np.ndarray
-    priority: np.ndarray
-    after: np.ndarray
-    answers: np.ndarray
-    ccs: list
-    cc_names: list
-    loads: list
+    src: U32
+    dst: U32
+    bytes: U64
+    start_ps: U64
+    stop_ps: U64
+    cc: U32
+    group: U32
+    priority: U32
+    after: U32
+    answers: U32
+    ccs: list[Algorithm]
+    cc_names: list[str]
+    loads: list[Load | None]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.src)
 
 

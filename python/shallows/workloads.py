@@ -6,15 +6,19 @@ the generators of the papers; a size that appears twice is a point mass. The bun
 are listed in data/workloads/README.md.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import pairwise
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallows.units import did_you_mean
 
+Numbers = NDArray[np.float64]
 ALIASES = {
     "websearch": "websearch_hpcc_bytes",
     "datamining": "datamining_ns2_packets1460",
@@ -31,16 +35,16 @@ class Sizes:
     """A distribution of flow sizes in bytes of payload: `F(sizes[i]) = shares[i]`, linear between."""
 
     name: str
-    sizes: np.ndarray
-    shares: np.ndarray
+    sizes: Numbers
+    shares: Numbers
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         """The mean in bytes, of the piecewise-linear distribution itself."""
         middles = (self.sizes[1:] + self.sizes[:-1]) / 2
         return float(self.shares[0] * self.sizes[0] + np.sum(np.diff(self.shares) * middles))
 
-    def cdf(self, size):
+    def cdf(self, size: Numbers) -> Numbers:
         """The share of flows of at most `size` bytes, for an array of sizes."""
         above = np.searchsorted(self.sizes, size, side="right")
         right = np.minimum(above, len(self.sizes) - 1)
@@ -50,11 +54,11 @@ class Sizes:
         between = self.shares[left] + along * (self.shares[right] - self.shares[left])
         return np.where(above == 0, 0.0, np.where(above == len(self.sizes), 1.0, between))
 
-    def sample(self, uniform):
+    def sample(self, uniform: Numbers) -> NDArray[np.uint64]:
         """Whole sizes of at least 1 byte at the quantiles `uniform`."""
         return np.maximum(np.rint(np.interp(uniform, self.shares, self.sizes)), 1).astype(np.uint64)
 
-    def frames(self, payload):
+    def frames(self, payload: int) -> float:
         """The mean number of packets a flow needs at `payload` bytes each."""
         # Flows of more than k full packets need another one. Between two sizes their share falls by the
         # same from each k to the next: their sum is the number of k times the share in their middle.
@@ -63,7 +67,7 @@ class Sizes:
         shares = 1 - self.cdf((first + last) / 2 * payload + 0.5)
         return float(edges[0] + np.sum(np.where(last >= first, (last - first + 1) * shares, 0.0)))
 
-    def below(self, limit):
+    def below(self, limit: int) -> "Sizes":
         """The same distribution given that the size is below `limit` bytes.
 
         Raises `ValueError` with what was expected where no flow is.
@@ -84,18 +88,18 @@ class Sizes:
         )
 
 
-def fixed(size):
+def fixed(size: int) -> Sizes:
     """The distribution of flows that all have `size` bytes."""
     return Sizes(f"{size}B", np.array([size, size], float), np.array([0.0, 1.0]))
 
 
-def names():
+def names() -> list[str]:
     """The names of the bundled distributions, short ones first."""
     folder = resources.files("shallows") / "data" / "workloads"
     return [*ALIASES, *sorted(file.name[:-4] for file in folder.iterdir() if file.name.endswith(".csv"))]
 
 
-def bundled(name):
+def bundled(name: str) -> Sizes:
     """The bundled distribution of that name. Raises `ValueError` with what was expected."""
     if name not in names():
         expected = f'a size such as "20KB", a CSV file, or one of {", ".join(names())}'
@@ -104,7 +108,7 @@ def bundled(name):
     return parse(name, file.read_text())
 
 
-def read(path):
+def read(path: str | PathLike[str]) -> Sizes:
     """The distribution in a CSV file. Raises `ValueError` with what was expected."""
     try:
         text = Path(path).read_text()
@@ -114,14 +118,14 @@ def read(path):
     return parse(Path(path).name, text)
 
 
-def parse(name, text):
+def parse(name: str, text: str) -> Sizes:
     """The distribution that CSV text describes. Raises `ValueError` with what was expected, and where."""
     lines = ((i, line.partition("#")[0].strip()) for i, line in enumerate(text.splitlines(), start=1))
     words = ((i, line.replace(",", " ").split()) for i, line in lines)
     return of_points(name, ((i, row) for i, row in words if row and row[0] != "size_bytes"))
 
 
-def of_points(name, rows):
+def of_points(name: str, rows: Iterable[tuple[int, Sequence[float | str]]]) -> Sizes:
     """The distribution of numbered rows (size, share). Raises `ValueError` with what was expected."""
     points = [_point(i, row) for i, row in rows]
     if len(points) < 2:
@@ -142,7 +146,7 @@ def of_points(name, rows):
     return Sizes(name, sizes, shares)
 
 
-def _point(line, row):
+def _point(line: int, row: Sequence[float | str]) -> tuple[int, float, float]:
     try:
         size, share = (float(word) for word in row)
     except (TypeError, ValueError):

@@ -10,12 +10,18 @@ import inspect
 import os
 import re
 import secrets
+import sys
 import tomllib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
 
 LENGTH = 16
 
 
-def address(scenario, world="packet", seed=None):
+def address(scenario: "Scenario", world: str = "packet", seed: int | None = None) -> str:
     """The address of `scenario` (a `Scenario`) in `world`: 16 hexadecimal digits.
 
     With `seed` that of the same scenario with that seed, without drawing its flows.
@@ -34,17 +40,17 @@ def address(scenario, world="packet", seed=None):
     return digest.hexdigest()[:LENGTH]
 
 
-def _written(scenario):
+def _written(scenario: "Scenario") -> Iterator[str]:
     """The sources of the algorithms that are Python classes: the whole files, for what they call."""
     for used in scenario.flows.ccs:
         if used.written:
             try:
-                yield inspect.getsource(inspect.getmodule(used.written))
-            except (OSError, TypeError):
+                yield inspect.getsource(sys.modules[used.written.__module__])
+            except (KeyError, OSError, TypeError):
                 yield secrets.token_hex(16)
 
 
-def _files(text):
+def _files(text: str) -> Iterator[str]:
     """The digests of the files that the text of a scenario names, by absolute paths."""
     told = set(_texts(tomllib.loads(text))) if '"/' in text else ()
     for path in sorted(told):
@@ -53,9 +59,11 @@ def _files(text):
                 yield hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _texts(value):
+def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        yield from _texts(list(cast(dict[str, Any], value).values()))
+    elif isinstance(value, list | tuple):
+        for item in cast(Sequence[Any], value):
             yield from _texts(item)

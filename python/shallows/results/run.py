@@ -7,13 +7,23 @@ the memory it already has.
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import store
 from shallows.results.answer import Answer
 from shallows.results.tables import TABLES, record_batch, schema
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from matplotlib.figure import Figure
+
+    from shallows.scenario import Scenario
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -31,7 +41,12 @@ class Run:
     columns (numpy arrays, NaN for what does not exist, or `Names`).
     """
 
-    def __init__(self, scenario_toml, summary, blocks):
+    def __init__(
+        self,
+        scenario_toml: str,
+        summary: dict[str, Any],
+        blocks: Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]],
+    ) -> None:
         self.scenario_toml = scenario_toml
         self.summary = summary
         self._blocks = blocks
@@ -48,7 +63,7 @@ class Run:
         return cls(scenario.to_toml(), {"world": world, **told.summary(wall_s)}, told.blocks())
 
     @classmethod
-    def load(cls, folder):
+    def load(cls, folder: str | PathLike[str]) -> "Run":
         """The run saved in `folder`. Tables are read when first asked for.
 
         Raises `ScenarioError` where the folder holds no result, or not all of it is of one run.
@@ -85,7 +100,7 @@ class Run:
             run._check_saved(name)
         return run
 
-    def table(self, name):
+    def table(self, name: str) -> "pyarrow.Table":
         """One of `TABLES` as a pyarrow table, with unit and definition in the metadata of each column."""
         if name not in self._arrow:
             import pyarrow
@@ -126,31 +141,31 @@ class Run:
             raise ScenarioError("columns", ", ".join(saved.names), columns, file=path)
 
     @cached_property
-    def flows(self):
+    def flows(self) -> "pandas.DataFrame":
         """The flow table (pandas): a row for each flow, also for those that did not finish."""
         return self.table("flows").to_pandas()
 
     @cached_property
-    def queues(self):
+    def queues(self) -> "pandas.DataFrame":
         """Samples of the recorded queues (pandas)."""
         return self.table("queues").to_pandas()
 
     @cached_property
-    def probes(self):
+    def probes(self) -> "pandas.DataFrame":
         """Samples of what the algorithms know and decide (pandas): windows, rates, alpha, delays."""
         return self.table("probes").to_pandas()
 
     @cached_property
-    def ports(self):
+    def ports(self) -> "pandas.DataFrame":
         """Exact statistics of every egress port after the warm-up (pandas)."""
         return self.table("ports").to_pandas()
 
     @cached_property
-    def queue_histograms(self):
+    def queue_histograms(self) -> "pandas.DataFrame":
         """How long each recorded queue had which length (pandas), exact, after the warm-up."""
         return self.table("queue_histograms").to_pandas()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         s = self.summary
         return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
 
@@ -162,7 +177,7 @@ class Run:
         return html(run_report(self.summary))
 
     @property
-    def scenario(self):
+    def scenario(self) -> "Scenario":
         """The `Scenario` of this run, every default resolved."""
         from shallows.scenario import Scenario
 
@@ -181,17 +196,17 @@ class Run:
         return paths.of_run(self, flow, **choose)
 
     @property
-    def interrupted(self):
+    def interrupted(self) -> bool:
         """Whether the run was ended early by its user."""
         return self.summary.get("interrupted", False)
 
-    def check_books(self):
+    def check_books(self) -> Self:
         """Return the run; raise `BooksError` if packets or flows are unaccounted for."""
         if not self.summary["books"]["closed"]:
             raise BooksError(self.summary["books"]["problems"], self)
         return self
 
-    def save(self, folder, *, plot=False):
+    def save(self, folder: str | PathLike[str], *, plot: bool = False) -> Path:
         """Write everything to `folder`, with `plot` the figure too; return its path.
 
         An earlier result there is replaced as a whole, when all is written; until then it stays. Raises
@@ -205,7 +220,7 @@ class Run:
                 figures.save(self.figure(), filling)
         return Path(folder)
 
-    def write(self, folder):
+    def write(self, folder: Path) -> None:
         """Write texts and tables into `folder`, an empty one that nobody reads yet; see `save`."""
         import pyarrow.parquet
 
@@ -224,7 +239,7 @@ class Run:
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
 
-    def figure(self):
+    def figure(self) -> "Figure":
         """The four-panel matplotlib figure of this run; see `shallows.plot.figure`."""
         from shallows import plot
 

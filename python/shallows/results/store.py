@@ -7,12 +7,14 @@ rename. Who is killed on the way leaves what was there before, and a hidden fold
 import fcntl
 import os
 import shutil
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from shallows.errors import ScenarioError
 from shallows.results.tables import TABLES
 
+Place = str | os.PathLike[str]
 FILES = {
     "scenario.toml",
     "summary.json",
@@ -26,7 +28,7 @@ FILES = {
 
 
 @contextmanager
-def replacing(folder):
+def replacing(folder: Place) -> Generator[Path]:
     """An empty folder to fill, which takes the place of `folder` when the block ends, all at once.
 
     Where the block raises, `folder` stays as it was. Raises `ScenarioError` where `folder` holds anything
@@ -47,7 +49,7 @@ def replacing(folder):
             shutil.rmtree(filling, ignore_errors=True)
 
 
-def check_replaceable(folder, source=None):
+def check_replaceable(folder: Place, source: Place | None = None) -> None:
     """Raise `ScenarioError` where results written to `folder` would take the place of anything else.
 
     `source` is a file that the run reads, which may not lie there either.
@@ -70,7 +72,7 @@ def check_replaceable(folder, source=None):
         raise ScenarioError("it holds no result", file=folder, expected=expected)
 
 
-def check_writable(folder):
+def check_writable(folder: Place) -> None:
     """Make sure that `folder` can be written before a run is spent on it; raises `OSError`."""
     parent = Path(os.path.realpath(folder)).parent
     parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +81,7 @@ def check_writable(folder):
     trial.rmdir()
 
 
-def restore(folder):
+def restore(folder: Place) -> None:
     """Put back a result that a killed save had moved aside, on file systems that cannot swap two names."""
     folder = Path(os.path.realpath(folder))
     aside = _beside(folder, "replaced")
@@ -90,7 +92,7 @@ def restore(folder):
             os.rename(aside, folder)
 
 
-def put(filled, folder):
+def put(filled: Path, folder: Path) -> None:
     """Rename `filled` to `folder`; what was there is then at `filled`, or gone."""
     try:
         os.rename(filled, folder)
@@ -102,7 +104,7 @@ def put(filled, folder):
     _sync_path(folder.parent)
 
 
-def sync(folder):
+def sync(folder: Place) -> None:
     """Write everything below `folder` through to the disk."""
     for path, _, files in os.walk(folder):
         for name in files:
@@ -110,7 +112,7 @@ def sync(folder):
         _sync_path(path)
 
 
-def point(link, target):
+def point(link: Path, target: str) -> None:
     """Make `link` a symbolic link to `target`, a name beside it, in place of an earlier link."""
     new = _beside(link, f"new-{os.getpid()}")
     new.unlink(missing_ok=True)
@@ -118,12 +120,12 @@ def point(link, target):
     os.replace(new, link)
 
 
-def leftovers(folder):
+def leftovers(folder: Place) -> list[Path]:
     """What killed saves left below `folder`: a list of paths."""
     return sorted(path for path in Path(folder).rglob(".*") if path.suffix in (".partial", ".replaced"))
 
 
-def _of_a_result(entry):
+def _of_a_result(entry: Path) -> bool:
     """Whether a run or a comparison made `entry`: one of its files, or the folder of one of its runs."""
     if entry.is_symlink():
         return False
@@ -134,7 +136,7 @@ def _of_a_result(entry):
 
 
 @contextmanager
-def _locked(folder):
+def _locked(folder: Path) -> Generator[None]:
     path = _beside(folder, "lock")
     descriptor = _lock(path)
     try:
@@ -144,7 +146,7 @@ def _locked(folder):
         os.close(descriptor)
 
 
-def _lock(path):
+def _lock(path: Path) -> int:
     """A descriptor of `path`, locked. To import filelock takes longer than to save a run."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -154,11 +156,11 @@ def _lock(path):
         os.close(descriptor)  # who had it has removed it
 
 
-def _beside(folder, what):
+def _beside(folder: Path, what: str) -> Path:
     return folder.with_name(f".{folder.name}.{what}")
 
 
-def _sync_path(path):
+def _sync_path(path: Place) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -166,7 +168,7 @@ def _sync_path(path):
         os.close(descriptor)
 
 
-def _swap(one, other):
+def _swap(one: Path, other: Path) -> bool:
     """Exchange two names at once; False where the system or its file system cannot."""
     import ctypes
 
@@ -180,7 +182,7 @@ def _swap(one, other):
     return False
 
 
-def _change_over(filled, folder):
+def _change_over(filled: Path, folder: Path) -> None:
     """The same in two steps; who is killed between them leaves the old folder where `restore` finds it."""
     aside = _beside(folder, "replaced")
     shutil.rmtree(aside, ignore_errors=True)

@@ -6,13 +6,18 @@ runs will take.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shallows.sweeps.result import Sweep
+    from shallows.sweeps.running import sweep
 
 __all__ = ["Sweep", "sweep"]
 
 _MODULES = {"Sweep": "shallows.sweeps.result", "sweep": "shallows.sweeps.running"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     """Loaded when used: a single run asks `estimate` alone."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
