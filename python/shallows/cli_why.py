@@ -22,8 +22,11 @@ def why(
     p99: Annotated[
         bool, typer.Option("--p99", help="Those at or above the 99th percentile of slowdown.")
     ] = False,
+    pauses: Annotated[
+        bool, typer.Option("--pauses", help="Who paused whom, from which port on, and who only suffered.")
+    ] = False,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to draw; RESULT/why.png if absent.")
+        Path | None, typer.Option(metavar="FILE", help="Where to draw; RESULT-why.png if absent.")
     ] = None,
     record: Annotated[
         Path | None,
@@ -38,9 +41,15 @@ def why(
     from shallows.report import print_parts
     from shallows.results import Run
     from shallows.why import paths, report
+    from shallows.why.record import of_run as record_of
 
+    if pauses:
+        print_parts(report.of_pauses(record_of(Run.load(result), [])))
+        return DONE
     if not (flows or slowest or size or p99):
-        raise ScenarioError("why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB" or --p99')
+        raise ScenarioError(
+            "why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99 or --pauses'
+        )
     extras.need("plot", "why")
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
@@ -48,10 +57,16 @@ def why(
         _print_json(found)
     else:
         print_parts(report.of_paths(found))
-    _draw(found, figure or result / "why.png")
+    _draw(found, figure or _beside(result))
     if record is not None:
         _say(f"record in {found.record.save(record)}")
     return DONE
+
+
+def _beside(result):
+    """Where the figure goes: a folder that holds more than a result could not be replaced by a new run."""
+    folder = result.resolve()
+    return folder.with_name(f"{folder.name}-why.png")
 
 
 def _say(text):

@@ -63,7 +63,7 @@ def run_report(summary):
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_drain(summary), *_loads(summary), _speed(summary), *_doubts([summary])]
+    lines += [*_pauses(summary), *_drain(summary), *_loads(summary), _speed(summary), *_doubts([summary])]
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
 
@@ -79,6 +79,18 @@ def _bottleneck(port):
         f"delay       mean {port['delay_mean_us']:.2f} us over packets; "
         f"backlog p99 {port['backlog_p99_us']:.1f} us over time",
     ]
+
+
+def _pauses(summary):
+    """How often ports were paused and for how long, and which of them wait for each other for ever."""
+    network = summary["network"]
+    lines = []
+    if network["pauses"]:
+        lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
+    if network["deadlock"]:
+        circle = ", ".join(network["deadlock"])
+        lines.append(f"deadlock    {circle} wait for each other and can never go on")
+    return lines
 
 
 def _drain(summary):
@@ -114,7 +126,8 @@ def comparison_report(comparison):
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
-    return [*sizes, table, *loads, *_doubts(summaries.values()), *_distances(comparison.distances)]
+    pauses = [f"{label}: {line}" for label, of in summaries.items() for line in _pauses(of)]
+    return [*sizes, table, *pauses, *loads, *_doubts(summaries.values()), *_distances(comparison.distances)]
 
 
 def _doubts(summaries):

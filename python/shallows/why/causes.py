@@ -22,6 +22,7 @@ CAUSES = {
     "window": Cause(
         "window", "a round trip over empty links before the window let the next frame go", "#55a868"
     ),
+    "cut": Cause("window, cut", "the same, after marks or losses in the queue of other flows", "#2f7d46"),
     "receiver": Cause("receiver", "the same, where it was the receiver that allowed no more", "#a9d4a0"),
     "pace": Cause("pace", "the algorithm's pace held the next frame back", "#ccb974"),
     "credit": Cause("credit or grant", "the flow waited to be called, or to be told a rate", "#d6c400"),
@@ -36,7 +37,7 @@ CAUSES = {
 }
 """By key, in the order in which tables and figures show them."""
 
-SENDERS = frozenset({"window", "receiver", "credit", "loss", "timeout", "reordering"})
+SENDERS = frozenset({"window", "cut", "receiver", "credit", "loss", "timeout", "reordering"})
 """Edges of the path that name the round trip over empty links which they took."""
 
 WAITS = ("queue", "nic", "pause", "shaping", "fault", "loss", "timeout")

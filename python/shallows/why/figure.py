@@ -40,7 +40,7 @@ def _places(path, record):
     found = {"sender": []}
     for piece in path.pieces:
         found.setdefault(_place(piece, record), []).append(piece)
-    return found
+    return {name: pieces for name, pieces in found.items() if pieces}
 
 
 def _draw_path(ax, path, places):

@@ -8,7 +8,7 @@ something came back, whose own way the path then follows, or because time passed
 and their sum is the completion time; `Path` refuses anything else.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 import numpy as np
@@ -98,10 +98,21 @@ def of_record(record, flows=None):
 class _Frames(NamedTuple):
     """What was sent over a link, in order."""
 
+    offered: list
     begun: list
     ended: list
     flow: list
     packet: list
+    length: list
+
+    def queue(self, time):
+        """Bytes by flow that were at the port at `time`."""
+        held = {}
+        for at in range(bisect_right(self.ended, time), len(self.ended)):
+            if self.offered[at] > time:
+                break
+            held[self.flow[at]] = held.get(self.flow[at], 0) + self.length[at]
+        return held
 
 
 class _Walks:
@@ -125,6 +136,7 @@ class _Walks:
         self.stops = _stops(record)
         first_drop = record.outcomes.index("dropped")
         self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
+        self.cuts = self._cuts(record.outcomes.index("marked"))
 
     def _copies(self):
         """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
@@ -134,6 +146,19 @@ class _Walks:
                 copies[packet] = newest.get((flow, seq)), previous.get(flow)
                 newest[flow, seq] = previous[flow] = packet
         return copies
+
+    def _cuts(self, marked):
+        """By flow: when its receiver could know of a mark or a loss, the port, and when it happened there."""
+        cuts = {}
+        for packet, hops in enumerate(self.hops_of):
+            for hop in hops if self.kind[packet] == "data" else ():
+                if self.hops["outcome"][hop] >= marked:
+                    time, port = self.hops["offered_ps"][hop], self.hops["link"][hop]
+                    last = hops[-1]
+                    arrived = self.hops["ended_ps"][last] + self.delay[self.hops["link"][last]]
+                    known = time if self.dropped[last] else arrived
+                    cuts.setdefault(self.packets["flow"][packet], []).append((known, port, time))
+        return {flow: sorted(its) for flow, its in cuts.items()}
 
     def path(self, flow):
         start, finish = int(self.record.start_ps[flow]), int(self.record.finish_ps[flow])
@@ -179,7 +204,8 @@ def _frames(table):
     links, firsts = np.unique(table["link"][order], return_index=True)
     if not len(links):
         return {}
-    pieces = [np.split(table[name][order], firsts[1:]) for name in ("begun_ps", "ended_ps", "flow", "packet")]
+    names = ("offered_ps", "begun_ps", "ended_ps", "flow", "packet", "length")
+    pieces = [np.split(table[name][order], firsts[1:]) for name in names]
     return {
         int(link): _Frames(*(column.tolist() for column in columns))
         for link, *columns in zip(links, *pieces, strict=True)
@@ -210,6 +236,8 @@ class _Walk:
         self.found = []
         self.via = None
         """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
+        self.queue = {}
+        """Where that is a window that was cut: bytes of the other flows in the queue where it happened."""
 
     def pieces(self, packet, finish):
         place = ("came", packet, finish)
@@ -221,7 +249,18 @@ class _Walk:
     def _add(self, packet, begin, end, cause, *, port=None, flow=None, base=False):
         if end > begin:
             kind, seq = self.walks.kind[packet], self.walks.packets["seq"][packet]
-            self.found.append(Piece(begin, end, cause, port, flow, kind, seq, base))
+            for behind, since in self._split(begin, end) if cause == "cut" else [(flow, begin)]:
+                if since < end:
+                    self.found.append(Piece(since, end, cause, port, behind, kind, seq, base))
+                end = since
+
+    def _split(self, begin, end):
+        """A span, split by the bytes of `queue`, from its end on: each flow, and when its part begins."""
+        total, bytes_, length, parts = sum(self.queue.values()), 0, end - begin, []
+        for flow, held in self.queue.items():
+            bytes_ += held
+            parts.append((flow, end - length * bytes_ // total))
+        return parts
 
     def _came(self, packet, now):
         """`packet` came to its host, or was dropped, at `now`: back to where it left."""
@@ -375,4 +414,17 @@ class _Walk:
             return "loss" if self._was_dropped(copy) or kind[by] != "nack" else "reordering"
         allowed = walks.packets["window"][by]
         in_flight = walks.packets["seq"][packet] - walks.packets["cumulative"][by] + 1
-        return "receiver" if allowed and in_flight * 16 >= allowed else "window"
+        if allowed and in_flight * 16 >= allowed:
+            return "receiver"
+        return "cut" if self._was_cut(walks.packets["left_ps"][by]) else "window"
+
+    def _was_cut(self, time):
+        """Whether a mark or a loss among frames of others was known at `time`; keeps whose they were."""
+        cuts = self.walks.cuts.get(self.flow, [])
+        at = bisect_right(cuts, time, key=lambda cut: cut[0]) - 1
+        if at < 0:
+            return False
+        _, port, happened = cuts[at]
+        queue = self.walks.frames[port].queue(happened)
+        self.queue = {flow: held for flow, held in queue.items() if flow not in (self.flow, NONE)}
+        return bool(self.queue)

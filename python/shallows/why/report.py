@@ -2,6 +2,7 @@
 
 from shallows.report import plain_table
 from shallows.why.causes import CAUSES, WAITS
+from shallows.why.pauses import Pauses
 
 MOST = 5
 """Culprits told of each kind."""
@@ -50,7 +51,7 @@ def _most(one):
 def _causes(one):
     """Time by cause: of one path or of several, and of the same on empty paths."""
     ideal, sums = {}, one.by_cause()
-    for path in one.values() if hasattr(one, "values") else [one]:
+    for path in _each(one):
         for piece in path.ideal:
             ideal[piece.cause] = ideal.get(piece.cause, 0) + piece.length_ps
     total = sum(sums.values())
@@ -79,7 +80,75 @@ def _culprits(one, record):
                 rest = sum(list(sums.values())[MOST:])
                 table.add_row(f"{len(sums) - MOST} others", _us(rest), f"{rest / total:.1%}")
             found += ["", table]
-    return found
+    return found + _pausers(one, record)
+
+
+def _pausers(one, record):
+    """The ports at which the pauses began that the path met."""
+    pauses, sums = None, {}
+    for piece in (piece for path in _each(one) for piece in path.pieces if piece.cause == "pause"):
+        pauses = pauses or Pauses(record)
+        root = pauses.chain(pauses.at(piece.port, piece.begin_ps))[-1]
+        sums[root] = sums.get(root, 0) + piece.length_ps
+    if not sums:
+        return []
+    table = plain_table("paused, from port", ["us"])
+    for port, length in sorted(sums.items(), key=lambda pair: -pair[1]):
+        table.add_row(record.names[port], _us(length))
+    return ["", table]
+
+
+def _each(one):
+    """The paths of several flows, or that of one."""
+    return one.values() if hasattr(one, "values") else [one]
+
+
+def of_pauses(record):
+    """The tree of who paused whom, from each port where it began; flows that only suffered; a deadlock."""
+    pauses, names = Pauses(record), record.names
+    if not pauses.all:
+        return ["no port was paused"]
+    parts = []
+    for root, its in pauses.tree().items():
+        rows = _branches(root, its)
+        circle = any(chain.count(root) > 1 for chain in its)
+        told = f"a circle by {names[root]}" if circle else f"began at {names[root]}"
+        table = plain_table(told, ["pauses", "us"])
+        for depth, port, times, length in rows:
+            table.add_row("  " * depth + names[port], str(times), _us(length))
+        parts += [table, ""]
+    victims = pauses.victims()
+    if victims:
+        parts += [_victims(victims, record), ""]
+    circle = [names[link] for link in record.deadlock["links"]]
+    if circle:
+        parts.append(f"deadlock    {', '.join(circle)} wait for each other and can never go on")
+    return parts
+
+
+def _branches(root, chains):
+    """(depth, port, pauses, ps) of each port below a root, a port below the one that it waited for."""
+    sums = {}
+    for chain, (times, length) in chains.items():
+        below = tuple(reversed(chain))[1:]
+        before = sums.get(below, (0, 0))
+        sums[below] = before[0] + times, before[1] + length
+        for depth in range(1, len(below)):
+            sums.setdefault(below[:depth], (0, 0))
+    return [(len(way), way[-1], *sums[way]) for way in sorted(sums)]
+
+
+def _victims(victims, record):
+    """Flows that pauses met which began where they do not pass."""
+    table, name = (
+        plain_table("victims: paused, though they do not pass where it began", ["us"]),
+        _flow(record),
+    )
+    for flow, length in list(victims.items())[:MOST]:
+        table.add_row(name(flow), _us(length))
+    if len(victims) > MOST:
+        table.add_row(f"{len(victims) - MOST} others", _us(sum(list(victims.values())[MOST:])))
+    return table
 
 
 def _flow(record):
