@@ -1,5 +1,9 @@
 """What several tests stand on."""
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from shallows import algorithm
@@ -62,3 +66,29 @@ def small_catalog(monkeypatch):
 def true_catalog(small_catalog, monkeypatch):
     """Shallows' own catalog again, in a file that uses the small one."""
     monkeypatch.setattr(algorithm, "catalog", TRUE_CATALOG)
+
+
+@pytest.fixture
+def interrupted():
+    """Runs a command of `shallows` in a folder, sends it Ctrl-C once its runs move packets: (status, stderr).
+
+    It is told to say how far it is at once, so that nothing depends on how fast this machine is.
+    """
+    code = "from shallows import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    # What a shell starts in the background ignores Ctrl-C, and so would this.
+    hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+
+    def run(folder, *words, runs=1):
+        command = [sys.executable, "-c", code, *words]
+        process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, **hear)
+        said, moving = [], set()
+        for line in process.stderr:
+            said.append(line)
+            moving |= {line.partition(": ")[0]} if " simulated, " in line else set()
+            if len(moving) == runs:
+                break
+        process.send_signal(signal.SIGINT)
+        said.append(process.stderr.read())
+        return process.wait(timeout=60), "".join(said)
+
+    return run

@@ -224,6 +224,27 @@ def test_a_ping_is_as_quick_as_its_companions_let_it_be():
 
 
 @needs_kernel
+def test_goodput_ends_at_a_flows_stop():
+    """What has been written and not sent by then, up to a megabyte a flow, goes out still."""
+    run = run_live(TWO, cc="reno", duration="2s", warmup="0s", traffic__0__stop="500ms")
+    assert 0.7 * 0.5 < run.flows.goodput_gbps.sum() <= 0.5
+
+
+@needs_kernel
+def test_status_says_what_is_in_force_and_what_is_not(namespace, group):
+    assert "nothing is attached" in cli("live", "status", within=namespace).stdout
+    attached = cli("live", "attach", "dx", "--iface", "lo", "--cgroup", group, within=namespace)
+    try:
+        assert attached.returncode == 0, attached.stderr
+        said = cli("live", "status", within=namespace).stdout
+        assert "shallows_dx" in said
+        assert "lo" in said
+        assert group in said
+    finally:
+        assert cli("live", "detach", within=namespace).returncode == 0
+
+
+@needs_kernel
 def test_the_testbed_of_dx():
     """Fig. 13a at half its rate: medians of 3 and 16 packets, delays 4.85 times apart; K = 20 packets."""
     queue = {}

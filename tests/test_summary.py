@@ -116,6 +116,22 @@ def test_a_size_on_the_edge_belongs_to_the_larger_bin():
     assert [row["count"] for row in run.summary["flows_by_size"]] == [0, 2, 0, 0, 0]
 
 
+def test_a_run_that_ends_with_its_flows_says_how_long_it_drained():
+    """The last flow begins at 200 us and the run ends at 300; one with an end of its own has no drain."""
+    assert fake.run().summary["drain_s"] is None
+    scenario = fake.scenario()
+    scenario.duration_ps = None
+    run = fake.Run.from_answer(scenario, fake.network(), fake.flows(), fake.answer(), 1.0)
+    assert run.summary["drain_s"] == pytest.approx(100e-6)
+
+
+def test_percentiles_carry_how_many_they_are_of():
+    """Of the four flows that end two began after the warm-up and finished."""
+    summary = fake.run().summary
+    assert summary["flows"]["completed"] == 2
+    assert sum(row["count"] for row in summary["flows_by_size"]) == 2
+
+
 def test_the_keys_of_the_whole_summary():
     summary = fake.run().summary
     assert summary["books"] == {"closed": True, "problems": []}
