@@ -7,6 +7,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
 from shallows.switch import Pauses, Shared
 from shallows.table import Table
@@ -22,6 +23,7 @@ TABLES = {
     "Network": NetworkTable,
     "Hosts": HostTable,
     "Record": RecordTable,
+    "Fault": Fault,
 }
 NAMES = {model: name for name, model in TABLES.items()}
 HEAD = '''\

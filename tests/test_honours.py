@@ -36,6 +36,8 @@ OTHER = {
     "network.pfc": True,
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
+    "network.convergence": "50ms",
+    "top.faults": [{"link": "s0->h3", "kind": "down", "at": "10ms"}],
     "hosts.nic": "fifo",
     "hosts.initial_window": "4pkt",
     "hosts.rto": "internet",

@@ -127,7 +127,8 @@ def full_request():
     request["faults"] = {
         "time_ps": np.array([1], np.uint64),
         "link": np.array([0], np.uint32),
-        "up": np.array([True]),
+        "kind": ["up"],
+        "value": np.array([0.0]),
     }
     return request
 

@@ -96,9 +96,11 @@ def test_every_default_is_written_back():
             "mtu": "1500B",
             "header": "40B",
             "balancing": "flow",
+            "convergence": "never",
             "buffer": "250pkt",
             "marking": {"kind": "step", "threshold": "recommended", "at": "enqueue"},
         },
+        "faults": [],
         "hosts": {
             "nic": "fair",
             "initial_window": "10pkt",

@@ -141,7 +141,7 @@ def test_the_keys_of_the_whole_summary():
     assert summary["cc"] == ["dctcp", "dx"]
     assert summary["network"] == {
         **{"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1},
-        **{"pauses": 2, "paused_us": 3.0, "deadlock": []},
+        **{"lost": 0, "pauses": 2, "paused_us": 3.0, "deadlock": []},
     }
     assert "interrupted" not in summary
 

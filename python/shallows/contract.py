@@ -64,7 +64,8 @@ class Pause(TypedDict):
 class Faults(TypedDict):
     time_ps: U64
     link: U32
-    up: Flags
+    kind: list[str]
+    value: F64
 
 
 class Flows(TypedDict):
@@ -131,6 +132,7 @@ class Request(TypedDict):
     pause: NotRequired[Pause]
     balancing: NotRequired[str]
     faults: NotRequired[Faults]
+    convergence_ps: NotRequired[int]
     flows: Flows
     ccs: list[Control]
     host: Host
@@ -163,6 +165,7 @@ class PortColumns(TypedDict):
     marked: U64
     dropped: U64
     dropped_in_warmup: U64
+    lost: U64
     busy_ps: U64
     pauses: U64
     paused_ps: U64

@@ -52,6 +52,8 @@ class World:
             self._refuse_parameters(scenario)
 
     def _instead(self, one):
+        if one.key == "faults":
+            return "no faults"
         if one.where.endswith(".kind"):
             return " or ".join(self.kinds(one.key.partition(".")[0]))
         return one.instead
@@ -99,6 +101,8 @@ def departures(scenario):
     yield Departure(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name in ("network", "hosts"):
         yield from _departed(name, getattr(scenario, name), {"frame": scenario.frame})
+    if scenario.faults:
+        yield Departure("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
         yield Departure(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
         if table.priority:
@@ -170,7 +174,7 @@ def world_table(worlds, models):
         *KINDS,
         *(f"{name}.{key}" for name, model in models.items() for key in model.model_fields),
     ]
-    keys += ["traffic.priority", "cc", "cc.receiver"]
+    keys += ["faults", "traffic.priority", "cc", "cc.receiver"]
     lines = [_row("key", *(world.name for world in worlds)), _row(*["---"] * (1 + len(worlds)))]
     return lines + [_row(f"`{key}`", *(_cell(world, key) for world in worlds)) for key in keys]
 

@@ -5,7 +5,7 @@ default. Values are checked by `Scenario`, which knows what the others say.
 """
 
 from collections.abc import Sequence
-from typing import Literal, Never, Required, TypedDict
+from typing import Any, Literal, Never, Required, TypedDict
 
 from shallows.told import (
     CC,
@@ -34,6 +34,7 @@ __all__ = [
     "TRAFFICS",
     "Dumbbell",
     "FatTree",
+    "Fault",
     "Graph",
     "Hosts",
     "Incast",
@@ -137,6 +138,7 @@ class Network(Part):
     pfc: whether switches pause links that bring too much
     marking: "none" or a table of a kind and its keys; absent: what the algorithms need
     balancing: among equal paths one for each flow, for each packet, or the shortest queue; default flow
+    convergence: how long switches take to send round a link that is down, or over it again; default never
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Network(Part):
         pfc: Pauses | Plain | bool | None = None,
         marking: AnyMarking | None = None,
         balancing: Literal["flow", "packet", "queue"] = "flow",
+        convergence: Time = "never",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -203,6 +206,27 @@ class Record(Part):
         probes: Time = "off",
         ports: Ports = "bottleneck",
         flows: FlowCount = 64,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Fault(Part):
+    """A table of `[[faults]]`: one change of one link, or of both links of a cable.
+
+    link: "s0->s1", or "s0<->s1" for both ways; required
+    kind: what happens to it; required
+    at: when; default 0s
+    value: of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3
+    """
+
+    def __init__(
+        self,
+        *,
+        link: str,
+        kind: Literal["down", "up", "rate", "loss"],
+        at: Time = "0s",
+        value: Any | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -667,4 +691,5 @@ class Tables(TypedDict, total=False):
     hosts: Hosts | Plain | None
     cc: Algorithm | None
     traffic: Required[Sequence[Traffic | Plain]]
+    faults: Sequence[Fault | Plain] | None
     record: Record | Plain | None

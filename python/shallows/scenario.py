@@ -26,9 +26,10 @@ from pydantic import (
     model_validator,
 )
 
-from shallows import examples, marking
+from shallows import examples, faults, marking
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.faults import Fault
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
 from shallows.switch import Pauses, Shared
@@ -57,6 +58,7 @@ from shallows.units import (
     Payload,
     Sampling,
     Seed,
+    Stop,
     Time,
     Written,
     did_you_mean,
@@ -100,6 +102,10 @@ class NetworkTable(Table):
     ] = Field(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
     balancing: Literal["flow", "packet", "queue"] = Field(
         "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
+    )
+
+    convergence: Stop = Field(
+        "never", description="how long switches take to send round a link that is down, or over it again"
     )
 
     @model_validator(mode="before")
@@ -250,6 +256,7 @@ class Scenario(Table):
     hosts: HostTable = Field(default_factory=dict)
     cc: AlgorithmChoice = Field(None, description="an algorithm, or a table with its parameters")
     traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
+    faults: list[Fault] = Field(default_factory=list, description="tables of what happens to links, and when")
     record: RecordTable = Field(default_factory=dict)
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
@@ -477,6 +484,7 @@ class Scenario(Table):
         self._check_priorities()
         self._check_credits()
         self._check_receivers()
+        faults.check(self)
         self._check_rows()
 
     def _check_links(self):
@@ -791,7 +799,7 @@ def _model(key, table):
     return kinds[table["kind"]] if kinds else _MODELS[top]
 
 
-_MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
+_MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable, "faults": Fault}
 
 
 def _kinds(key):

@@ -44,7 +44,7 @@ def crossing(scenario, network):
     else:
         everywhere = np.full(len(network.is_nic), bool(pauses))
         discipline = (everywhere | ~network.is_nic).astype(np.uint32)
-        disciplines = [_lossless() if pauses else [_class(["other"])]]
+        disciplines = [_lossless() if pauses else [class_of(["other"])]]
     request = {"disciplines": disciplines}
     if shared:
         request["shared"] = {"size_bytes": shared.size, "alpha": shared.alpha}
@@ -60,13 +60,13 @@ def crossing(scenario, network):
 def _priorities(scenario, network):
     """Switch ports send what is urgent first; each class may hold as much as the port without classes."""
     limit_bytes = scenario.network.buffer
-    classes = [_class(["urgent"], limit_bytes), _class(["other"], limit_bytes)]
+    classes = [class_of(["urgent"], limit_bytes), class_of(["other"], limit_bytes)]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 
 
 def _lossless():
     """Pauses before feedback before data. A stop of credits says what was sent: it must not overtake it."""
-    return [_class(["pause", "resume"]), _class(["other"]), _class(["data", "credit_stop"])]
+    return [class_of(["pause", "resume"]), class_of(["other"]), class_of(["data", "credit_stop"])]
 
 
 def _credits_first(scenario, network):
@@ -84,9 +84,10 @@ def _credits_first(scenario, network):
             first, *rest = _lossless()
             disciplines.append([first, credits, *rest])
         else:
-            disciplines.append([credits, _class(["other"], NEVER if is_nic else scenario.network.buffer)])
+            disciplines.append([credits, class_of(["other"], NEVER if is_nic else scenario.network.buffer)])
     return (1 + place.ravel()).astype(np.uint32), disciplines
 
 
-def _class(carries, limit_bytes=NEVER):
+def class_of(carries, limit_bytes=NEVER):
+    """A class of a port, as it crosses."""
     return {"carries": carries, "limit_packets": None, "limit_bytes": limit_bytes, "shaper_bps": None}

@@ -7,15 +7,17 @@ use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::fault::{Change, Fault};
 use shallows_sim::measure;
 use shallows_sim::network::{
-    self as sim, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, LinkChange, Network, PauseSpec, PortSpec,
-    RecordSpec, Shaper, SharedSpec, Written,
+    self as sim, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Network, PauseSpec, PortSpec, RecordSpec, Shaper,
+    SharedSpec, Written,
 };
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::request::{
-    At, Balancing, Class, Control, Faults, Flows, Host, Links, Marking, Nic, Receiver, Record, Request, Timestamps,
+    At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Receiver, Record, Request,
+    Timestamps,
 };
 
 /// Makes a sender's maker of the number of a class.
@@ -49,6 +51,7 @@ impl Request {
             }),
             balancing: self.balancing.map_or(sim::Balancing::Flow, balancing),
             faults: self.faults.as_ref().map_or(Ok(Vec::new()), Faults::changes)?,
+            convergence: self.convergence_ps.map_or(Time::MAX, Time),
             flows: self.flows.specs()?,
             controls: self.ccs.iter().map(|control| control.spec(classes)).collect::<Result<_, _>>()?,
             host: self.host.spec(),
@@ -178,10 +181,18 @@ impl Class {
 }
 
 impl Faults {
-    fn changes(&self) -> Result<Vec<LinkChange>, String> {
-        let Self { time_ps, link, up } = self;
-        let change = |n: usize| LinkChange { at: Time(time_ps[n]), link: link[n], up: up[n] };
-        Ok((0..equal("faults", &[time_ps.len(), link.len(), up.len()])?).map(change).collect())
+    fn changes(&self) -> Result<Vec<Fault>, String> {
+        let Self { time_ps, link, kind, value } = self;
+        let fault = |n: usize| {
+            let change = match kind[n] {
+                FaultKind::Down => Change::Down,
+                FaultKind::Up => Change::Up,
+                FaultKind::Rate => Change::Rate(Rate(value[n] as u64)),
+                FaultKind::Loss => Change::Loss(value[n]),
+            };
+            Fault { at: Time(time_ps[n]), link: link[n], change }
+        };
+        Ok((0..equal("faults", &[time_ps.len(), link.len(), kind.len(), value.len()])?).map(fault).collect())
     }
 }
 

@@ -22,8 +22,10 @@ request! {
         /// How switches choose among equal paths: one for each flow (ECMP, the default), one for each packet at random, or for
         /// each packet the shortest queue
         balancing: Option<Balancing>,
-        /// Links that go down and up, in the order of time
+        /// What happens to links, in the order of time
         faults: Option<Faults>,
+        /// How long after a link has gone down or come up switches send round it, or over it again; left out, and `2**64-1`: never
+        convergence_ps: Option<u64>,
         /// Transfers, an entry each
         flows: Flows,
         /// Algorithms
@@ -111,14 +113,16 @@ request! {
         headroom_bytes: Option<u64>,
     }
 
-    /// Links that go down and up; their ports have a discipline. What waits there meanwhile waits.
+    /// What happens to links; those that do not only lose packets have ports with a discipline.
     pub struct Faults {
         /// When
         time_ps: Vec<u64>,
         /// Which
         link: Vec<u32>,
-        /// Whether it works from then on
-        up: Vec<bool>,
+        /// What happens to it
+        kind: Vec<FaultKind>,
+        /// Of `rate` bits per second, at most its own; of `loss` the share of packets lost at random; else 0
+        value: Vec<f64>,
     }
 
     /// Transfers.
@@ -237,6 +241,18 @@ choice! {
         Packet = "packet",
         /// For each packet the shortest queue.
         Queue = "queue",
+    }
+
+    /// What happens to a link.
+    pub enum FaultKind {
+        /// It is cut.
+        Down = "down",
+        /// It works again.
+        Up = "up",
+        /// It sends at another rate.
+        Rate = "rate",
+        /// It loses packets.
+        Loss = "loss",
     }
 
     /// How a host's NIC takes packets.

@@ -173,7 +173,7 @@ impl Switch {
 
     /// Statistics start now.
     pub fn end_warmup(&mut self, now: Time) {
-        self.ports.iter_mut().for_each(|port| port.end_warmup(now));
+        self.ports.iter_mut().for_each(|port| port.end_warmup(now, 0));
     }
 
     /// Closes the statistics of the `span` that ends now.

@@ -34,7 +34,8 @@ impl Ledger<'_> {
         let mut rates = vec![Rate::MAX; self.network.nodes as usize];
         self.network.ports.iter().for_each(|port| rates[port.from as usize] = port.rate);
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes).or_else(|| self.too_fast(flow, rates[spec.src as usize]));
+            let problem = flow_problem(flow, spec.bytes, self.network.faults.is_empty())
+                .or_else(|| self.too_fast(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
         if problems.len() > NAMED {
@@ -53,13 +54,16 @@ impl Ledger<'_> {
     }
 }
 
-/// Packets created = taken in by hosts + dropped + in flight, and those in flight are on the ports' lists.
+/// Packets created = taken in by hosts + dropped + lost by faults of links + in flight, and those in flight are on the ports' lists.
 fn conservation(ports: &[PortReport], (created, consumed, live): (u64, u64, u64)) -> Vec<String> {
     let dropped: u64 = ports.iter().map(|p| p.dropped).sum();
+    let lost: u64 = ports.iter().map(|p| p.lost).sum();
     let in_flight: u64 = ports.iter().map(|p| p.in_flight).sum();
     let mut problems = Vec::new();
-    if created != consumed + dropped + live {
-        problems.push(format!("{created} packets created, {consumed} taken in, {dropped} dropped, {live} in flight"));
+    if created != consumed + dropped + lost + live {
+        problems.push(format!(
+            "{created} packets created, {consumed} taken in, {dropped} dropped, {lost} lost on links, {live} in flight"
+        ));
     }
     if in_flight != live {
         problems.push(format!("{live} packets in flight, {in_flight} of them on a port's list"));
@@ -92,7 +96,8 @@ fn port_problem(port: &PortReport, span: Time) -> Option<String> {
     (total != span).then(|| format!("{total} of queue recorded in {span}"))
 }
 
-fn flow_problem(flow: &FlowReport, bytes: Bytes) -> Option<String> {
+/// `one_way`: whether it kept to the path whose completion time is known.
+fn flow_problem(flow: &FlowReport, bytes: Bytes, one_way: bool) -> Option<String> {
     if flow.finish == Time::MAX {
         return (bytes != Bytes::MAX && flow.delivered >= bytes.0).then(|| "delivered but not finished".into());
     }
@@ -100,5 +105,5 @@ fn flow_problem(flow: &FlowReport, bytes: Bytes) -> Option<String> {
         return Some(format!("finished with {} of {} bytes", flow.delivered, bytes.0));
     }
     let taken = flow.finish - flow.start;
-    (taken < flow.ideal).then(|| format!("took {taken}, less than the {} of an empty path", flow.ideal))
+    (one_way && taken < flow.ideal).then(|| format!("took {taken}, less than the {} of an empty path", flow.ideal))
 }

@@ -26,6 +26,12 @@ impl Clock {
         }
     }
 
+    /// Whether the other one takes less time.
+    #[must_use]
+    pub fn is_slower(self, than: Self) -> bool {
+        self.ps_per_byte > than.ps_per_byte
+    }
+
     /// Time to send.
     #[inline]
     #[must_use]

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use shallows_cc::units::Time;
 
 use crate::fabric::{Arrival, Fabric};
-use crate::network::{LinkChange, Network};
+use crate::fault::Fault;
+use crate::network::Network;
 use crate::node::host::Hosts;
 use crate::observe::Observer;
 use crate::partition::Share;
@@ -46,10 +47,10 @@ impl<O: Observer> Domain<O> {
         })
     }
 
-    /// A link goes down or up: what waited for it goes on.
-    pub fn change(&mut self, change: LinkChange) {
-        self.fabric.change(change);
-        self.serve_behind(change.link);
+    /// Something happens to a link: what waited for it may go on.
+    pub fn change(&mut self, fault: Fault) {
+        self.fabric.change(fault);
+        self.serve_behind(fault.link);
     }
 
     /// When something happens next; [`Time::MAX`] if nothing does.

@@ -12,9 +12,10 @@ use shallows_cc::units::{Bytes, Time};
 use crate::crowd;
 use crate::domain::Domain;
 use crate::exchange::{Exchange, Plan};
+use crate::fault::Fault;
 use crate::flow::{Received, Sent};
 use crate::meeting::{Attendance, Meeting};
-use crate::network::{LinkChange, Network};
+use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Packet, PacketKind};
 use crate::partition::{Partition, Share};
@@ -273,17 +274,28 @@ impl<O: Observer + Send> Domains<O> {
         }
     }
 
-    /// A link goes down or up.
-    pub fn change(&mut self, change: LinkChange) {
-        let from = self.partition.of(self.network.ports[change.link as usize].from);
-        self.parts[from as usize].change(change);
+    /// Something happens to a link: to the wire at its downstream end, to its port at the other.
+    pub fn change(&mut self, fault: Fault) {
+        let (up, down) = self.ends(fault.link);
+        self.parts[down].fabric.change_wire(fault);
+        self.parts[up].change(fault);
+    }
+
+    /// Switches send round links that are `down`, and over those again that are not.
+    pub fn lay_round(&mut self, down: &[bool]) {
+        let mut routes = Routes::clone(&self.parts[0].fabric.routes);
+        routes.lay_round(&self.network, down);
+        let routes = Arc::new(routes);
+        self.parts.iter_mut().for_each(|part| part.fabric.routes = Arc::clone(&routes));
     }
 
     /// Statistics start now.
     pub fn end_warmup(&mut self, now: Time) {
-        for part in &mut self.parts {
-            part.hosts.end_warmup();
-            part.fabric.ports.iter_mut().for_each(|port| port.end_warmup(now));
+        self.parts.iter_mut().for_each(|part| part.hosts.end_warmup());
+        for number in 0..self.links() {
+            let (up, down) = self.ends(number);
+            let lost = self.parts[down].fabric.links[number as usize].lost();
+            self.parts[up].fabric.ports[number as usize].end_warmup(now, lost);
         }
     }
 
@@ -410,6 +422,10 @@ fn run_whole<O: Observer>(domain: &mut Domain<O>, limit: Time, events: u64) {
 fn earliest_end(network: &Network, ideal: &[Time]) -> Time {
     if !network.until_done {
         return Time::MAX;
+    }
+    if network.convergence < Time::MAX && !network.faults.is_empty() {
+        // The way round a link that is down may be a faster one.
+        return Time::ZERO;
     }
     let mut ends = Vec::with_capacity(ideal.len());
     for (flow, &ideal) in network.flows.iter().zip(ideal) {

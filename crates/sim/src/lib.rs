@@ -13,6 +13,7 @@ mod domains;
 pub mod event_queue;
 mod exchange;
 mod fabric;
+pub mod fault;
 mod flow;
 pub mod header;
 pub mod histogram;

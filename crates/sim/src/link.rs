@@ -4,6 +4,7 @@
 
 use shallows_cc::units::Time;
 
+use crate::fault::Wire;
 use crate::packet::{NIL, Packet, Slab};
 
 /// A directed link: all that a delivery touches, in one cache line.
@@ -18,6 +19,9 @@ pub struct Link {
     pub to: u32,
     /// Whether the port has to catch up before a packet is delivered: it may be marked as it leaves.
     pub marks_late: bool,
+    /// That, or something happens to the wire.
+    is_special: bool,
+    wire: Option<Box<Wire>>,
     delivered: u64,
     fingerprint: u64,
 }
@@ -26,7 +30,37 @@ impl Link {
     /// An empty one between two nodes.
     #[must_use]
     pub fn new(from: u32, to: u32, marks_late: bool) -> Self {
-        Self { head: NIL, tail: NIL, from, to, marks_late, delivered: 0, fingerprint: 0 }
+        let (is_special, wire) = (marks_late, None);
+        Self { head: NIL, tail: NIL, from, to, marks_late, is_special, wire, delivered: 0, fingerprint: 0 }
+    }
+
+    /// The same where something happens to the wire.
+    #[must_use]
+    pub fn over(mut self, wire: Wire) -> Self {
+        (self.is_special, self.wire) = (true, Some(Box::new(wire)));
+        self
+    }
+
+    /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.is_special
+    }
+
+    /// The wire, where something happens to it.
+    pub(crate) fn wire(&mut self) -> Option<&mut Wire> {
+        self.wire.as_deref_mut()
+    }
+
+    /// Packets lost on the wire so far.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.wire.as_ref().map_or(0, |wire| wire.lost())
+    }
+
+    /// The packet that arrives next.
+    pub(crate) fn head(&self) -> u32 {
+        self.head
     }
 
     /// Puts a packet, whose `next` is none, at the end of the list; its arrival, if it is the only one: then nobody waits
@@ -68,7 +102,7 @@ impl Link {
         (self.head != NIL).then(|| packets[self.head].arrives)
     }
 
-    /// Packets delivered so far.
+    /// Packets taken from it so far, those that were lost on it too.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered

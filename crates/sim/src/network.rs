@@ -11,6 +11,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::clock::Clock;
 use crate::event_queue;
+use crate::fault::{Change, Fault};
 use crate::measure::Timestamps;
 
 mod ports;
@@ -157,17 +158,6 @@ pub enum Balancing {
     Queue,
 }
 
-/// A link goes down, or comes up again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkChange {
-    /// When.
-    pub at: Time,
-    /// Which.
-    pub link: u32,
-    /// Whether it works from then on.
-    pub up: bool,
-}
-
 /// A whole experiment in plain numbers.
 #[derive(Clone, Debug)]
 pub struct Network {
@@ -187,8 +177,10 @@ pub struct Network {
     pub pause: Option<PauseSpec>,
     /// How switches choose among equal paths.
     pub balancing: Balancing,
-    /// Links that go down and up, in the order of time.
-    pub faults: Vec<LinkChange>,
+    /// What happens to links, in the order of time.
+    pub faults: Vec<Fault>,
+    /// How long after a link has gone down or come up packets are sent round it, or over it again; [`Time::MAX`] is never.
+    pub convergence: Time,
     /// Transfers.
     pub flows: Vec<FlowSpec>,
     /// Algorithms.
@@ -300,12 +292,20 @@ impl Network {
 
     fn check_faults(&self) -> Result<(), String> {
         for (at, fault) in self.faults.iter().enumerate() {
-            let scheduled = self.ports.get(fault.link as usize).is_some_and(|port| port.discipline.is_some());
-            if !scheduled {
-                return Err(format!("fault {at} is of link {}: expected one whose port has classes", fault.link));
-            }
-            if at > 0 && fault.at < self.faults[at - 1].at {
-                return Err(format!("fault {at} comes before the one before it: expected them in the order of time"));
+            let Some(port) = self.ports.get(fault.link as usize) else {
+                return Err(format!("fault {at} is of link {}: expected one of {}", fault.link, self.ports.len()));
+            };
+            let wrong = match fault.change {
+                Change::Loss(share) if !(0.0..1.0).contains(&share) => Some("a loss of at least 0 and below 1"),
+                Change::Rate(rate) if rate.0 < 1_000_000 || rate > port.rate => Some("1 Mbps to the link's own rate"),
+                Change::Down | Change::Up | Change::Rate(_) if port.discipline.is_none() => {
+                    Some("a link whose port has classes")
+                }
+                _ if at > 0 && fault.at < self.faults[at - 1].at => Some("faults in the order of time"),
+                _ => None,
+            };
+            if let Some(expected) = wrong {
+                return Err(format!("fault {at}, {:?} of link {}: expected {expected}", fault.change, fault.link));
             }
         }
         Ok(())
@@ -395,6 +395,7 @@ impl Network {
             pause: None,
             balancing: Balancing::Flow,
             faults: Vec::new(),
+            convergence: Time::MAX,
             flows: Vec::new(),
             controls: Vec::new(),
             host: HostSpec {

@@ -12,16 +12,20 @@ use crate::packet::{NIL, Packet};
 const TOWARDS: u32 = 1 << 31;
 
 /// The ways of all flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Routes {
     /// Where switches choose for each packet, all their choices.
     choices: Option<Choices>,
+    /// Those that go round links that are down.
+    round: Option<Choices>,
     /// The only port of each host.
     nics: Vec<u32>,
     /// Ports behind the NIC, way after way.
     ways: Vec<u32>,
     /// By flow: where its way begins there, and back.
     begins: Vec<[u32; 2]>,
+    /// The same as it was laid down first, where links may go down.
+    whole: Vec<[u32; 2]>,
 }
 
 impl Routes {
@@ -30,13 +34,15 @@ impl Routes {
     /// # Errors
     /// A sentence that names the first flow that has no way, there or back.
     pub fn new(network: &Network) -> Result<Self, String> {
-        let search = Search::new(network);
+        let search = Search::new(network, &[]);
         let paths = search.paths(network);
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| Choices::new(network, &search)),
+            round: None,
             nics: search.nics,
             ways: Vec::new(),
             begins: Vec::with_capacity(network.flows.len()),
+            whole: Vec::new(),
         };
         let twins = twins(network);
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
@@ -54,7 +60,45 @@ impl Routes {
             });
             routes.begins.push(begins);
         }
+        if !network.faults.is_empty() {
+            routes.whole.clone_from(&routes.begins);
+        }
         Ok(routes)
+    }
+
+    /// Lays the ways of flows round links that are `down`, and back to where they were first once that is whole. A flow without
+    /// a way round keeps its own. Packets under way keep the one they have.
+    pub fn lay_round(&mut self, network: &Network, down: &[bool]) {
+        let twins = twins(network);
+        // What credits call takes the way on which they came: a link is no use to them without the one back.
+        let either = |(at, &there): (usize, &bool)| {
+            there || twins.get(at).is_some_and(|&twin| down.get(twin as usize).is_some_and(|&back| back))
+        };
+        let down: Vec<_> = down.iter().enumerate().map(either).collect();
+        let search = Search::new(network, &down);
+        self.round = self.choices.is_some().then(|| Choices::new(network, &search));
+        self.begins.clone_from(&self.whole);
+        for ([there, back], (number, flow)) in search.paths(network).into_iter().zip(network.flows.iter().enumerate()) {
+            let credits = network.controls[flow.control as usize].waits_for_credits();
+            let back = if credits {
+                there.as_ref().and_then(|there| same_links(network, &twins, number, there).ok())
+            } else {
+                back
+            };
+            let is_down = |&port: &u32| down[port as usize];
+            let broken = self.path(network, number as u32).map(|way| way.iter().any(is_down));
+            let round = [there, back].map(|way| way.filter(|way| !way.iter().any(is_down)));
+            let moves = if credits { [broken[0] || broken[1]; 2] } else { broken };
+            if credits && round.iter().any(Option::is_none) {
+                continue;
+            }
+            for (direction, way) in round.into_iter().enumerate() {
+                if let Some(way) = way.filter(|_| moves[direction]) {
+                    self.begins[number][direction] = self.ways.len() as u32;
+                    self.ways.extend_from_slice(&way[1..]);
+                }
+            }
+        }
     }
 
     /// The port of a host.
@@ -79,7 +123,9 @@ impl Routes {
 
     /// The ports among which `switch` may choose for this packet.
     pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
-        self.choices.as_ref().map_or(&[], |choices| choices.of(switch, packet.way ^ TOWARDS))
+        let host = packet.way ^ TOWARDS;
+        let round = self.round.as_ref().map(|choices| choices.of(switch, host)).filter(|ports| !ports.is_empty());
+        round.or_else(|| self.choices.as_ref().map(|choices| choices.of(switch, host))).unwrap_or(&[])
     }
 
     /// All ports of a flow, from its sender to its receiver and back.
@@ -107,7 +153,7 @@ pub fn paths(network: &Network) -> Result<Vec<[Vec<u32>; 2]>, String> {
 }
 
 /// For every switch and rack, the ports on a shortest path.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Choices {
     /// By host: its rack, and the ports that lead to it alone, with their switches.
     rack: Vec<u32>,
@@ -186,10 +232,15 @@ struct Search {
 }
 
 impl Search {
-    fn new(network: &Network) -> Self {
-        let out = Lists::new(network.nodes, network.ports.iter().zip(0..).map(|(port, at)| (port.from, at)));
-        let switches = network.ports.iter().filter(|port| port.from >= network.hosts);
-        let into = Lists::new(network.nodes, switches.map(|port| (port.to, port.from)));
+    /// Among links that are not `down`, which none is where that is empty.
+    fn new(network: &Network, down: &[bool]) -> Self {
+        let all = || network.ports.iter().zip(0_u32..);
+        let works = |at: u32| !down.get(at as usize).is_some_and(|&down| down);
+        let out = Lists::new(network.nodes, all().filter(|&(_, at)| works(at)).map(|(port, at)| (port.from, at)));
+        let switches = all().filter(|&(port, at)| port.from >= network.hosts && works(at));
+        let into = Lists::new(network.nodes, switches.map(|(port, _)| (port.to, port.from)));
+        let mut nics = vec![NIL; network.hosts as usize];
+        all().filter(|(port, _)| port.from < network.hosts).for_each(|(port, at)| nics[port.from as usize] = at);
         let mut known = BTreeMap::new();
         let mut racks = Vec::new();
         let rack = (0..network.hosts).map(|host| {
@@ -204,7 +255,7 @@ impl Search {
         Self {
             rack: rack.collect(),
             racks,
-            nics: (0..network.hosts).map(|host| out.of(host)[0]).collect(),
+            nics,
             hosts: network.hosts,
             salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
             out,

@@ -11,8 +11,10 @@ pub enum Due {
     End,
     /// Statistics begin.
     Warmup,
-    /// A link goes down or up.
+    /// Something happens to a link.
     Fault,
+    /// Switches have heard of it.
+    Convergence,
     /// Queues are read.
     Queues,
     /// Senders are read.

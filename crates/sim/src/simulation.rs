@@ -10,6 +10,7 @@ use crate::books::{self, Ledger};
 use crate::clock::Clock;
 use crate::crowd;
 use crate::domains::{Domains, Stop};
+use crate::fault::Change;
 use crate::flow;
 use crate::link::mix;
 use crate::network::{Network, ideal_completion};
@@ -42,7 +43,7 @@ pub struct Simulation<O = ()> {
     schedule: Schedule,
     watchman: Watchman,
     record: Record,
-    /// How many links have changed.
+    /// How many changes of links are done.
     faults: usize,
     /// By flow: its completion time on an empty path.
     ideal: Vec<Time>,
@@ -169,7 +170,7 @@ impl<O: Observer + Send> Simulation<O> {
     /// The network has come to the next thing that is due, or to rest.
     fn do_what_is_due(&mut self) {
         let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX;
-        let may_change = self.schedule.has(Due::Deadlock) || self.schedule.has(Due::Fault);
+        let may_change = self.schedule.has(Due::Deadlock) || self.links_may_change();
         if waits && self.deadlock.is_none() && !may_change {
             return self.run_dry();
         }
@@ -180,6 +181,7 @@ impl<O: Observer + Send> Simulation<O> {
             Due::End => self.over = true,
             Due::Warmup => self.end_warmup(),
             Due::Fault => self.change_links(),
+            Due::Convergence => self.converge(),
             Due::Queues => self.read_queues(),
             Due::Probes => self.read_probes(),
             Due::Deadlock => self.search_deadlock(),
@@ -209,7 +211,7 @@ impl<O: Observer + Send> Simulation<O> {
         let stuck = self.watchman.look(now, self.domains.standings().into_iter());
         if let Some((first, count)) = stuck
             && !self.domains.has_starts()
-            && !self.schedule.has(Due::Fault)
+            && !self.links_may_change()
             && self.deadlock.is_none()
         {
             self.over = true;
@@ -223,6 +225,10 @@ impl<O: Observer + Send> Simulation<O> {
         }
     }
 
+    fn links_may_change(&self) -> bool {
+        self.schedule.has(Due::Fault) || self.schedule.has(Due::Convergence)
+    }
+
     /// All changes of links that are due; the next one is then.
     fn change_links(&mut self) {
         let now = self.now();
@@ -232,7 +238,27 @@ impl<O: Observer + Send> Simulation<O> {
             }
             self.domains.change(change);
             self.faults += 1;
+            if let (Change::Down | Change::Up, Some(at)) =
+                (change.change, now.0.checked_add(self.network.convergence.0))
+            {
+                self.schedule.set(Time(at), Due::Convergence);
+            }
         }
+    }
+
+    /// Switches have heard of all changes of links that are as old as it takes them.
+    fn converge(&mut self) {
+        let now = self.now();
+        let heard = self.network.faults.iter().take_while(|fault| fault.at + self.network.convergence <= now);
+        let mut down = vec![false; self.network.ports.len()];
+        for fault in heard {
+            match fault.change {
+                Change::Down => down[fault.link as usize] = true,
+                Change::Up => down[fault.link as usize] = false,
+                Change::Rate(_) | Change::Loss(_) => {}
+            }
+        }
+        self.domains.lay_round(&down);
     }
 
     /// Whether a link that is paused is news.

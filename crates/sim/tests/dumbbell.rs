@@ -75,6 +75,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         pause: None,
         balancing: Balancing::Flow,
         faults: Vec::new(),
+        convergence: Time::MAX,
         flows: (0..flows).map(flow).collect(),
         controls: vec![Control {
             algorithm: row,

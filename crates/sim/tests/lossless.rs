@@ -57,6 +57,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         pause: None,
         balancing: Balancing::Flow,
         faults: Vec::new(),
+        convergence: Time::MAX,
         controls: vec![fixed],
         host: HostSpec {
             nic: Nic::Fair,

@@ -2,26 +2,13 @@
 
 mod networks;
 
-use networks::{MTU, control, fat_tree, flow, network, one_class, run, scheduled, until_done};
+use networks::{MTU, control, fat_tree, flow, leaf_spine, one_class, run, scheduled, until_done, up};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::answer::Answer;
-use shallows_sim::network::{Balancing, FlowSpec, LinkChange, Network};
+use shallows_sim::fault::{Change, Fault};
+use shallows_sim::network::{Balancing, FlowSpec, Network};
 use shallows_sim::observe::log::PacketLog;
 use shallows_sim::simulation::{Progress, Simulation};
-
-/// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine.
-fn leaf_spine(spines: u32) -> Network {
-    let between = (0..spines).flat_map(|spine| [(2, 4 + spine), (3, 4 + spine)]);
-    let cables: Vec<_> = [(0, 2), (1, 3)].into_iter().chain(between).collect();
-    let mut network = network(2, 4 + spines, &cables);
-    network.flows = vec![flow(0, 1, Bytes(1_460_000))];
-    until_done(network)
-}
-
-/// The link from the first leaf up to a spine.
-fn up(spine: u32) -> u32 {
-    2 * (2 + 2 * spine)
-}
 
 fn sent_up(answer: &Answer, spines: u32) -> Vec<u64> {
     (0..spines).map(|spine| answer.ports[up(spine) as usize].counters.sent).collect()
@@ -57,29 +44,13 @@ fn spraying_leaves_no_link_out() {
     assert_eq!(idle(&of(Balancing::Packet)), 0);
 }
 
-/// Its one way is down from 0.2 to 3.2 ms: what was to go over it waits, and comes 3 ms later.
-#[test]
-fn a_link_that_is_down_holds_what_waits() {
-    let plain = run(scheduled(leaf_spine(1), one_class(), false));
-    let mut network = scheduled(leaf_spine(1), one_class(), false);
-    let at = Time::from_micros;
-    network.faults =
-        vec![LinkChange { at: at(200), link: up(0), up: false }, LinkChange { at: at(3200), link: up(0), up: true }];
-    network.host.rto_min = Time::from_millis(10);
-    let answer = run(network);
-    let late = answer.flows[0].finish - plain.flows[0].finish;
-    assert!((at(2900)..at(3200)).contains(&late), "{late}");
-    assert_eq!(answer.ports.iter().map(|port| port.dropped).sum::<u64>(), 0);
-}
-
-/// One of two ways goes down for good: who chooses for each packet takes the other, who has one way for a flow may wait for
-/// ever, and then the run says so.
+/// One of two ways goes down for good: who chooses for each packet takes the other at once.
 #[test]
 fn sprayed_packets_go_round_a_link_that_is_down() {
     for spine in [0, 1] {
         let mut network = scheduled(leaf_spine(2), one_class(), false);
         network.balancing = Balancing::Packet;
-        network.faults = vec![LinkChange { at: Time::from_micros(100), link: up(spine), up: false }];
+        network.faults = vec![Fault { at: Time::from_micros(100), link: up(spine), change: Change::Down }];
         let answer = run(network);
         assert_eq!(answer.flows[0].delivered, 1_460_000);
         let sent = sent_up(&answer, 2);

@@ -8,13 +8,14 @@ mod networks;
 use std::fmt::Write;
 
 use networks::{
-    MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, run_open, star, until_done,
+    MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, one_class, run_open, star, until_done,
 };
 use shallows_cc::catalog::{self, Marking};
 use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_sim::fault::{Change, Fault};
 use shallows_sim::network::{self, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 
@@ -116,6 +117,41 @@ fn share_with_credits(network: &mut Network, control: &Control) {
     }
 }
 
+/// Links that lose a share of their packets, half of them at most; one that goes down and comes up, one that slows down.
+fn faults(dice: &mut Dice, network: &mut Network) {
+    let links = network.ports.len() as u64;
+    if dice.chance(0.5) {
+        let loss = Change::Loss(dice.one_of(&[1e-4, 1e-3, 1e-2]));
+        let lossy: Vec<_> = (0..links as u32).filter(|_| dice.chance(0.5)).collect();
+        network.faults.extend(lossy.into_iter().map(|link| Fault { at: Time::ZERO, link, change: loss }));
+    }
+    for (share, down) in [(0.3, true), (0.2, false)] {
+        if !dice.chance(share) {
+            continue;
+        }
+        let (link, at) = (dice.below(links) as u32, Time::from_nanos(dice.below(1_000_000)));
+        let until = at + Time::from_nanos(1 + dice.below(20_000_000));
+        give_class(network, link);
+        let rate = network.ports[link as usize].rate;
+        let (first, last) =
+            if down { (Change::Down, Change::Up) } else { (Change::Rate(Rate(rate.0 / 4)), Change::Rate(rate)) };
+        network.faults.extend([Fault { at, link, change: first }, Fault { at: until, link, change: last }]);
+    }
+    network.faults.sort_by_key(|fault| fault.at);
+    network.convergence = dice.one_of(&[Time::MAX, Time::from_micros(100), Time::from_millis(2)]);
+}
+
+/// A port to which something happens has classes: one, where it has none, that holds as much.
+fn give_class(network: &mut Network, link: u32) {
+    let port = &mut network.ports[link as usize];
+    if port.discipline.is_none() {
+        let mut discipline = one_class();
+        discipline.classes[0].limit = Limit::Bytes(port.buffer);
+        port.discipline = Some(network.disciplines.len() as u32);
+        network.disciplines.push(discipline);
+    }
+}
+
 fn scenario(number: u64) -> Network {
     let mut dice = Dice(Draws::new(number, 7));
     let mut network = topology(&mut dice);
@@ -130,6 +166,7 @@ fn scenario(number: u64) -> Network {
     network.host.acks_every = dice.one_of(&[1, 1, 2, 4]);
     network.host.segment = dice.one_of(&[1, 1, 2, 8]);
     network.host.rto_initial = Time::from_millis(dice.one_of(&[1, 10, 100]));
+    faults(&mut dice, &mut network);
     until_done(network)
 }
 
@@ -141,13 +178,14 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 #[test]
 fn every_flow_of_a_random_scenario_ends() {
     let (from, count) = (number("SHALLOWS_SOAK_FROM", 0), number("SHALLOWS_SOAK", 200));
-    let (mut wrong, mut dropped, mut timeouts) = (String::new(), 0, 0);
+    let (mut wrong, mut dropped, mut lost, mut timeouts) = (String::new(), 0, 0, 0);
     for number in from..from + count {
         let network = scenario(number);
         let name = network.controls[0].algorithm.name;
         let bytes: Vec<_> = network.flows.iter().map(|flow| flow.bytes.0).collect();
         let answer = run_open(network);
         dropped += answer.ports.iter().map(|port| port.dropped).sum::<u64>();
+        lost += answer.ports.iter().map(|port| port.lost).sum::<u64>();
         timeouts += answer.flows.iter().map(|flow| u64::from(flow.timeouts)).sum::<u64>();
         let ended =
             answer.flows.iter().zip(&bytes).all(|(flow, &all)| flow.finish < Time::MAX && flow.delivered == all);
@@ -155,7 +193,7 @@ fn every_flow_of_a_random_scenario_ends() {
             writeln!(wrong, "{number} ({name}): {:?} {:?}", answer.problems, answer.deadlock).expect("text grows");
         }
     }
-    println!("{count} scenarios, {dropped} drops, {timeouts} timeouts");
+    println!("{count} scenarios, {dropped} drops, {lost} lost on links, {timeouts} timeouts");
     assert!(wrong.is_empty(), "{wrong}");
 }
 

@@ -11,7 +11,7 @@ from shallows.units import NEVER
 NO_FLOW = 2**32 - 1
 QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 BATCH_ROWS = 1 << 16
-PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "pauses")
+PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "lost", "pauses")
 
 
 class Answer:
@@ -81,7 +81,7 @@ class Answer:
             **{f"queue_{of}_pkt": answer[f"queue_{of}_bytes"] / self.mtu for of in QUEUE_STATISTICS},
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
-            **{of: answer[of] for of in ("sent", "marked", "dropped")},
+            **{of: answer[of] for of in ("sent", "marked", "dropped", "lost")},
             "pauses": answer["pauses"],
             "paused_us": answer["paused_ps"] / 1e6,
         }

@@ -29,6 +29,7 @@ WORLD = World(
         "network": "a fluid has one port, with a buffer of its own",
         "hosts": "a fluid has no packets, acks or timers in its hosts, only rates and one queue",
         "traffic": "a fluid has no flows that end",
+        "faults": "a fluid's one port is always up and loses nothing but by its buffer",
         "traffic.priority": "a fluid has one queue, first in, first out",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",
     },

@@ -32,6 +32,7 @@ WORLD = World(
         "hosts.rto_initial": "Linux waits 1 s before it has a round trip",
         "hosts.rto_max": "Linux doubles up to 120 s",
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
+        "faults": "its emulated wires neither fail nor lose packets",
         "traffic.priority": "its ports have one class",
     },
     parameters={

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from shallows import switch
+from shallows import faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
 from shallows.honours import ALWAYS, World
@@ -17,10 +17,13 @@ WORLD = World(
     honours=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
-    | {f"network.{key}" for key in ("mtu", "header", "buffer", "shared", "pfc", "marking", "balancing")}
+    | {
+        f"network.{key}"
+        for key in ("mtu", "header", "buffer", "shared", "pfc", "marking", "balancing", "convergence")
+    }
     | {f"hosts.{key}" for key in ("nic", "initial_window", "rto", "rto_min", "rto_initial", "rto_max")}
     | {f"hosts.{key}" for key in ("acks_every", "ack_delay", "segment", "timestamps")}
-    | {"traffic.priority", "cc.receiver"},
+    | {"traffic.priority", "cc.receiver", "faults"},
 )
 
 
@@ -57,6 +60,7 @@ def request(scenario) -> Request:
         "hosts": network.hosts,
         "nodes": network.nodes,
         "balancing": scenario.network.balancing,
+        "convergence_ps": scenario.network.convergence,
         **_links(scenario, network),
         "flows": {
             "src": flows.src,
@@ -105,7 +109,7 @@ def _links(scenario, network):
     buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network.buffer))
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
     index, markings = _markings(scenario, network, marks)
-    columns, schedule = switch.crossing(scenario, network)
+    columns, schedule = faults.crossing(scenario, network, *switch.crossing(scenario, network))
     return {
         "links": {
             "from": network.link_from,

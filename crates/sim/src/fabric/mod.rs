@@ -1,7 +1,7 @@
 //! What carries packets: ports, links, switches with their routes and memories. Nothing here makes a packet of a flow or
 //! takes one in; that is the hosts' part ([`crate::node::host`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use shallows_cc::draws::Draws;
@@ -9,8 +9,9 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::crowd::MOST_PACKETS;
 use crate::event_queue::EventQueue;
+use crate::fault::Wire;
 use crate::link::Link;
-use crate::network::{Balancing, LinkChange, Network, PortSpec};
+use crate::network::{Balancing, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, PacketKind, Slab};
@@ -73,13 +74,17 @@ impl<O: Observer> Fabric<O> {
             if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) }
         };
         let ports: Vec<_> = (0..).zip(&network.ports).map(port).collect();
-        let link = |(port, spec): (&Port, &PortSpec)| Link::new(spec.from, spec.to, port.marks_late());
+        let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
+        let link = |((port, spec), number): ((&Port, &PortSpec), u32)| {
+            let link = Link::new(spec.from, spec.to, port.marks_late());
+            if changes.contains(&number) { link.over(Wire::new(spec, network.seed, number)) } else { link }
+        };
         Ok(Self {
             now: Time::ZERO,
             events: EventQueue::default(),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
-            links: ports.iter().zip(&network.ports).map(link).collect(),
+            links: ports.iter().zip(&network.ports).zip(0..).map(link).collect(),
             ports,
             routes,
             border: Border::new(&network, share),
@@ -99,14 +104,16 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     pub fn arrive(&mut self, number: u32) -> Arrival {
         let link = &mut self.links[number as usize];
-        if link.marks_late {
-            self.ports[number as usize].before_delivery(self.now, &mut self.packets);
-        }
+        let lost = link.is_special() && self.meet_special(number);
+        let link = &mut self.links[number as usize];
         let (at, next) = link.deliver(self.now, &self.packets);
         let node = link.to;
         match next {
             Some(next) => self.events.replace_top(next, number),
             None => self.events.pop(),
+        }
+        if lost {
+            return self.lose(number, at);
         }
         self.hops += 1;
         if O::LISTENS {
@@ -124,6 +131,26 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
+    /// Something is about to be delivered over a link to which something happens, or whose port has to catch up; whether it
+    /// is lost.
+    #[inline(never)]
+    fn meet_special(&mut self, number: u32) -> bool {
+        let link = &mut self.links[number as usize];
+        if link.marks_late {
+            self.ports[number as usize].before_delivery(self.now, &mut self.packets);
+        }
+        let packet = &self.packets[link.head()];
+        !packet.flags.for_neighbour() && link.wire().is_some_and(|wire| wire.loses(self.now, packet.bytes()))
+    }
+
+    /// A packet is lost, on the wire of a link or in its port.
+    #[cold]
+    fn lose(&mut self, number: u32, at: u32) -> Arrival {
+        self.observer.lost(self.now, Hop { link: number, place: at, packet: &self.packets[at] });
+        self.packets.remove(at);
+        Arrival::Passed
+    }
+
     /// The port for a packet that is not bound to one: of those whose link works, if there are such.
     #[inline(never)]
     fn choose(&self, switch: u32, at: u32) -> Option<u32> {
@@ -134,13 +161,6 @@ impl<O: Observer> Fabric<O> {
             (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
         };
         pick(switch, packet, self.routes.choices(switch, packet), length)
-    }
-
-    /// A link goes down, or comes up again.
-    pub fn change(&mut self, change: LinkChange) {
-        self.ports[change.link as usize].set_down(self.now, !change.up);
-        self.observer.changed(self.now, change.link, change.up);
-        self.dispatch(change.link);
     }
 
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.

@@ -3,13 +3,14 @@
 use shallows_cc::units::Bytes;
 
 use super::{Arrival, Fabric, NO_FLOW};
+use crate::fault::Fault;
 use crate::header::Header;
 use crate::network::MIN_FRAME;
 use crate::node::switch::Verdict;
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Offered, Outcome, Reason};
-use crate::port::scheduled::Joining;
+use crate::port::scheduled::{Joining, Sent};
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
@@ -54,6 +55,10 @@ impl<O: Observer> Fabric<O> {
     /// The packet waits in its class, if the switch and the class have room for it.
     fn wait(&mut self, number: u32, joining: Joining) -> Offered {
         let at = joining.packet;
+        if self.ports[number as usize].is_down() && !self.packets[at].flags.for_neighbour() {
+            self.ports[number as usize].refuse_down();
+            return Offered::dropped(Reason::Fault);
+        }
         if !self.admit(number, joining) {
             self.ports[number as usize].refuse(self.now, at, &mut self.packets);
             return Offered::dropped(Reason::Memory);
@@ -129,6 +134,30 @@ impl<O: Observer> Fabric<O> {
         self.join(back, at, NIL);
     }
 
+    /// Something happens to a wire: its downstream end is here.
+    pub fn change_wire(&mut self, fault: Fault) {
+        if let Some(wire) = self.links[fault.link as usize].wire() {
+            wire.change(self.now, fault.change);
+        }
+    }
+
+    /// Something happens to a link: its port is here.
+    pub fn change(&mut self, fault: Fault) {
+        let number = fault.link;
+        self.observer.changed(self.now, number, fault.change);
+        if !self.ports[number as usize].is_scheduled() {
+            return;
+        }
+        self.ports[number as usize].change(self.now, fault.change);
+        while self.ports[number as usize].is_down()
+            && let Some((at, lost)) = self.ports[number as usize].lose_one(self.now, &mut self.packets)
+        {
+            self.lose(number, at);
+            self.no_longer_waits(number, lost);
+        }
+        self.dispatch(number);
+    }
+
     /// Begins to send what may be sent, and lets the switch, the event queue and the neighbours know.
     pub fn dispatch(&mut self, number: u32) {
         self.begin(number);
@@ -149,6 +178,11 @@ impl<O: Observer> Fabric<O> {
         if let Some(arrives) = sent.arrives {
             self.expect(arrives, number);
         }
+        self.no_longer_waits(number, sent);
+    }
+
+    /// A packet has left the queue of a port: the memory of its switch no longer holds it.
+    fn no_longer_waits(&mut self, number: u32, sent: Sent) {
         if sent.from != NIL && self.switches.is_some() && self.counts(sent.kind) {
             self.release(number, sent.from, sent.length);
         }

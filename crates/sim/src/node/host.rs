@@ -282,9 +282,13 @@ impl Hosts {
         if fabric.ports[port as usize].is_due(fabric.now) {
             fabric.dispatch(port);
         }
-        let busy_until = fabric.ports[port as usize].busy_until();
+        let mut busy_until = fabric.ports[port as usize].busy_until();
         if busy_until <= fabric.now {
-            return fabric.ports[port as usize].is_open(fabric.now, PacketKind::Data);
+            let open = fabric.ports[port as usize].is_open(fabric.now, PacketKind::Data);
+            match fabric.ports[port as usize].rests_until(fabric.now) {
+                Some(rested) if !open => busy_until = rested,
+                _ => return open,
+            }
         }
         let waiting = &mut self.hosts[host as usize];
         if !waiting.awaiting_port {

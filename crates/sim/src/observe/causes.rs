@@ -9,6 +9,7 @@ use shallows_cc::units::Time;
 
 use super::{Hop, Kind, Observer, Timer, Turn};
 use crate::clock::Clock;
+use crate::fault::Change;
 use crate::header::Header;
 use crate::network::Network;
 use crate::packet::{NIL, Packet, PacketKind};
@@ -460,13 +461,24 @@ impl Observer for Causes {
         self.link_event(now, link, if pause { LinkEvent::Paused } else { LinkEvent::Resumed }, NIL);
     }
 
-    fn changed(&mut self, now: Time, link: u32, up: bool) {
-        self.link_event(now, link, if up { LinkEvent::Up } else { LinkEvent::Down }, NIL);
+    fn changed(&mut self, now: Time, link: u32, change: Change) {
+        match change {
+            Change::Down => self.link_event(now, link, LinkEvent::Down, NIL),
+            Change::Up => self.link_event(now, link, LinkEvent::Up, NIL),
+            Change::Rate(_) | Change::Loss(_) => {}
+        }
+    }
+
+    fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
+        let Here { number, hop, .. } = self.here[place as usize];
+        if number != NIL {
+            self.hops[hop as usize].outcome = Outcome::Dropped(Reason::Fault);
+        }
     }
 }
 
 /// What became of a packet at a port, by name, in the order of [`outcome_number`].
-pub const OUTCOMES: [&str; 4] = ["queued", "marked", "dropped", "no_memory"];
+pub const OUTCOMES: [&str; 5] = ["queued", "marked", "dropped", "no_memory", "lost"];
 
 /// The place of an outcome in [`OUTCOMES`].
 #[must_use]
@@ -476,5 +488,6 @@ pub const fn outcome_number(outcome: Outcome) -> u8 {
         Outcome::Marked => 1,
         Outcome::Dropped(Reason::Full) => 2,
         Outcome::Dropped(Reason::Memory) => 3,
+        Outcome::Dropped(Reason::Fault) => 4,
     }
 }

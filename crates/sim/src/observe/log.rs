@@ -54,6 +54,10 @@ impl<W: Write> Observer for PacketLog<W> {
         self.line(now, "delivered", hop);
     }
 
+    fn lost(&mut self, now: Time, hop: Hop<'_>) {
+        self.line(now, "lost", hop);
+    }
+
     fn began(&mut self, now: Time, flow: u32) {
         self.write(format_args!("{} began flow {flow}", now.0));
     }

@@ -2,6 +2,7 @@
 
 use shallows_cc::units::Time;
 
+use crate::fault::Change;
 use crate::packet::Packet;
 use crate::port::admission::Outcome;
 pub use crate::timers::{Kind, Timer};
@@ -34,6 +35,10 @@ pub trait Observer {
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}
 
+    /// A packet that had been let in is lost on `link`, or in its port, because something happened to the wire.
+    #[inline]
+    fn lost(&mut self, _now: Time, _hop: Hop<'_>) {}
+
     /// A flow begins to send.
     #[inline]
     fn began(&mut self, _now: Time, _flow: u32) {}
@@ -59,9 +64,9 @@ pub trait Observer {
     #[inline]
     fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
 
-    /// A link has gone down, or come up.
+    /// Something has happened to a link.
     #[inline]
-    fn changed(&mut self, _now: Time, _link: u32, _up: bool) {}
+    fn changed(&mut self, _now: Time, _link: u32, _change: Change) {}
 }
 
 impl Observer for () {

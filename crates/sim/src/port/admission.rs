@@ -9,6 +9,8 @@ pub enum Reason {
     Full,
     /// The memory of its switch has no room for it.
     Memory,
+    /// Something happened to its link.
+    Fault,
 }
 
 /// What became of a packet.

@@ -60,8 +60,8 @@ pub struct Port {
     largest: Time,
     counters: Counters,
     histogram: Histogram,
-    /// Packets accepted and refused before the statistics began.
-    in_warmup: (u64, u64),
+    /// Packets accepted, refused and lost before the statistics began.
+    in_warmup: (u64, u64, u64),
     /// Backlog when the warm-up ended.
     from_warmup: Time,
 }
@@ -89,7 +89,7 @@ impl Port {
             largest: Time::ZERO,
             counters: Counters::default(),
             histogram: Histogram::new(clock.time(mtu)),
-            in_warmup: (0, 0),
+            in_warmup: (0, 0, 0),
             from_warmup: Time::ZERO,
         }
     }
@@ -177,15 +177,15 @@ impl Port {
         }
     }
 
-    /// Statistics start now.
-    pub fn end_warmup(&mut self, now: Time) {
+    /// Statistics start now; so many packets have been lost on the wire.
+    pub fn end_warmup(&mut self, now: Time, lost: u64) {
         let scheduled = self.is_scheduled();
         if scheduled {
             self.end_classes_warmup(now);
         }
         let sending = self.busy_until.saturating_sub(now);
         let before = std::mem::take(&mut self.counters);
-        self.in_warmup = (before.sent, before.dropped);
+        self.in_warmup = (before.sent, before.dropped, self.lost_waiting() + lost);
         self.from_warmup = sending;
         self.counters.area = square(sending);
         self.largest = self.backlog(now);
@@ -219,6 +219,8 @@ impl Port {
             clock: self.clock,
             in_flight: self.in_warmup.0 + self.counters.sent - link.delivered() + waiting.packets,
             dropped: self.in_warmup.1 + self.counters.dropped,
+            lost: self.lost_waiting() + link.lost(),
+            lost_in_warmup: self.in_warmup.2,
             delivered: link.delivered(),
             fingerprint: link.fingerprint(),
             classes: waiting.reports,
@@ -247,7 +249,11 @@ pub struct PortReport {
     pub in_flight: u64,
     /// Packets dropped in the whole run.
     pub dropped: u64,
-    /// Packets delivered in the whole run.
+    /// Packets lost in the whole run because something happened to the link.
+    pub lost: u64,
+    /// Those before the statistics began.
+    pub lost_in_warmup: u64,
+    /// Packets taken from the link in the whole run, those that were lost on it too.
     pub delivered: u64,
     /// Hash of every delivery: time and packet, in order.
     pub fingerprint: u64,

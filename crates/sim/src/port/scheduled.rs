@@ -23,6 +23,7 @@ use super::admission::{Offered, Reason};
 use super::congestion::Congestion;
 use super::{Port, Special};
 use crate::clock::Clock;
+use crate::fault::Change;
 use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
 use crate::packet::{Flags, NIL, PACKET_KINDS, Packet, PacketKind, Slab};
@@ -106,8 +107,12 @@ pub(super) struct Classes {
     flat_since: Option<Time>,
     /// How long it did.
     flat: Time,
-    /// Whether its link is down: nothing is sent.
-    down: bool,
+    /// Nothing is sent before: its link is down, for ever so far, or rests because it is slower than it was.
+    rests_until: Time,
+    /// The rate of the link, where it is slower.
+    slower: Option<Clock>,
+    /// Packets lost or refused because the link was down.
+    lost: u64,
     /// The class of the packet being sent.
     sending: usize,
     /// The earliest wake on the event queue.
@@ -125,7 +130,9 @@ impl Classes {
             bytes: Bytes::ZERO,
             flat_since: None,
             flat: Time::ZERO,
-            down: false,
+            rests_until: Time::ZERO,
+            slower: None,
+            lost: 0,
             sending: 0,
             wake: Time::MAX,
             measured_from: Time::ZERO,
@@ -147,10 +154,10 @@ impl Classes {
 
     /// The first class that may send now, or else when one may.
     fn choose(&self, now: Time, packets: &Slab) -> Result<usize, Time> {
-        let mut later = Time::MAX;
-        if self.down {
-            return Err(later);
+        if self.rests_until > now {
+            return Err(self.rests_until);
         }
+        let mut later = Time::MAX;
         for (at, class) in self.classes.iter().enumerate() {
             let Some(first) = class.queue.front() else { continue };
             if class.paused_since.is_some() {
@@ -165,6 +172,15 @@ impl Classes {
             }
         }
         Err(later)
+    }
+
+    /// How long the link rests after a frame that took `sending`, because it is slower than that.
+    #[inline]
+    fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
+        let Some(slower) = self.slower else { return Time::ZERO };
+        let rest = slower.time(length) - sending;
+        self.rests_until = busy_until + rest;
+        rest
     }
 
     /// What waits weighs in square picoseconds, twice, for as long as it has waited until now.
@@ -227,7 +243,14 @@ impl Port {
     pub fn is_open(&self, now: Time, kind: PacketKind) -> bool {
         let Some(room) = self.classes() else { return self.busy_until <= now };
         let class = &room.classes[usize::from(room.class_of[kind as usize])];
-        self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none() && !room.down
+        self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none() && room.rests_until <= now
+    }
+
+    /// When its link, which is slower than it was, has rested; none if something else holds the port.
+    #[must_use]
+    pub fn rests_until(&self, now: Time) -> Option<Time> {
+        let until = self.classes()?.rests_until;
+        (until > now && until < Time::MAX).then_some(until)
     }
 
     /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
@@ -243,7 +266,7 @@ impl Port {
     pub fn pass(&mut self, now: Time, joining: Joining, link: &mut Link, packets: &mut Slab) -> Option<Offered> {
         let Special { congestion, classes } = self.special.as_deref_mut()?;
         let room = classes.as_mut()?;
-        if self.busy_until > now || room.work > Time::ZERO || room.down {
+        if self.busy_until > now || room.work > Time::ZERO || room.rests_until > now {
             return None;
         }
         let packet = &mut packets[joining.packet];
@@ -270,7 +293,7 @@ impl Port {
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let arrives = self.busy_until + self.delay;
+        let arrives = self.busy_until + room.rest(self.busy_until, sending, length) + self.delay;
         (packet.arrives, packet.next) = (arrives, NIL);
         self.count(length, sending, Time::ZERO, sending);
         Some(Offered::queued(marked, link.append(joining.packet, arrives, packets)))
@@ -404,8 +427,10 @@ impl Port {
 
     /// Puts a packet that will have been sent when the link is free onto the wire; its arrival, if it is alone there.
     fn transmit(&mut self, at: u32, link: &mut Link, packets: &mut Slab) -> Option<Time> {
-        let arrives = self.busy_until + self.delay;
+        let (busy_until, delay) = (self.busy_until, self.delay);
         let packet = &mut packets[at];
+        let (length, clock) = (packet.bytes(), self.clock);
+        let arrives = busy_until + self.room().rest(busy_until, clock.time(length), length) + delay;
         (packet.arrives, packet.next) = (arrives, NIL);
         link.append(at, arrives, packets)
     }
@@ -434,18 +459,64 @@ impl Port {
         due
     }
 
-    /// Its link goes down or comes up. What has been sent arrives; the rest waits.
-    pub fn set_down(&mut self, now: Time, down: bool) {
+    /// Something happens to its link.
+    pub fn change(&mut self, now: Time, change: Change) {
         // A backlog that stands still or falls from here on begins a segment.
         self.close_segment(now);
-        self.room().down = down;
+        let clock = self.clock;
+        let room = self.room();
+        match change {
+            Change::Down => room.rests_until = Time::MAX,
+            Change::Up => room.rests_until = Time::ZERO,
+            Change::Rate(rate) => room.slower = Some(Clock::new(rate)).filter(|slower| slower.is_slower(clock)),
+            Change::Loss(_) => {}
+        }
         self.open_segment(now);
+    }
+
+    /// Takes out a packet that waits for a link that is down, and that is lost with it; none if there is no other.
+    pub fn lose_one(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Sent)> {
+        self.catch_up(now, packets);
+        self.close_segment(now);
+        let clock = self.clock;
+        let room = self.room();
+        let goes = |waiting: &Waiting| !packets[waiting.packet].flags.for_neighbour();
+        let found = room.classes.iter_mut().find_map(|class| {
+            let at = class.queue.iter().position(goes)?;
+            class.queue.remove(at).map(|waiting| (class, waiting))
+        });
+        let lost = found.map(|(class, waiting)| {
+            let (length, kind) = (packets[waiting.packet].bytes(), packets[waiting.packet].flags.kind());
+            let (sending, waited) = (clock.time(length), now - waiting.since.max(room.measured_from));
+            class.bytes -= length;
+            room.work -= sending;
+            room.bytes -= length;
+            room.lost += 1;
+            let sent = Sent { from: waiting.from, length, kind, arrives: None };
+            (waiting.packet, sent, u128::from(sending.0) * u128::from(2 * waited.0))
+        });
+        let lost = lost.map(|(packet, sent, area)| {
+            self.counters.area += area;
+            (packet, sent)
+        });
+        self.open_segment(now);
+        lost
+    }
+
+    /// A packet comes while its link is down.
+    pub fn refuse_down(&mut self) {
+        self.room().lost += 1;
+    }
+
+    /// Packets lost or refused so far because its link was down.
+    pub(super) fn lost_waiting(&self) -> u64 {
+        self.classes().map_or(0, |room| room.lost)
     }
 
     /// Whether its link is down.
     #[must_use]
     pub fn is_down(&self) -> bool {
-        self.classes().is_some_and(|room| room.down)
+        self.classes().is_some_and(|room| room.rests_until == Time::MAX)
     }
 
     /// Stops the class of data, or lets it go on.

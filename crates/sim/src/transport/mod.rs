@@ -376,7 +376,10 @@ pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> 
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
             Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative })
         }
-        Header::CreditStop { .. } => return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative })),
+        // A request too: what it is for has come meanwhile.
+        Header::CreditStop { .. } | Header::CreditRequest { .. } => {
+            return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative }));
+        }
         _ => return None,
     };
     Some((MIN_FRAME, header))

@@ -107,6 +107,7 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         pause: None,
         balancing: Balancing::Flow,
         faults: Vec::new(),
+        convergence: Time::MAX,
         flows: Vec::new(),
         controls: vec![control("reno")],
         host: host(),
@@ -197,4 +198,18 @@ pub fn credits_first(control: &Control) -> Discipline {
 /// Everything in one class.
 pub fn one_class() -> Discipline {
     Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], urgent: None }
+}
+
+/// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine. One flow of 1000 packets.
+pub fn leaf_spine(spines: u32) -> Network {
+    let between = (0..spines).flat_map(|spine| [(2, 4 + spine), (3, 4 + spine)]);
+    let cables: Vec<_> = [(0, 2), (1, 3)].into_iter().chain(between).collect();
+    let mut network = network(2, 4 + spines, &cables);
+    network.flows = vec![flow(0, 1, Bytes(1_460_000))];
+    until_done(network)
+}
+
+/// The link from its first leaf up to a spine.
+pub fn up(spine: u32) -> u32 {
+    2 * (2 + 2 * spine)
 }

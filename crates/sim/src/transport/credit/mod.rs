@@ -3,8 +3,8 @@
 //!
 //! The sender asks for credits and says when it has nothing left; the receiver paces credits, each with a number
 //! that its frame echoes. What is missing is sent again from the first hole on: a gap is reported at once, the end by
-//! the answer to the stop. Requests and stops without an answer are repeated after the scenario's initial
-//! timeout.
+//! the answer to the stop. Requests and stops without an answer, and requests whose credits stop coming, are repeated after the
+//! scenario's initial timeout.
 //!
 //! Credits and frames must cross the same links, so the world answers these flows along their own way.
 

@@ -8,7 +8,7 @@
 //! | CREDIT_STOP_SENT | `State::Stopped` | everything was sent and the receiver told; it may still miss some |
 //!
 //! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2 and Fig. 7, and the authors' ns2-xpass (xpass.cc): the stop follows
-//! the last frame at once, a request is repeated until a credit comes.
+//! the last frame at once, a request is repeated until a credit comes. Here it is repeated too where credits stop coming.
 
 use shallows_cc::units::Time;
 
@@ -65,11 +65,11 @@ impl CreditRequest {
         }
     }
 
-    /// A credit came.
-    pub fn on_credit(&mut self, has_data: bool) -> Action {
-        if self.state == State::Requested {
+    /// A credit came. It may be one of before the last stop, and the request behind it lost: another has to follow it.
+    pub fn on_credit(&mut self, now: Time, has_data: bool) -> Action {
+        if let State::Requested | State::Receiving = self.state {
             self.state = State::Receiving;
-            self.deadline = Time::MAX;
+            self.deadline = now + self.timeout;
         }
         if self.state == State::Receiving && has_data { Action::Data } else { Action::Nothing }
     }
@@ -91,8 +91,9 @@ impl CreditRequest {
     /// The deadline has come: what was said last is said again.
     pub fn on_timer(&mut self, now: Time) -> Action {
         match self.state {
-            State::Requested | State::Stopped => self.ask(now, self.state),
-            State::Closed | State::Receiving => Action::Nothing,
+            State::Requested | State::Receiving => self.ask(now, State::Requested),
+            State::Stopped => self.ask(now, State::Stopped),
+            State::Closed => Action::Nothing,
         }
     }
 
@@ -112,13 +113,13 @@ mod tests {
     #[test]
     fn a_flow_asks_sends_a_frame_a_credit_and_says_when_it_is_done() {
         let mut asking = CreditRequest::new(US(100));
-        assert_eq!(asking.on_credit(true), Action::Nothing);
+        assert_eq!(asking.on_credit(US(0), true), Action::Nothing);
         assert_eq!((asking.open(US(0)), asking.state, asking.deadline()), (Action::Request, State::Requested, US(100)));
-        assert_eq!((asking.on_credit(true), asking.state), (Action::Data, State::Receiving));
-        assert_eq!((asking.on_credit(true), asking.deadline()), (Action::Data, Time::MAX));
+        assert_eq!((asking.on_credit(US(20), true), asking.state), (Action::Data, State::Receiving));
+        assert_eq!((asking.on_credit(US(30), true), asking.deadline()), (Action::Data, US(130)));
         assert_eq!((asking.drained(US(50)), asking.state), (Action::Stop, State::Stopped));
         // Those still on their way are wasted.
-        assert_eq!(asking.on_credit(false), Action::Nothing);
+        assert_eq!(asking.on_credit(US(60), false), Action::Nothing);
         asking.close();
         assert_eq!((asking.state, asking.deadline()), (State::Closed, Time::MAX));
     }
@@ -128,8 +129,8 @@ mod tests {
         let mut asking = CreditRequest::new(US(100));
         asking.open(US(0));
         assert_eq!((asking.on_timer(US(100)), asking.deadline()), (Action::Request, US(200)));
-        asking.on_credit(true);
-        assert_eq!(asking.on_timer(US(200)), Action::Nothing);
+        asking.on_credit(US(150), true);
+        assert_eq!((asking.on_timer(US(250)), asking.state), (Action::Request, State::Requested));
         asking.drained(US(300));
         assert_eq!((asking.on_timer(US(400)), asking.deadline()), (Action::Stop, US(500)));
     }
@@ -138,11 +139,11 @@ mod tests {
     fn a_receiver_that_misses_something_is_asked_anew() {
         let mut asking = CreditRequest::new(US(100));
         asking.open(US(0));
-        asking.on_credit(true);
+        asking.on_credit(US(5), true);
         asking.drained(US(10));
         assert_eq!((asking.open(US(60)), asking.state), (Action::Request, State::Requested));
         // While credits come anyway there is nothing to ask.
-        asking.on_credit(true);
+        asking.on_credit(US(65), true);
         assert_eq!(asking.open(US(70)), Action::Nothing);
     }
 }

@@ -137,7 +137,7 @@ impl Sending {
             self.gap_change_us = gap(came, now) - gap(granted, granted_at);
         }
         let left = self.message.end - self.next;
-        match self.asking.on_credit(left as usize > self.called.len()) {
+        match self.asking.on_credit(now, left as usize > self.called.len()) {
             Action::Data => {
                 self.busy_until = self.busy_until.max(now + self.control.answer_time());
                 let answered = Answered { number, granted_at };
@@ -149,14 +149,11 @@ impl Sending {
 
     /// The answer to a stop; it means nothing where there is more to send again.
     fn on_ack(&mut self, now: Time, cumulative: u32) {
-        if self.next < self.message.end {
-            return;
-        }
         if cumulative == self.message.end {
             self.asking.close();
             self.say = Action::Nothing;
             self.done = true;
-        } else {
+        } else if self.next == self.message.end {
             self.go_back(now, cumulative);
         }
     }

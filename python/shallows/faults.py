@@ -1,0 +1,104 @@
+"""`[[faults]]`: what happens to links in the course of a run, and what the packet world gets of it."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from shallows.errors import ScenarioError
+from shallows.switch import class_of
+from shallows.table import Table
+from shallows.units import NEVER, RATE, Time
+
+LEAST_RATE_BPS = 10**6
+
+
+class Fault(Table):
+    """A table of `[[faults]]`: one change of one link, or of both links of a cable."""
+
+    link: str = Field(description='"s0->s1", or "s0<->s1" for both ways')
+    kind: Literal["down", "up", "rate", "loss"] = Field(description="what happens to it")
+    at: Time = Field("0s", description="when")
+    value: Any = Field(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
+
+    @field_validator("link", mode="before")
+    @classmethod
+    def _two_ends(cls, link):
+        if not isinstance(link, str) or "->" not in link:
+            raise ValueError('the two ends of a link, "s0->s1", or "s0<->s1" for both ways')
+        return link
+
+    @model_validator(mode="after")
+    def _means_something(self):
+        if self.kind in ("down", "up"):
+            if self.value is not None:
+                raise ScenarioError("value", self.value, f'nothing: a link that goes "{self.kind}" has none')
+        elif self.kind == "rate":
+            self._check(lambda value: RATE.parse(value, least=LEAST_RATE_BPS))
+        else:
+            self._check(_share)
+        return self
+
+    def _check(self, parse):
+        try:
+            parse(self.value)
+        except ValueError as error:
+            raise ScenarioError("value", self.value, str(error)) from None
+
+    @property
+    def number(self):
+        """Its value as the core counts it: bit/s, a share, or 0."""
+        return {"rate": RATE.parse, "loss": _share}.get(self.kind, lambda value: 0)(self.value)
+
+    def links(self, network):
+        """The numbers of its links. Raises `ScenarioError`."""
+        a, _, b = self.link.partition("<->")
+        try:
+            return [network.port(name) for name in ([f"{a}->{b}", f"{b}->{a}"] if b else [self.link])]
+        except ValueError as error:
+            raise ScenarioError("link", self.link, f'{error}, or "s0<->s1" for both ways') from None
+
+
+def _share(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError("a share of at least 0 and below 1, such as 1e-3")
+    return float(value)
+
+
+def check(scenario):
+    """Raise `ScenarioError` for a fault of no link, or one that makes a link faster than it was."""
+    network = scenario.wiring
+    for i, fault in enumerate(scenario.faults):
+        try:
+            own = int(network.rate_bps[fault.links(network)].min())
+            if fault.kind == "rate" and fault.number > own:
+                raise ScenarioError("value", fault.value, f"at most the link's own rate, {RATE.text(own)}")
+        except ScenarioError as error:
+            raise ScenarioError(f"faults[{i}].{error.key}", error.value, error.expected) from None
+
+
+def crossing(scenario, network, columns, request):
+    """`columns` of the links and other keys of the `request` with what happens to links.
+
+    A link that goes down or slows down has a port with classes: of one, as large as its buffer, where it
+    has none.
+    """
+    every = [(fault, link) for fault in scenario.faults for link in fault.links(network)]
+    if not every:
+        return columns, request
+    every.sort(key=lambda row: row[0].at)
+    discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
+    disciplines = list(request.get("disciplines", []))
+    scheduled = {link for fault, link in every if fault.kind != "loss"}
+    for limit_bytes, nics in ((NEVER, True), (scenario.network.buffer, False)):
+        bare = [link for link in scheduled if not discipline[link] and network.is_nic[link] == nics]
+        if bare:
+            disciplines.append([class_of(["other"], limit_bytes)])
+            discipline[bare] = len(disciplines)
+    faults = {
+        "time_ps": np.array([fault.at for fault, _ in every], np.uint64),
+        "link": np.array([link for _, link in every], np.uint32),
+        "kind": [fault.kind for fault, _ in every],
+        "value": np.array([fault.number for fault, _ in every], float),
+    }
+    return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines, "faults": faults}

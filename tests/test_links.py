@@ -1,0 +1,103 @@
+"""What happens to links, as a scenario says it: who honours it, what is refused, what comes back."""
+
+import pytest
+
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.worlds import fluid, kernel
+
+BASE = {
+    "duration": "until-done",
+    "topology": {"kind": "dumbbell", "hosts": 1, "rate": "10Gbps", "rtt": "100us"},
+    "cc": "reno",
+    "traffic": [
+        {"kind": "trace", "flows": {"start_s": [0], "src": ["h0"], "dst": ["h1"], "bytes": [1_460_000]}}
+    ],
+}
+CABLE = "s0<->s1"
+
+
+def scenario(*faults, **tables):
+    return sh.Scenario(**{**BASE, **tables}, faults=list(faults))
+
+
+def loss(value, link="s0->s1"):
+    return {"link": link, "kind": "loss", "value": value}
+
+
+def run(*faults, **tables):
+    return sh.run(scenario(*faults, **tables)).check_books()
+
+
+def test_what_is_lost_is_counted_at_its_link_and_not_as_dropped():
+    result = run(loss(0.01))
+    ports = result.ports.set_index("port")
+    lost = ports.loc["s0->s1", "lost"]
+    # A share of 1 % of 1000 packets and their repairs: 10, within five deviations of 3.2.
+    assert 0 < lost < 26
+    assert lost == ports.lost.sum() == result.summary["network"]["lost"]
+    assert result.summary["network"]["dropped"] == 0
+
+
+def test_a_cable_that_is_down_holds_a_flow_up_for_as_long():
+    down = {"link": CABLE, "kind": "down", "at": "300us"}
+    up = {"link": CABLE, "kind": "up", "at": "5ms"}
+    plain, held = run().flows.fct_us[0], run(up, down).flows.fct_us[0]
+    assert plain < 2000 < 5000 < held
+
+
+def test_a_slower_link_takes_as_much_longer():
+    slow = {"link": "s0->s1", "kind": "rate", "value": "1Gbps"}
+    # 1000 frames of 12 us, and what slow start leaves idle: less than three round trips.
+    assert 12_000 < run(slow, network={"buffer": "unlimited"}).flows.fct_us[0] < 12_300
+
+
+def test_switches_send_round_a_link_once_they_have_heard():
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 1, "rate": "10Gbps"}
+    traffic = [
+        {"kind": "trace", "flows": {"start_s": [0], "src": ["h0"], "dst": ["h1"], "bytes": [14_600_000]}}
+    ]
+
+    def of(network, *faults):
+        return run(*faults, topology=fabric, traffic=traffic, network=network)
+
+    ports = of({}).ports.set_index("port").sent
+    own, other = sorted(["leaf0->spine0", "leaf0->spine1"], key=ports.get, reverse=True)
+    result = of({"convergence": "2ms"}, {"link": own, "kind": "down", "at": "1ms"})
+    assert result.ports.set_index("port").sent[other] > 8000
+
+
+def test_the_same_seed_loses_the_same_packets():
+    one, same, other = (run(loss(0.01), seed=seed).summary["fingerprint"] for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_a_scenario_with_faults_is_written_back():
+    told = scenario(loss(1e-3), {"link": CABLE, "kind": "rate", "value": "2.5Gbps", "at": "1ms"})
+    assert sh.Scenario.from_toml(told.to_toml()) == told
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (loss(1.5), "faults[0].value = 1.5: expected a share of at least 0 and below 1"),
+        (loss(None), "faults[0].value: expected a share"),
+        (loss(0.1, "s0->h9"), 'faults[0].link = "s0->h9": expected'),
+        (loss(0.1, "s0"), 'faults[0].link = "s0": expected the two ends of a link'),
+        ({"link": CABLE, "kind": "rate", "value": "11Gbps"}, "at most the link's own rate, 10Gbps"),
+        ({"link": CABLE, "kind": "rate", "value": "1kbps"}, "expected a rate"),
+        ({"link": CABLE, "kind": "down", "value": 1}, "faults[0].value = 1: expected nothing"),
+        ({"link": CABLE, "kind": "cut"}, "faults[0].kind"),
+        ({"kind": "down"}, "faults[0].link: expected"),
+    ],
+)
+def test_what_means_nothing_is_refused(fault, said):
+    with pytest.raises(ScenarioError) as refusal:
+        scenario(fault)
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("world", [fluid, kernel])
+def test_worlds_whose_links_do_not_fail_say_so(world):
+    with pytest.raises(ScenarioError, match=r"faults\[0\]\.kind = \"loss\": expected no faults: "):
+        world.check(scenario(loss(0.1), duration="1ms", traffic=[{"kind": "long-lived"}]))
