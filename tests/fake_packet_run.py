@@ -44,7 +44,7 @@ def network():
         link_to=column([2, 1], np.uint32),
         rate_bps=column([10**11, 10**11]),
         delay_ps=column([US, US]),
-        host_rate_bps=column([10**11, 10**11]),
+        is_nic=column([True, False], bool),
     )
 
 

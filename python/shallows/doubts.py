@@ -35,7 +35,10 @@ def _coarse(answer):
     """What is measured of flows without an end is shorter than `FRAMES` frames of a host's link."""
     if not answer.measured_ps or not np.isnan(answer.flow_columns["bytes"]).any():
         return []
-    slowest = int(answer.network.host_rate_bps.min())
+    host_links = answer.network.rate_bps[answer.network.is_nic]
+    if not len(host_links):  # a fluid world's: it has no frames
+        return []
+    slowest = int(host_links.min())
     frames = int(answer.measured_ps) * slowest // (8 * 10**12 * answer.scenario.mtu)
     if frames >= FRAMES:
         return []
