@@ -21,7 +21,7 @@ BENCH = Path(__file__).parent
 SCENARIOS = BENCH.parent / "scenarios"
 KEPT = BENCH / "instructions.toml"
 TOLERANCE = 0.05
-COUNTED = "_core::turn"  # where the main loop is called, crates/py/src/lib.rs
+COUNTED = "_core::crew::turn"  # where the main loop is called, crates/py/src/crew.rs
 
 
 def main(names):

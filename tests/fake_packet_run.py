@@ -117,6 +117,7 @@ def answer(**changed):
             "value": column([10, 0.5, 12], float),
         },
         "classes": contract.zeros(contract.ClassColumns, 0),
+        "threads": {"count": 1, "domains": 1, "gain": None},
         "lateness": None,
         "deadlock": {"time_ps": 0, "links": np.array([], np.uint32)},
         "books": {"closed": True, "problems": []},

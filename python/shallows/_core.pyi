@@ -8,8 +8,15 @@ from shallows.contract import Answer, Request
 class Bug(RuntimeError):  # noqa: N818 (its name in the core)
     """An invariant of the simulator does not hold: please report it."""
 
-def simulate(request: Request, on_progress: Callable[[int, int, int], None] | None = None) -> Answer:
-    """The answer to a request. `on_progress` hears simulated picoseconds, packet-hops and flows finished."""
+def simulate(
+    request: Request,
+    on_progress: Callable[[int, int, int], None] | None = None,
+    threads: int | None = 1,
+) -> Answer:
+    """The answer to a request. `on_progress` hears simulated picoseconds, packet-hops and flows finished.
+
+    Without a number of `threads` there are as many as pay. The answer is the same for any number.
+    """
 
 def watch(
     request: Request,

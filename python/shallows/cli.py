@@ -103,6 +103,9 @@ def run(
     repeats: Annotated[
         int | None, typer.Option(min=1, max=100, help="How often the kernel world runs it (3).")
     ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of the packet world; as many as pay if absent.")
+    ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
     json_: Json = False,
@@ -118,7 +121,7 @@ def run(
     with said_if_slow("preparing: the network is laid out, flows are drawn"):
         changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
-        simulate = in_world(world, repeats)
+        simulate = in_world(world, repeats, threads)
         folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
     if world == "packet":
         _foretell([prepared])

@@ -243,6 +243,12 @@ class Lateness(TypedDict):
     unroutable: int
 
 
+class Threads(TypedDict):
+    count: int
+    domains: int
+    gain: float | None
+
+
 class Answer(TypedDict):
     fingerprint: str | None
     events: int
@@ -259,6 +265,7 @@ class Answer(TypedDict):
     probe_names: list[str]
     probes: Probes
     books: Books
+    threads: Threads | None
     lateness: Lateness | None
 
 

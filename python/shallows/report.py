@@ -182,11 +182,20 @@ def _speed(summary):
     if summary["world"] == "fluid":
         took = f"integrated  {took}, {summary['events']} steps"
     else:
-        took = f"simulated   {took}, {(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+        speed = f"{(summary['packet_hops_per_s'] or 0) / 1e6:.1f} M packet-hops/s"
+        took = f"simulated   {took}, {speed}{_threads(summary.get('threads'))}"
     if summary["world"] == "kernel":
         ran = f"ran         {summary['duration_s']:g} s, {books}, {_lateness(summary['lateness'])}"
         return f"{ran}\n{_spread(summary['spread'])}"
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
+
+
+def _threads(record):
+    """Words for threads that worked on a run, and what they gained where that was tried."""
+    if not record or record["count"] == 1:
+        return ""
+    gain = f", {record['gain']:.1f} times one" if record["gain"] else ""
+    return f" on {record['count']} threads{gain}"
 
 
 def _lateness(record):

@@ -25,6 +25,7 @@ def run(
     seed: int | None = None,
     world: World = "packet",
     repeats: int | None = None,
+    threads: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: bool = False,
     overrides: Mapping[str, Any] | None = None,
@@ -36,19 +37,20 @@ def run(
     With `out` the run is saved to that folder; with `progress` stderr shows how far it is. Ctrl-C ends the
     run early and returns what there is; `Run.interrupted` tells. The kernel world, in which no two runs are
     alike, runs it `repeats` times (3) and returns the run in the middle; `summary["spread"]` tells how far
-    they are apart.
+    they are apart. The packet world goes on so many `threads`, or as many as pay: the run is the same for any
+    number.
 
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) where
     packets or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
     from shallows.progress import Progress
 
-    refuse_unknown(unknown, ("seed", "world", "repeats", "out", "progress", "overrides"))
+    refuse_unknown(unknown, ("seed", "world", "repeats", "threads", "out", "progress", "overrides"))
     prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
     if out is not None:
         store.check_replaceable(out, prepared.file)
     with Progress(shown=progress) as bar:
-        result = in_world(world, repeats)(prepared, bar.of(prepared))
+        result = in_world(world, repeats, threads)(prepared, bar.of(prepared))
     if out is not None:
         result.save(out)
     return result.check_books()
@@ -100,19 +102,29 @@ def prepare(
     return scenario
 
 
-def in_world(world: str, repeats: int | None = None) -> "Callable[[Scenario, OnProgress | None], Run]":
-    """The function `(scenario, on_progress) -> Run` of a world; the kernel world's runs it `repeats` times.
+def in_world(
+    world: str, repeats: int | None = None, threads: int | None = 1
+) -> "Callable[[Scenario, OnProgress | None], Run]":
+    """The function `(scenario, on_progress) -> Run` of a world.
+
+    The kernel world's runs it `repeats` times, the packet world's on so many `threads`, or as many as pay.
 
     A bug that it meets carries a note with scenario, seed and version, to be reported.
     """
     simulate: Callable[..., Run] = _module(world).run
     if repeats is not None and world != "kernel":
         raise ScenarioError("repeats", repeats, "none in a world that gives the same every time")
-    times = {} if repeats is None else {"repeats": repeats}
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ScenarioError("threads", threads, "a number from 1 on, or none: as many as pay")
+    if (threads or 1) > 1 and world != "packet":
+        raise ScenarioError("threads", threads, "none but in the packet world")
+    how = {} if repeats is None else {"repeats": repeats}
+    if world == "packet":
+        how["threads"] = threads
 
     def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
         try:
-            return simulate(scenario, on_progress, **times)
+            return simulate(scenario, on_progress, **how)
         except RuntimeError as bug:
             from shallows import __version__
 

@@ -40,8 +40,20 @@ answer! {
         probes: Probes,
         /// Whether all packets and flows are accounted for
         books: Books,
+        /// Packet world only
+        threads: Option<Threads>,
         /// Kernel world only
         lateness: Option<Lateness>,
+    }
+
+    /// Who went through a run. It makes no difference to anything else in the answer.
+    pub struct Threads {
+        /// How many threads there were in the end
+        count: u64,
+        /// Into how many domains the network was parted for them
+        domains: u64,
+        /// How many times as fast they were as one thread on the same domains, where the run tried both
+        gain: Option<f64>,
     }
 
     /// What became of flows.
@@ -240,6 +252,7 @@ impl Answer {
             probe_names: outcome.probes.names.iter().map(|&name| name.to_owned()).collect(),
             probes: outcome.probes.into(),
             books: outcome.problems.into(),
+            threads: None,
             lateness: None,
         }
     }

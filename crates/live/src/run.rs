@@ -207,6 +207,7 @@ impl Told {
             queues: report.queues.into(),
             probe_names: answer::PROBE_NAMES.iter().map(|&name| name.to_owned()).collect(),
             probes: self.probes,
+            threads: None,
             lateness: Some(lateness),
         }
     }

@@ -4,6 +4,7 @@
 
 mod answer;
 mod catalog;
+mod crew;
 mod request;
 mod watching;
 mod written;
@@ -15,35 +16,35 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_contract::IntoValue;
-use shallows_contract::answer::Answer;
+use shallows_contract::answer::{Answer, Threads};
 use shallows_sim::answer::Answer as Outcome;
 use shallows_sim::observe::Observer;
 use shallows_sim::observe::causes::Causes;
 use shallows_sim::route;
 use shallows_sim::simulation::{Progress, Simulation};
 
+use crate::crew::Crew;
 use crate::written::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
-/// Events between two looks at Ctrl-C.
-const EVENTS_A_TURN: u64 = 500_000;
-
-/// Runs a request to its end, or until Ctrl-C.
+/// Runs a request to its end, or until Ctrl-C, on so many threads, or as many as pay.
 #[pyfunction]
-#[pyo3(signature = (request, on_progress=None))]
+#[pyo3(signature = (request, on_progress=None, threads=Some(1)))]
 fn simulate<'py>(
     py: Python<'py>,
     request: &Bound<'py, PyDict>,
     on_progress: Option<Bound<'py, PyAny>>,
+    threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let raised = Raised::default();
     let network = request::network(request, &raised)?;
     let queue_ports = network.record.ports.clone();
     let mtu = network.mtu;
-    let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (outcome, (), interrupted) = run(py, simulation, on_progress, &raised)?;
-    answer::to_python(py, Answer::of(outcome, &queue_ports, mtu, interrupted).into_value())
+    let crew = guarded(py, || Crew::new(network, threads))?.map_err(PyValueError::new_err)?;
+    let (outcome, threads, (), interrupted) = run(py, crew, on_progress, &raised)?;
+    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
+    answer::to_python(py, Answer { threads: Some(threads), ..answer }.into_value())
 }
 
 /// The same with a record of why the packets of some flows left when they did.
@@ -63,11 +64,12 @@ fn watch<'py>(
     let ideal = watching::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (outcome, record, interrupted) = run(py, simulation, on_progress, &raised)?;
+    let (outcome, threads, record, interrupted) = run(py, Crew::alone(simulation), on_progress, &raised)?;
     let tables = watching::to_python(py, &record)?;
     tables.set_item("ideal", ideal)?;
-    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted).into_value();
-    Ok((answer::to_python(py, answer)?, tables))
+    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
+    let answer = Answer { threads: Some(threads), ..answer };
+    Ok((answer::to_python(py, answer.into_value())?, tables))
 }
 
 /// The links on each flow's way there, and on the way back of what answers it.
@@ -79,13 +81,14 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
 
 fn run<O: Observer + Send>(
     py: Python<'_>,
-    mut simulation: Simulation<O>,
+    mut crew: Crew<O>,
     on_progress: Option<Bound<'_, PyAny>>,
     raised: &Raised,
-) -> PyResult<(Outcome, O, bool)> {
+) -> PyResult<(Outcome, Threads, O, bool)> {
     loop {
-        let (progress, stepped) = guarded(py, || (turn(&mut simulation), simulation))?;
-        simulation = stepped;
+        let (progress, stepped) = guarded(py, || (crew.turn(), crew))?;
+        crew = stepped;
+        let simulation = &crew.simulation;
         if let Some(error) = raised.lock().expect("no call panics with the lock held").take() {
             return Err(error);
         }
@@ -100,16 +103,11 @@ fn run<O: Observer + Send>(
         };
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
-            let (answer, observer) = guarded(py, || simulation.finish_observed())?;
-            return Ok((answer, observer, interrupted));
+            let (count, domains, gain) = (crew.threads() as u64, simulation.domains() as u64, crew.gain);
+            let (outcome, observer) = guarded(py, || crew.simulation.finish_observed())?;
+            return Ok((outcome, Threads { count, domains, gain }, observer, interrupted));
         }
     }
-}
-
-/// A function of its own, whatever the compiler finds: `make counts` counts what happens in it.
-#[inline(never)]
-fn turn<O: Observer + Send>(simulation: &mut Simulation<O>) -> Progress {
-    simulation.advance(EVENTS_A_TURN)
 }
 
 /// Runs without the GIL; a panic becomes a [`Bug`].

@@ -10,12 +10,15 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::Time;
 
 use crate::clock::Clock;
-use crate::network::{MIN_FRAME, Network, PortSpec};
+use crate::network::{FlowSpec, MIN_FRAME, Network, PortSpec};
 use crate::packet::NIL;
 use crate::route::Routes;
+
+/// A run longer than this is taken to be as long.
+const LONGEST: Time = Time::from_secs_whole(100);
 
 /// Who owns what.
 #[derive(Clone, Debug)]
@@ -85,18 +88,42 @@ impl Shares {
     }
 }
 
+/// By link: about how many packets will cross it. Where it would be more than the link can carry in the whole run, all flows
+/// over it get less in proportion.
+fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
+    let paths = || (0..network.flows.len() as u32).map(|flow| routes.path(network, flow));
+    let demand = |flow: &FlowSpec| {
+        let rate = network.ports[routes.nic(flow.src) as usize].rate;
+        let span = network.duration.min(LONGEST).min(flow.stop).saturating_sub(flow.start);
+        let bytes = if network.duration < Time::MAX { flow.bytes.min(rate.sent_in(span)) } else { flow.bytes };
+        bytes.0 as f64 / network.mss().0 as f64
+    };
+    let demands: Vec<f64> = network.flows.iter().map(demand).collect();
+    let mut wanted = vec![0.0; network.ports.len()];
+    for (path, demand) in paths().zip(&demands) {
+        path.iter().flatten().for_each(|&port| wanted[port as usize] += demand);
+    }
+    let most = |port: &PortSpec| port.rate.sent_in(network.duration.min(LONGEST)).0 as f64 / network.mtu.0 as f64;
+    let share = |(port, wanted): (&PortSpec, f64)| if network.duration < Time::MAX { most(port) / wanted } else { 1.0 };
+    let shares: Vec<f64> = network.ports.iter().zip(wanted).map(share).collect();
+    let mut loads = vec![0.0; network.ports.len()];
+    for (path, demand) in paths().zip(&demands) {
+        let least = path.iter().flatten().map(|&port| shares[port as usize]).fold(1.0, f64::min);
+        path.iter().flatten().for_each(|&port| loads[port as usize] += demand * least);
+    }
+    loads
+}
+
+/// About how many packets will be received over one link in the whole run: a first guess, before anything is known.
+pub fn expected_hops(network: &Network, routes: &Routes) -> f64 {
+    loads(network, routes).iter().sum()
+}
+
 /// By node: about how many packets come to it. Only their proportions matter.
 fn weights(network: &Network, routes: &Routes) -> Vec<u64> {
     let mut weights = vec![0; network.nodes as usize];
-    let mss = network.mss().0;
-    for (flow, number) in network.flows.iter().zip(0..) {
-        let endless = flow.bytes == Bytes::MAX || network.duration < Time::MAX;
-        let nic = &network.ports[routes.nic(flow.src) as usize];
-        let most = if endless { nic.rate.sent_in(network.duration.min(Time::from_secs_whole(1))) } else { Bytes::MAX };
-        let packets = flow.bytes.min(most).0.div_ceil(mss);
-        for port in routes.path(network, number).iter().flatten() {
-            weights[network.ports[*port as usize].to as usize] += packets;
-        }
+    for (port, load) in network.ports.iter().zip(loads(network, routes)) {
+        weights[port.to as usize] += load as u64;
     }
     weights
 }

@@ -15,6 +15,7 @@ use crate::flow;
 use crate::link::mix;
 use crate::network::{Network, ideal_completion};
 use crate::observe::Observer;
+use crate::partition;
 use crate::record::Record;
 use crate::route::Routes;
 use crate::schedule::{Due, Schedule};
@@ -68,7 +69,17 @@ impl Simulation {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn parted(network: Network, domains: usize) -> Result<Self, String> {
-        Self::with(network, vec![(); domains.max(1)])
+        Self::with(network, |_, _| vec![(); domains.max(1)])
+    }
+
+    /// The same, but in one domain where fewer packet-hops than this are to be expected.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn parted_if_long(network: Network, domains: usize, hops: f64) -> Result<Self, String> {
+        Self::with(network, |network, routes| {
+            vec![(); if partition::expected_hops(network, routes) < hops { 1 } else { domains.max(1) }]
+        })
     }
 }
 
@@ -78,13 +89,14 @@ impl<O: Observer + Send> Simulation<O> {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn observed(network: Network, observer: O) -> Result<Self, String> {
-        Self::with(network, vec![observer])
+        Self::with(network, |_, _| vec![observer])
     }
 
-    fn with(network: Network, observers: Vec<O>) -> Result<Self, String> {
+    fn with(network: Network, observers: impl FnOnce(&Network, &Routes) -> Vec<O>) -> Result<Self, String> {
         network.check()?;
         let routes = Routes::new(&network)?;
         let ideal = ideal_times(&network, &routes);
+        let observers = observers(&network, &routes);
         let network = Arc::new(network);
         let domains = Domains::new(&network, routes, &ideal, observers)?;
         let frame =
@@ -143,6 +155,12 @@ impl<O: Observer + Send> Simulation<O> {
     pub fn finished(&self) -> u64 {
         let limited = self.network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX).count();
         (limited - self.domains.unfinished()) as u64
+    }
+
+    /// Whether the run has come to its end.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Goes on for about `events` events.

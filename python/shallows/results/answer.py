@@ -97,6 +97,7 @@ class Answer:
             "drain_s": self._drain_s(),
             **self._interruption(),
             "wall_s": wall_s,
+            "threads": answer["threads"],
             "events": answer["events"],
             "packet_hops": answer["packet_hops"],
             "packet_hops_per_s": answer["packet_hops"] / wall_s if wall_s > 0 else None,

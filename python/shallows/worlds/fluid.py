@@ -335,6 +335,7 @@ class _Answer:
             "probes": probes,
             "probe_names": names,
             "books": self._books(),
+            "threads": None,
             "lateness": None,
         }
 

@@ -38,17 +38,18 @@ def check(scenario):
             raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
 
 
-def run(scenario, on_progress=None):
+def run(scenario, on_progress=None, threads=1):
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
-    it raises ends the run early with what there is.
+    it raises ends the run early with what there is. The run is the same for any number of `threads`; without
+    one there are as many as pay.
     """
     from shallows import _core
     from shallows.results import Run
 
     started = time.perf_counter()
-    answer = _core.simulate(request(scenario), on_progress)
+    answer = _core.simulate(request(scenario), on_progress, threads)
     wall_s = time.perf_counter() - started
     return Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s)
 
