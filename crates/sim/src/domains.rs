@@ -4,8 +4,10 @@
 //! threads as there are to be, with the same outcome on any number of either. Where a single event may end the run, they go in
 //! the one order that all events have: the domain whose turn it is until that of another one.
 
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -14,7 +16,7 @@ use crate::domain::Domain;
 use crate::exchange::{Exchange, Plan};
 use crate::fault::Fault;
 use crate::flow::{Received, Sent};
-use crate::meeting::{Attendance, Meeting};
+use crate::meeting::{Attendance, LOOKS, Meeting};
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Packet, PacketKind};
@@ -47,6 +49,8 @@ pub struct Domains<O> {
     parts: Vec<Domain<O>>,
     exchange: Exchange,
     threads: usize,
+    /// How often a thread looks for the others before it sleeps.
+    looks: u32,
     /// Everything before this has happened in all domains.
     closed: Time,
     /// Before this the last flow cannot have finished.
@@ -69,6 +73,7 @@ impl<O: Observer + Send> Domains<O> {
         Ok(Self {
             exchange: Exchange::new(parts.len()),
             threads: 1,
+            looks: 0,
             closed: Time::ZERO,
             exact_from: earliest_end(network, ideal),
             most_packets: crowd::MOST_PACKETS,
@@ -92,6 +97,9 @@ impl<O: Observer + Send> Domains<O> {
     /// From now on it is so many threads that go through windows.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.parts.len());
+        // Who looks while others wait for its core keeps them from coming.
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        self.looks = if self.threads <= cores { LOOKS } else { 0 };
     }
 
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
@@ -147,7 +155,7 @@ impl<O: Observer + Send> Domains<O> {
         let (exchange, closed) = (&self.exchange, self.closed);
         let each = self.parts.len().div_ceil(self.threads);
         let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
-        let meeting = &Meeting::new(chunks.len());
+        let meeting = &Meeting::new(chunks.len(), self.looks);
         let work = |(first, chunk): (usize, &mut [Domain<O>])| {
             let _attendance = Attendance(meeting);
             exchange.go_on(chunk, first, (closed, plan), meeting)

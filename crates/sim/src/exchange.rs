@@ -164,3 +164,52 @@ impl Exchange {
         next < plan.limit && !enough && !paused && end <= plan.exact_from
     }
 }
+
+/// Every order in which two threads may go through three windows: `RUSTFLAGS="--cfg loom" cargo test -p shallows-sim --lib
+/// --release loom`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    const WINDOWS: u32 = 3;
+
+    /// What a domain does between windows, with one packet to the other in each.
+    fn go_through(exchange: &Exchange, meeting: &Meeting, number: usize) {
+        let (mut side, other) = (0, 1 - number);
+        for window in 0..WINDOWS {
+            exchange.open(side, number, other).push(Packet { flow: window, ..Packet::default() });
+            exchange.sides[side].reports[number].next.store(u64::from(window), Ordering::Relaxed);
+            assert!(meeting.wait());
+            let came: Vec<_> = exchange.open(side, other, number).drain(..).map(|packet| packet.flow).collect();
+            assert_eq!(came, [window]);
+            assert_eq!(exchange.least(side, |report| &report.next), Time(u64::from(window)));
+            side = 1 - side;
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_before_or_after_its_window() {
+        for looks in [0, 1] {
+            loom::model(move || {
+                let shared = Arc::new((Exchange::new(2), Meeting::new(2, looks)));
+                let other = Arc::clone(&shared);
+                let thread = thread::spawn(move || go_through(&other.0, &other.1, 1));
+                go_through(&shared.0, &shared.1, 0);
+                thread.join().expect("it holds there too");
+            });
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_who_has_left() {
+        loom::model(|| {
+            let meeting = Arc::new(Meeting::new(2, 0));
+            let other = Arc::clone(&meeting);
+            let thread = thread::spawn(move || other.leave_for_good());
+            assert!(!meeting.wait());
+            thread.join().expect("it only leaves");
+        });
+    }
+}

@@ -4,13 +4,15 @@
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, pause};
 
-/// Looks before sleep: some 20 us.
-const LOOKS: u32 = if cfg!(loom) { 1 } else { 4096 };
+/// Looks before sleep: some tens of microseconds.
+pub const LOOKS: u32 = 4096;
 
 /// A barrier that is used again and again, until one of its parties fails.
 #[derive(Debug)]
 pub struct Meeting {
     parties: usize,
+    /// How often who waits looks before it sleeps.
+    looks: u32,
     here: AtomicUsize,
     round: AtomicUsize,
     /// One of them will never come again.
@@ -20,10 +22,11 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Of so many parties.
-    pub fn new(parties: usize) -> Self {
+    /// Of so many parties, who look so often before they sleep.
+    pub fn new(parties: usize, looks: u32) -> Self {
         Self {
             parties,
+            looks,
             here: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -72,7 +75,7 @@ impl Meeting {
     }
 
     fn await_round_after(&self, round: usize) {
-        for _ in 0..LOOKS {
+        for _ in 0..self.looks {
             if self.is_over(round) {
                 return;
             }

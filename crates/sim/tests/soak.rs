@@ -18,6 +18,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::fault::{Change, Fault};
 use shallows_sim::network::{self, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::simulation::Simulation;
 
 /// Draws of one scenario.
 struct Dice(Draws);
@@ -205,5 +206,21 @@ fn a_random_scenario_is_the_same_in_any_number_of_domains() {
         let network = scenario(number);
         let name = format!("{number} ({})", network.controls[0].algorithm.name);
         assert_the_same_in_domains(&name, &network, &[(2, 1), (3, 2), (4, 1), (8, 4)]);
+    }
+}
+
+/// Ctrl-C at any moment, in any number of domains: the books close over what there is.
+#[test]
+fn a_random_scenario_that_is_stopped_closes_its_books() {
+    for number in 0..number("SHALLOWS_DOMAINS", 40) {
+        let mut dice = Dice(Draws::new(number, 8));
+        let (domains, threads) = (1 + dice.below(5) as usize, 1 + dice.below(2) as usize);
+        let mut simulation = Simulation::parted(scenario(number), domains).expect("a lawful network");
+        simulation.set_threads(threads);
+        for _ in 0..=dice.below(6) {
+            simulation.advance(1 + dice.below(3000));
+        }
+        let answer = simulation.finish();
+        assert_eq!(answer.problems, Vec::<String>::new(), "{number} in {domains} domains on {threads} threads");
     }
 }
