@@ -303,7 +303,9 @@ impl<O: Observer + Send> Domains<O> {
         for number in 0..self.links() {
             let (up, down) = self.ends(number);
             let lost = self.parts[down].fabric.links[number as usize].lost();
-            self.parts[up].fabric.ports[number as usize].end_warmup(now, lost);
+            let fabric = &mut self.parts[up].fabric;
+            fabric.ports[number as usize].close(now, &mut fabric.packets);
+            fabric.ports[number as usize].end_warmup(now, lost);
         }
     }
 
@@ -343,6 +345,7 @@ impl<O: Observer + Send> Domains<O> {
             let (up, down) = self.ends(number);
             let link = self.parts[down].fabric.links[number as usize].clone();
             let fabric = &mut self.parts[up].fabric;
+            fabric.ports[number as usize].close(now, &mut fabric.packets);
             fabric.ports[number as usize].report(now, span, &link, &fabric.packets)
         };
         (0..links).map(report).collect()

@@ -51,7 +51,8 @@ impl<O: Observer> Fabric<O> {
         let mut waiting = std::mem::take(&mut self.border.waiting);
         waiting.retain(|&number| {
             let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
-            let stays = port.first_to_leave(end, &mut self.packets);
+            port.close(end, &mut self.packets);
+            let stays = port.first_to_leave();
             while let Some(at) = link.take_off(stays, &self.packets) {
                 let packet = self.packets.hand_over(at);
                 next = next.min(packet.arrives);

@@ -157,12 +157,15 @@ impl Port {
         self.catch_up(now - self.delay, packets);
     }
 
-    /// All that comes before `end` has come: the first packet that has not begun to leave by then and may still be marked as
-    /// it does, [`NIL`] if there is none.
-    pub fn first_to_leave(&mut self, end: Time, packets: &mut Slab) -> u32 {
+    /// All that comes before `end` has come: what left before it has left.
+    pub fn close(&mut self, end: Time, packets: &mut Slab) {
         if end > Time::ZERO {
             self.catch_up(Time(end.0 - 1), packets);
         }
+    }
+
+    /// The first packet that has not begun to leave and may still be marked as it does, [`NIL`] if there is none.
+    pub fn first_to_leave(&mut self) -> u32 {
         self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
     }
 
