@@ -17,9 +17,9 @@ use shallows_sim::simulation::{Progress, Simulation};
 const EVENTS_A_TURN: u64 = 500_000;
 
 /// And of a turn that only tries.
-const EVENTS_A_TRIAL: u64 = 200_000;
+const EVENTS_A_TRIAL: u64 = 100_000;
 
-/// Packet-hops from which a run is long: some seconds, of which a trial takes a fiftieth.
+/// Packet-hops from which a run is long: some seconds, of which a trial takes a hundredth.
 const LONG: f64 = 50e6;
 
 /// Threads that a run takes by itself, at most.

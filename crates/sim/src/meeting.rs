@@ -5,7 +5,7 @@ use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, pause};
 
 /// Looks before sleep: some tens of microseconds.
-pub const LOOKS: u32 = 4096;
+pub const LOOKS: u32 = 512;
 
 /// A barrier that is used again and again, until one of its parties fails.
 #[derive(Debug)]
