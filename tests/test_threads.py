@@ -13,6 +13,22 @@ from shallows.worlds import packet
 THREADS = (2, 3, 4, 8)
 
 
+class Still:
+    """An algorithm that keeps the window that it began with."""
+
+    def __init__(self, initial_window, line_rate):
+        self.window = initial_window
+
+    def on_ack(self, now, ack):
+        """It makes no difference."""
+
+    def on_loss(self, now, loss):
+        """Nor does this."""
+
+    def decision(self):
+        return self.window
+
+
 def in_packets(name):
     """Whether the packet world has what this example needs."""
     try:
@@ -38,11 +54,17 @@ def shortened(name):
 def apart(one, other, at=""):
     """Where two answers differ."""
     if isinstance(one, dict):
-        return [place for key in one if key != "threads" for place in apart(one[key], other[key], f"{at}.{key}")]
+        return [
+            place for key in one if key != "threads" for place in apart(one[key], other[key], f"{at}.{key}")
+        ]
     if isinstance(one, list):
         pairs = [apart(a, b, f"{at}[{n}]") for n, (a, b) in enumerate(zip(one, other, strict=True))]
         return [place for places in pairs for place in places]
-    return [] if np.array_equal(one, other, equal_nan=isinstance(one, np.ndarray) and one.dtype.kind == "f") else [at]
+    return (
+        []
+        if np.array_equal(one, other, equal_nan=isinstance(one, np.ndarray) and one.dtype.kind == "f")
+        else [at]
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in examples.names() if in_packets(name)])
