@@ -205,8 +205,8 @@ def broken_world(tmp_path, body):
 def test_open_books_are_saved_and_fail(shallows, tmp_path):
     body = (
         "real = packet.run\n"
-        "def run(*of):\n"
-        "    result = real(*of)\n"
+        "def run(*of, **how):\n"
+        "    result = real(*of, **how)\n"
         "    result.summary['books'] = {'closed': False, 'problems': ['a packet is missing']}\n"
         "    return result\n"
         "packet.run = run"
@@ -221,7 +221,7 @@ def test_open_books_are_saved_and_fail(shallows, tmp_path):
 def test_a_bug_asks_to_be_reported_with_all_it_takes(shallows, tmp_path):
     body = (
         "from shallows._core import Bug\n"
-        "def run(*of):\n"
+        "def run(*of, **how):\n"
         "    raise Bug('time runs backwards')\n"
         "packet.run = run"
     )

@@ -17,7 +17,7 @@ use crate::exchange::{Exchange, Plan};
 use crate::fault::Fault;
 use crate::flow::{Received, Sent};
 use crate::meeting::{Attendance, LOOKS, Meeting};
-use crate::network::Network;
+use crate::network::{Balancing, Network};
 use crate::observe::Observer;
 use crate::packet::{Packet, PacketKind};
 use crate::partition::{Partition, Share};
@@ -434,8 +434,9 @@ fn earliest_end(network: &Network, ideal: &[Time]) -> Time {
     if !network.until_done {
         return Time::MAX;
     }
-    if network.convergence < Time::MAX && !network.faults.is_empty() {
-        // The way round a link that is down may be a faster one.
+    let goes_round = network.convergence < Time::MAX && !network.faults.is_empty();
+    if goes_round || network.balancing != Balancing::Flow {
+        // Over several ways at once, or round a link that is down, a flow may be faster than over its own.
         return Time::ZERO;
     }
     let mut ends = Vec::with_capacity(ideal.len());

@@ -11,7 +11,7 @@ use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::measure::Timestamps;
-use shallows_sim::network::{FlowSpec, Network, Nic, PauseSpec, SharedSpec};
+use shallows_sim::network::{Balancing, FlowSpec, Network, Nic, PauseSpec, SharedSpec};
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
@@ -162,6 +162,14 @@ fn every_fabric_is_the_same_in_any_number_of_domains() {
     for (name, network) in all() {
         assert_the_same_in_domains(name, &network, &[(2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (4, 3)]);
         assert_the_same_in_domains(name, &recorded(network), &[(3, 1), (4, 2)]);
+    }
+}
+
+#[test]
+fn sprayed_packets_are_the_same_in_any_number_of_domains() {
+    for balancing in [Balancing::Packet, Balancing::Queue] {
+        let network = recorded(Network { balancing, ..ecmp() });
+        assert_the_same_in_domains("sprayed", &network, &[(2, 1), (4, 2), (8, 1)]);
     }
 }
 
