@@ -118,9 +118,10 @@ impl<O: Observer + Send> Crew<O> {
         if all < one * WORTH {
             self.simulation = again();
             (self.threads, self.most) = (1, 1);
-        } else {
-            self.decide(all / one);
+            // Whoever stops it here has something, too.
+            return turn(&mut self.simulation, EVENTS_A_TURN);
         }
+        self.decide(all / one);
         Progress::Running
     }
 
