@@ -114,11 +114,11 @@ def in_world(
     simulate: Callable[..., Run] = _module(world).run
     if repeats is not None and world != "kernel":
         raise ScenarioError("repeats", repeats, "none in a world that gives the same every time")
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise ScenarioError("threads", threads, "a number from 1 on, or none: as many as pay")
+    if threads is not None and threads not in range(1, 1001):
+        raise ScenarioError("threads", threads, "a number from 1 to 1000, or none: as many as pay")
     if (threads or 1) > 1 and world != "packet":
         raise ScenarioError("threads", threads, "none but in the packet world")
-    how = {} if repeats is None else {"repeats": repeats}
+    how: dict[str, int | None] = {} if repeats is None else {"repeats": repeats}
     if world == "packet":
         how["threads"] = threads
 
