@@ -69,6 +69,7 @@ impl Timers {
         self.heap.peek().map(|&Reverse(timer)| timer)
     }
 
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Timer> {
         let Reverse(timer) = self.heap.pop()?;
         self.next = self.heap.peek().map_or(Time::MAX, |Reverse(timer)| timer.at);

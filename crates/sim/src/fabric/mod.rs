@@ -133,7 +133,7 @@ impl<O: Observer> Fabric<O> {
 
     /// Something is about to be delivered over a link to which something happens, or whose port has to catch up; whether it
     /// is lost.
-    #[inline(never)]
+    #[inline]
     fn meet_special(&mut self, number: u32) -> bool {
         let link = &mut self.links[number as usize];
         if link.marks_late {

@@ -263,6 +263,7 @@ impl Port {
     }
 
     /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
+    #[inline(always)]
     pub fn pass(&mut self, now: Time, joining: Joining, link: &mut Link, packets: &mut Slab) -> Option<Offered> {
         let Special { congestion, classes } = self.special.as_deref_mut()?;
         let room = classes.as_mut()?;
@@ -300,6 +301,7 @@ impl Port {
     }
 
     /// A packet joins its class, unless that is full.
+    #[inline(always)]
     pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
         let Joining { packet: at, from, urgent } = joining;
         self.meet(now, at, packets);
@@ -376,6 +378,7 @@ impl Port {
     }
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
+    #[inline]
     pub fn dispatch(&mut self, now: Time, link: &mut Link, packets: &mut Slab) -> Option<Sent> {
         if !self.is_due(now) {
             return None;
@@ -401,6 +404,7 @@ impl Port {
         Some(sent)
     }
 
+    #[inline(always)]
     fn send(&mut self, now: Time, chosen: usize, link: &mut Link, packets: &mut Slab) -> Sent {
         let clock = self.clock;
         let room = self.room();
@@ -422,15 +426,16 @@ impl Port {
         self.counters.sojourn += u128::from((now - waiting.since + sending).0);
         self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
         self.counters.work += sending;
-        Sent { from: waiting.from, length, kind, arrives: self.transmit(waiting.packet, link, packets) }
+        Sent { from: waiting.from, length, kind, arrives: self.transmit(waiting.packet, sending, link, packets) }
     }
 
-    /// Puts a packet that will have been sent when the link is free onto the wire; its arrival, if it is alone there.
-    fn transmit(&mut self, at: u32, link: &mut Link, packets: &mut Slab) -> Option<Time> {
+    /// Puts a packet that takes `sending`, and will have been sent when the link is free, onto the wire; its arrival, if it
+    /// is alone there.
+    #[inline(always)]
+    fn transmit(&mut self, at: u32, sending: Time, link: &mut Link, packets: &mut Slab) -> Option<Time> {
         let (busy_until, delay) = (self.busy_until, self.delay);
         let packet = &mut packets[at];
-        let (length, clock) = (packet.bytes(), self.clock);
-        let arrives = busy_until + self.room().rest(busy_until, clock.time(length), length) + delay;
+        let arrives = busy_until + self.room().rest(busy_until, sending, packet.bytes()) + delay;
         (packet.arrives, packet.next) = (arrives, NIL);
         link.append(at, arrives, packets)
     }
