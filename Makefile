@@ -42,10 +42,11 @@ live: .venv/ready
 soak-saving: build
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_saving.py
 
-# Random scenarios, lawful, bent and hostile, for hours, from a new seed that it prints: SOAK_SECONDS=60 for a minute.
+# Random scenarios, lawful, bent and hostile, for hours, from a new seed that it prints: SOAK_SECONDS=60 for a minute,
+# SOAK="--seed 7 --count 100" for the first hundred of a seed.
 SOAK_SECONDS ?= 14400
 soak: build .venv/test-ready
-	cd tests && ../$(BIN)/python -m soak --seconds $(SOAK_SECONDS) --out ../results/soak
+	cd tests && ../$(BIN)/python -m soak --seconds $(SOAK_SECONDS) $(SOAK) --out ../results/soak
 
 bench: build
 	$(BIN)/python bench/speed.py

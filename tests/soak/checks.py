@@ -62,8 +62,9 @@ def _collapsed(error):
     if len(stuck) != 1 or stuck[0] is None:
         return False
     flows = error.run.flows
-    tried = flows.fct_us.isna() & (flows.timeouts >= 15)
-    return int(tried.sum()) >= 1 + int(stuck[0][1] or 0)
+    # Those of which all has arrived too: a sender tries on until it hears so.
+    tried = flows.timeouts >= 15
+    return bool((tried & flows.fct_us.isna()).any()) and int(tried.sum()) >= 1 + int(stuck[0][1] or 0)
 
 
 def _crowded(error, scenario):
