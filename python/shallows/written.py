@@ -23,7 +23,7 @@ SESSION = "python:"
 """What the name of a class without a place begins with in a saved scenario."""
 
 _CLASSES: dict[str, type] = {}
-"""Classes of this session by what a scenario calls them: a name, or a place."""
+"""Classes of this process by what a scenario calls them: a name, or a place."""
 _MODULES: dict[tuple[str, bytes], ModuleType] = {}
 """Files that were loaded, by path and content: who edits one gets the new class."""
 
@@ -44,7 +44,7 @@ def register(name: str, algorithm: type) -> None:
 
 
 def is_place(name: str) -> bool:
-    """Whether `name` is a file and a class in it, or a class of this session or another."""
+    """Whether `name` is a file and a class in it, or a class of this process or another."""
     return ".py:" in name or name.startswith(SESSION)
 
 
