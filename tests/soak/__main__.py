@@ -40,6 +40,8 @@ def _soak(options, seed, workers, numbers, busy, told):
             done = worker.outcome(options.patience)
             if done is not None:
                 _note(findings, counts, seed, busy.pop(worker), done)
+                if sum(counts.values()) % 500 == 0:
+                    print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
             over = options.seconds and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker] = number
@@ -47,8 +49,6 @@ def _soak(options, seed, workers, numbers, busy, told):
         if not busy:
             break
         time.sleep(0.001)
-        if sum(counts.values()) % 500 == 0 and counts:
-            print(f"\r{sum(counts.values())} {dict(counts)}", end="", file=sys.stderr)
 
 
 def _options():
