@@ -62,7 +62,7 @@ def test_slowdown_by_size_shows_median_and_99th_percentile(ax):
     finish = fake.column([120, 140, 200, 260, 0, 0, 0]) * fake.US
     finish[4:] = fake.NEVER
     ideal = fake.column([10, 10, 80, 80, 0, 0, 0]) * fake.US
-    answer = fake.answer(flows__finish_ps=finish, flows__ideal_ps=ideal)
+    answer = fake.answer(flows__start_ps=flows.start_ps, flows__finish_ps=finish, flows__ideal_ps=ideal)
     run = fake.Run.from_answer(fake.scenario(), fake.network(), flows, answer, 1.0)
     assert plot.slowdown_by_size(ax, run)
     median, high = ax.lines

@@ -192,7 +192,7 @@ def _speed(summary):
 
 def _threads(record):
     """Words for threads that worked on a run, and what they gained where that was tried."""
-    if not record or record["count"] == 1:
+    if not record or record["count"] in (None, 1):
         return ""
     gain = f", {record['gain']:.1f} times one" if record["gain"] else ""
     return f" on {record['count']} threads{gain}"

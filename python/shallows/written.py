@@ -213,7 +213,8 @@ def _run(file: Path, content: bytes, told: str) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
     try:
-        spec.loader.exec_module(module)
+        # Not by its loader: that takes bytecode which it kept, where a file is edited twice within a second.
+        exec(compile(content, file, "exec"), vars(module))
     except Exception as error:
         lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]
         line = f" in line {lines[-1]}" if lines else ""

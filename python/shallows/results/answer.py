@@ -97,7 +97,7 @@ class Answer:
             "drain_s": self._drain_s(),
             **self._interruption(),
             "wall_s": wall_s,
-            "threads": answer["threads"],
+            "threads": answer["threads"] or {"count": None, "domains": None, "gain": None},
             "events": answer["events"],
             "packet_hops": answer["packet_hops"],
             "packet_hops_per_s": answer["packet_hops"] / wall_s if wall_s > 0 else None,
