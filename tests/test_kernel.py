@@ -104,7 +104,7 @@ def test_without_the_program_the_command_says_how_to_get_it(tmp_path):
         ({"disciplines": []}, "disciplines: expected none"),
         ({"shared": {"size_bytes": 1, "alpha": 1.0}}, "shared: expected none"),
         ({"pause": {"threshold_bytes": 1, "hysteresis_bytes": 1}}, "pause: expected none"),
-        ({"faults": {"time_ps": [], "link": [], "up": []}}, "faults: expected none"),
+        ({"faults": {"time_ps": [], "link": [], "kind": [], "value": []}}, "faults: expected none"),
         ({"host": {"nic": "fifo"}}, "host.nic: expected none or its default"),
         ({"record": {"queue_links": [99]}}, "record.queue_links: 99 is not one of"),
     ],
