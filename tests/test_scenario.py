@@ -218,6 +218,14 @@ def test_what_is_recorded():
     assert len(read(record__ports="all").wiring.recorded_ports) == 18
     assert read(record__flows=3).probed_flows.tolist() == [0, 1, 2]
     assert len(read(record__flows="all").probed_flows) == 54
+    assert read(record__flows=[53, 0, 53]).probed_flows.tolist() == [53, 0]
+
+
+def test_ports_are_recorded_by_pattern():
+    """Two switches, four hosts each: a port of s0 to each of its hosts, and each port once."""
+    network = read(record__ports=["s0->h?", "s0->h2", "s?->s?"]).wiring
+    told = [network.port_names[i] for i in network.recorded_ports]
+    assert sorted(told) == ["s0->h0", "s0->h1", "s0->h2", "s0->h3", "s0->s1", "s1->s0"]
 
 
 WRONG = [
@@ -300,6 +308,12 @@ WRONG = [
     ({"traffic.0": {"kind": "trace", "file": "no.csv"}}, 'traffic[0].file = "no.csv"', "an existing file"),
     ({"traffic.0": {"kind": "poisson", "load": 0.1}}, "traffic[0].sizes", "it is missing"),
     ({"record.ports": ["s0->s2"]}, 'record.ports = "s0->s2"', 'did you mean "s0->s1"?'),
+    ({"record.ports": ["s7->*"]}, 'record.ports = "s7->*"', "a pattern of at least one port such as"),
+    ({"record.flows": [0, 54]}, "record.flows = 54", "numbers from 0 to 53: there are 54 flows"),
+    ({"record.flows": []}, "record.flows = []", "a list of numbers from 0 on, such as [812, 900]"),
+    ({"record.flows": [-1]}, "record.flows", "a list of numbers from 0 on"),
+    ({"record.flows": [True]}, "record.flows", "a list of numbers from 0 on"),
+    ({"record.flows": 0}, "record.flows = 0", '"all", or a list'),
     ({"record.ports": "core"}, 'record.ports = "core"', '"bottleneck", "all", or a list'),
     ({"record.queues": "1ns"}, 'record.queues = "1ns"', "not 1000000000: raise it to 50ns"),
     ({"record.queues": 10}, "record.queues = 10", 'or "off"'),

@@ -195,8 +195,8 @@ class Record(Part):
 
     queues: interval between samples of the queues; default off
     probes: interval between samples of the senders; default off
-    ports: "bottleneck", "all", or a list of ports such as ["s0->s1"]; default bottleneck
-    flows: how many flows are probed, the first ones, or "all"; default 64
+    ports: "bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]; default bottleneck
+    flows: how many flows are probed, the first ones; "all"; or their numbers: [812, 900]; default 64
     """
 
     def __init__(

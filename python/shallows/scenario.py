@@ -207,7 +207,17 @@ class HostTable(Table):
 _PORTS = {
     "anyOf": [{"enum": ["bottleneck", "all"]}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
 }
-_FLOWS = {"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1}]}
+_FLOWS = {
+    "anyOf": [
+        {"const": "all"},
+        {"type": "integer", "minimum": 1},
+        {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+    ]
+}
+_PORTS_EXPECTED = (
+    '"bottleneck", "all", or a list of ports such as ["s0->s1"] or of patterns such as ["agg*->*"]'
+)
+_FLOWS_EXPECTED = 'how many, "all", or a list of numbers from 0 on, such as [812, 900]'
 
 
 class RecordTable(Table):
@@ -216,10 +226,10 @@ class RecordTable(Table):
     queues: Sampling = Field("off", description="interval between samples of the queues")
     probes: Sampling = Field("off", description="interval between samples of the senders")
     ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Field(
-        "bottleneck", description='"bottleneck", "all", or a list of ports such as ["s0->s1"]'
+        "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
     )
     flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Field(
-        64, description='how many flows are probed, the first ones, or "all"'
+        64, description='how many flows are probed, the first ones; "all"; or their numbers: [812, 900]'
     )
 
     @field_validator("ports")
@@ -229,14 +239,20 @@ class RecordTable(Table):
             return ports
         if isinstance(ports, list) and ports and all(isinstance(port, str) for port in ports):
             return list(dict.fromkeys(ports))
-        raise ValueError('"bottleneck", "all", or a list of ports such as ["s0->s1"]')
+        raise ValueError(_PORTS_EXPECTED)
 
     @field_validator("flows")
     @classmethod
     def _flows(cls, flows):
-        if flows == "all" or (isinstance(flows, int) and not isinstance(flows, bool) and flows > 0):
+        if flows == "all" or (_is_number(flows) and flows > 0):
             return flows
-        raise ValueError('a number of flows, or "all"')
+        if isinstance(flows, list) and flows and all(_is_number(flow) and flow >= 0 for flow in flows):
+            return list(dict.fromkeys(flows))
+        raise ValueError(_FLOWS_EXPECTED)
+
+
+def _is_number(value):
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Scenario(Table):
@@ -432,7 +448,10 @@ class Scenario(Table):
     @property
     def probed_flows(self) -> NDArray[np.uint32]:
         """The numbers of the flows whose senders are probed (u32)."""
-        count = len(self.flows) if self.record.flows == "all" else min(self.record.flows, len(self.flows))
+        told = self.record.flows
+        if isinstance(told, list):
+            return np.asarray(told, np.uint32)
+        count = len(self.flows) if told == "all" else min(told, len(self.flows))
         return np.arange(count, dtype=np.uint32)
 
     @property
@@ -445,13 +464,10 @@ class Scenario(Table):
             return network.bottlenecks
         if self.record.ports == "all":
             return np.arange(len(network.port_names))
-        links = []
-        for name in self.record.ports:
-            try:
-                links.append(network.port(name))
-            except ValueError as error:
-                raise ScenarioError("record.ports", name, str(error)) from None
-        return links
+        try:
+            return network.ports(self.record.ports)
+        except ValueError as error:
+            raise ScenarioError("record.ports", *error.args) from None
 
     def _settle(self):
         """Fills in the defaults that one table takes from another."""
@@ -485,6 +501,7 @@ class Scenario(Table):
         self._check_credits()
         self._check_receivers()
         faults.check(self)
+        self._check_recorded_flows()
         self._check_rows()
 
     def _check_links(self):
@@ -578,6 +595,13 @@ class Scenario(Table):
                     f"false: {used.label} does not react to marks, only to the window that it is advertised"
                 )
                 raise ScenarioError(f"{where}.receiver.mark", True, expected)
+
+    def _check_recorded_flows(self):
+        told = self.record.flows
+        for flow in told if isinstance(told, list) else ():
+            if flow >= len(self.flows):
+                expected = f"numbers from 0 to {len(self.flows) - 1}: there are {len(self.flows)} flows"
+                raise ScenarioError("record.flows", flow, expected)
 
     def _check_rows(self):
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1

@@ -54,7 +54,7 @@ Sizes = File | SizeQuantity | Points
 Columns = Plain | Array | Frame
 """Columns start_s, src, dst, bytes: a dict, a DataFrame, or an array with a row a flow."""
 Ports = str | Sequence[str]
-FlowCount = int | str
+FlowCount = int | str | Sequence[int]
 Value = str | float | bool | TimeQuantity | SizeQuantity | RateQuantity
 
 

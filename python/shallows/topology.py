@@ -7,7 +7,9 @@ with a literal `kind`, keys with defaults and `build()`, and enter it in `KINDS`
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -88,6 +90,24 @@ class Network:
         if name in self.port_names:
             return self.port_names.index(name)
         raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
+
+    def ports(self, told: Sequence[str]) -> list[int]:
+        """The links whose egress ports `told` names, or patterns of it match (`agg*->core*`), each once.
+
+        Raises `ValueError(name, expected)` for a name or a pattern of no port.
+        """
+        found: dict[int, None] = {}
+        for name in told:
+            if name in self.port_names:
+                matching = [self.port_names.index(name)]
+            else:
+                matching = [at for at, port in enumerate(self.port_names) if fnmatchcase(port, name)]
+            if not matching:
+                near = did_you_mean(name, self.port_names)
+                what = "a pattern of at least one port" if set(name) & set("*?[") else "a port"
+                raise ValueError(name, f'{what} such as "{self.port_names[-1]}"{near}')
+            found.update(dict.fromkeys(matching))
+        return list(found)
 
     def recording(self, ports: ArrayLike) -> "Network":
         """The same network, recording the links `ports`."""
