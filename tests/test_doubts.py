@@ -40,6 +40,18 @@ def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
     assert "share unequally" in said[1]
 
 
+def test_a_timeout_shorter_than_the_path_says_so():
+    """Two links of 1 Gbps each way, 100 us long: 2 (12 + 100) us there, 2 (0.512 + 100) us back: 425 us."""
+    told = {"cc": "reno", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "400us"}}
+    times = {"rto_min": "50us", "rto_initial": "60us"}
+    for rto_max, sent_again in (("425us", True), ("426us", False)):
+        said = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **told)
+        assert len(said) == sent_again
+        assert all("hosts.rto_max = 425us is over" in it and "425024ns after" in it for it in said)
+    credit = {**told, "cc": "expresspass"}
+    assert doubts(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
+
+
 def test_runs_as_they_should_be_raise_none():
     short = {"duration": "100ms", "warmup": "20ms"}
     for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):

@@ -20,7 +20,7 @@ FRAMES = 100
 
 def of_run(answer):
     """The doubts of a `results.answer.Answer`."""
-    checks = (_no_statistics, _coarse, _not_recorded, _sent_again, _unlike)
+    checks = (_no_statistics, _coarse, _not_recorded, _no_patience, _sent_again, _unlike)
     return [doubt for check in checks for doubt in check(answer)]
 
 
@@ -61,6 +61,48 @@ def _not_recorded(answer):
             until = TIME.text(int(times[-1]))
             said.append(f"record.{key} stopped at {until}, with {MOST_ROWS} rows; the run went on")
     return said
+
+
+def _no_patience(answer):
+    """A sender gives up waiting before an acknowledgement can come, and sends all of it again for ever."""
+    scenario, network = answer.scenario, answer.scenario.wiring
+    most = scenario.hosts.rto_max
+    if not _may_be_longer(network, scenario.mtu, most):
+        return []
+    there_and_back = _round_trips(scenario, network)
+    waits = np.array(["hosts.rto_max" in used.honours for used in scenario.flows.ccs])
+    late = (there_and_back > most) & waits[scenario.flows.cc]
+    if not late.any():
+        return []
+    flow = int(np.argmax(np.where(late, there_and_back, 0)))
+    told, took = TIME.text(most), TIME.text(int(there_and_back[flow]))
+    which = f"{late.sum()} of {len(late)} flows"
+    return [
+        f"hosts.rto_max = {told} is over before an ack can come, {took} after its packet on the empty path "
+        f"of flow {flow}: {which} send again what is not lost; write more than {took}"
+    ]
+
+
+ACK_BYTES = 64
+"""An acknowledgement on the wire."""
+
+
+def _may_be_longer(network, mtu, than):
+    """Whether any way, there and back, may take longer: it crosses no link twice."""
+    sending = 8 * 10**12 * mtu / network.rate_bps
+    return float((network.delay_ps + sending).sum()) > than
+
+
+def _round_trips(scenario, network):
+    """Picoseconds that a full frame and its acknowledgement take on the empty path of each flow."""
+    from shallows import _core
+    from shallows.worlds.packet import request
+
+    def crossed(links, frame):
+        return int((network.delay_ps[links] + np.uint64(8 * 10**12 * frame) // network.rate_bps[links]).sum())
+
+    ways = _core.paths(request(scenario))
+    return np.array([crossed(there, scenario.mtu) + crossed(back, ACK_BYTES) for there, back in ways])
 
 
 def _sent_again(answer):
