@@ -68,6 +68,12 @@ SPECIAL = {
     ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
     ("patched-timely", "base_rtt"): (CROWD, {}),
     ("patched-timely-pi", "base_rtt"): (CROWD, {}),
+    # several packets behind an acknowledgement
+    ("inigo", "by_packets"): (SCENARIOS[0] | {"hosts": {"acks_every": 4}}, {}),
+    # bursts
+    ("timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),
+    ("patched-timely", "burst_rate"): (SCENARIOS[0], {"burst": True}),
+    ("patched-timely-pi", "burst_rate"): (SCENARIOS[0], {"burst": True}),
     # stages beyond F of timer and counter alike
     ("dcqcn", "r_hai"): (CROWD, {"f": 1, "b": "15KB", "t": "100us", "r_ai": "10Mbps"}),
 }

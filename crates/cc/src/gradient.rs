@@ -4,8 +4,8 @@
 //! eq. 23.
 
 use crate::event::Ack;
-use crate::parameter::{Parameter, Unit};
-use crate::sender::Path;
+use crate::parameter::{Parameter, Unit, Values};
+use crate::sender::{Path, Segments};
 use crate::units::{Rate, Time};
 
 /// `alpha`.
@@ -80,6 +80,18 @@ pub const BURST: Parameter = Parameter {
     source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
 };
 
+/// How fast that burst is.
+pub const BURST_RATE: Parameter = Parameter {
+    name: "burst_rate",
+    symbol: "-",
+    unit: Unit::Rate,
+    default: 0.0,
+    min: 0.0,
+    max: 1e13,
+    meaning: "rate of a segment that leaves in a burst, where the flow's own is not more; 0 is the line's",
+    source: "0, as CoNEXT 2016 Fig. 10; its footnote 6: TIMELY sends bursts at less than line rate (SIGCOMM 2015 §5)",
+};
+
 /// `R(0)`.
 pub const START_RATE: Parameter = Parameter {
     name: "start_rate",
@@ -150,6 +162,15 @@ impl Gradient {
         self.difference = (1.0 - self.weight) * self.difference + self.weight * new;
         Some(Sample { rtt, gradient: self.difference / self.shortest.as_secs(), elapsed })
     }
+}
+
+/// How its data is divided, and leaves.
+#[must_use]
+pub fn segments(values: &Values, path: &Path) -> Segments {
+    let burst_rate = values.rate("burst_rate");
+    let slower = burst_rate > Rate::ZERO && burst_rate < path.line_rate;
+    let (size, at_once) = (values.bytes("seg"), values.flag("burst"));
+    Segments { size, at_once, burst_rate: slower.then_some(burst_rate) }
 }
 
 /// The rate a flow begins with: `wanted`, or where that is zero the line shared with the sender's other flows.

@@ -103,8 +103,10 @@ impl Decision {
 pub struct Segments {
     /// Payload of each.
     pub size: Bytes,
-    /// Whether the frames of a segment leave at line rate, and the pace only spaces segments.
+    /// Whether the frames of a segment leave in a burst, and the pace only spaces segments.
     pub at_once: bool,
+    /// The rate of such a burst, where that is not as fast as the link takes it; never less than the pace.
+    pub burst_rate: Option<Rate>,
 }
 
 /// A reaction point: a pure state machine.
@@ -140,7 +142,7 @@ pub trait Sender: Debug + Send {
 
     /// How a transport without a window divides its data.
     fn segments(&self) -> Segments {
-        Segments { size: Bytes(16_000), at_once: false }
+        Segments { size: Bytes(16_000), at_once: false, burst_rate: None }
     }
 
     /// Names and values of the internals worth plotting, the unit as the name's suffix.

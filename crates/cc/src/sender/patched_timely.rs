@@ -50,6 +50,7 @@ pub const PARAMETERS: &[Parameter] = &[
     WEIGHT_SLOPE,
     BASE_RTT,
     gradient::BURST,
+    gradient::BURST_RATE,
     gradient::START_RATE,
     gradient::MIN_RATE,
 ];
@@ -76,7 +77,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         t_low: values.time("t_low"),
         t_high: values.time("t_high"),
         slope: values.get("weight_slope"),
-        segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
+        segments: gradient::segments(values, path),
         min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
         line_rate: path.line_rate.0 as f64,
         rate: start_rate(values.rate("start_rate"), path),

@@ -44,6 +44,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("a choice; the authors' script draws it from 0 to 0.01"),
     BASE_RTT,
     gradient::BURST,
+    gradient::BURST_RATE,
     gradient::START_RATE,
     gradient::MIN_RATE,
 ];
@@ -67,7 +68,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         q_ref,
         k1: values.get("k1"),
         k2: values.get("k2"),
-        segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
+        segments: gradient::segments(values, path),
         min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
         line_rate: path.line_rate.0 as f64,
         rate: start_rate(values.rate("start_rate"), path),

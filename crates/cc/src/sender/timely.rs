@@ -36,6 +36,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("no cut leaves less than this share of the rate")
         .source("0: as SIGCOMM 2015 Alg. 1 and CoNEXT 2016 Alg. 1; the authors' snippet has 1/2"),
     gradient::BURST,
+    gradient::BURST_RATE,
     gradient::START_RATE,
     gradient::MIN_RATE,
 ];
@@ -69,7 +70,6 @@ pub const PRESETS: &[Preset] = &[
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &[
     "Losses: it has no reaction to them; the transport repairs them.",
-    "Bursts at less than line rate (SIGCOMM 2015 §5).",
     "The snippet counts round trips in a row that were shorter, here gradients that were not positive; its updates \
      within D_minRTT of the last one are not made smaller but left out.",
     "ns3-rdma caps the rate at 96 % of the line's.",
@@ -88,7 +88,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         t_high: values.time("t_high"),
         hai: values.get("hai"),
         keep: values.get("keep"),
-        segments: Segments { size: values.bytes("seg"), at_once: values.flag("burst") },
+        segments: gradient::segments(values, path),
         min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
         line_rate: path.line_rate.0 as f64,
         rate: start_rate(values.rate("start_rate"), path),

@@ -19,7 +19,7 @@
 
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::receiver::{Data, Receiver};
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::header::{Header, RoceAnswer, RoceData};
 use crate::measure::Measure;
@@ -38,6 +38,9 @@ pub struct Sending {
     /// Packets in a segment, and whether they leave at once.
     segment: u32,
     at_once: bool,
+    /// How fast they do, and when the next of them may leave.
+    burst_rate: Option<Rate>,
+    inside_until: Time,
     unacked: u32,
     next: u32,
     /// Everything below has been sent before.
@@ -74,6 +77,8 @@ impl Sending {
             ecn: opening.ecn,
             segment: segments.size.0.div_ceil(opening.mss.0).max(1) as u32,
             at_once: segments.at_once,
+            burst_rate: segments.burst_rate,
+            inside_until: Time::ZERO,
             unacked: 0,
             next: 0,
             reached: 0,
@@ -88,11 +93,12 @@ impl Sending {
         if self.next >= self.message.end || !self.fits_the_window() {
             return Turn::No;
         }
-        let waits = if self.is_inside(self.next) { None } else { self.gate.paced_until(now) };
+        let inside = || (self.inside_until > now).then_some(self.inside_until);
+        let waits = if self.is_inside(self.next) { inside() } else { self.gate.paced_until(now) };
         waits.map_or(Turn::Now, Turn::At)
     }
 
-    /// Whether this frame leaves at once after the one before it.
+    /// Whether this frame leaves in the burst of the one before it.
     fn is_inside(&self, seq: u32) -> bool {
         self.at_once && !seq.is_multiple_of(self.segment)
     }
@@ -113,6 +119,9 @@ impl Sending {
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let paced = self.gate.next_paced;
         self.gate.space(if self.is_inside(seq) { paced } else { paced.max(now) }, length);
+        if let Some(rate) = self.burst_rate {
+            self.inside_until = (now + rate.time_to_send(length)).min(self.gate.next_paced);
+        }
         self.gate.control.on_sent(now, length);
         self.gate.decide();
         let asks = self.next == self.message.end || self.next.is_multiple_of(self.segment);
@@ -321,6 +330,7 @@ mod tests {
     #[derive(Debug)]
     struct Constant {
         at_once: bool,
+        burst_rate: Option<Rate>,
         window: Bytes,
     }
 
@@ -331,7 +341,7 @@ mod tests {
             Decision { window: self.window, pace: Some(Rate::from_gbps(1)), wake: None }
         }
         fn segments(&self) -> Segments {
-            Segments { size: MSS * 4, at_once: self.at_once }
+            Segments { size: MSS * 4, at_once: self.at_once, burst_rate: self.burst_rate }
         }
     }
 
@@ -340,9 +350,13 @@ mod tests {
     }
 
     fn windowed(packets: u64, at_once: bool, window: Bytes) -> Sending {
+        under(packets, Constant { at_once, burst_rate: None, window })
+    }
+
+    fn under(packets: u64, control: Constant) -> Sending {
         // Timeouts of 10 ms at first, of 1 ms at least.
         let host = Network::bare().host;
-        let control = Box::new(Constant { at_once, window });
+        let control = Box::new(control);
         Sending::new(Opening {
             bytes: MSS * packets,
             mss: MSS,
@@ -435,6 +449,17 @@ mod tests {
         assert!(late.iter().all(|late| (0.0..=100.0).contains(late)));
         let mean = late.iter().sum::<f64>() / 1000.0;
         assert!((mean - 50.0).abs() < 2.7, "{mean}");
+    }
+
+    /// 4192 ns at twice the flow's rate of 1 Gbps.
+    #[test]
+    fn a_burst_is_as_fast_as_it_may_be_and_no_slower_than_the_flow() {
+        let times = |burst| {
+            let control = Constant { at_once: true, burst_rate: Some(Rate(burst)), window: Bytes::MAX };
+            departures(&mut under(6, control)).iter().map(|p| p.0).collect::<Vec<_>>()
+        };
+        assert_eq!(times(2_000_000_000), [0, 4192, 8384, 12_576, 4 * 8384, 4 * 8384 + 4192]);
+        assert_eq!(times(500_000_000), [0, 8384, 2 * 8384, 3 * 8384, 4 * 8384, 5 * 8384]);
     }
 
     /// A frame of 1048 B takes 8384 ns at 1 Gbps.
