@@ -68,6 +68,7 @@ SPECIAL = {
     ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
     ("patched-timely", "base_rtt"): (CROWD, {}),
     ("patched-timely-pi", "base_rtt"): (CROWD, {}),
+    ("hull", "bucket"): (SCENARIOS[0], {"per_server": True}),
     # several packets behind an acknowledgement
     ("inigo", "by_packets"): (SCENARIOS[0] | {"hosts": {"acks_every": 4}}, {}),
     # bursts

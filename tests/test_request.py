@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from shallows import _core, contract
+from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.units import NEVER
@@ -124,6 +125,9 @@ def full_request():
     # A scenario has either such a receiver or such stamps.
     stamped, _ = request_of(hosts={"timestamps": {}})
     request["host"]["timestamps"] = stamped["host"]["timestamps"]
+    # And either pauses or pacers.
+    paced, _ = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
+    request["disciplines"] += paced["disciplines"]
     request["faults"] = {
         "time_ps": np.array([1], np.uint64),
         "link": np.array([0], np.uint32),
@@ -131,6 +135,30 @@ def full_request():
         "value": np.array([0.0]),
     }
     return request
+
+
+def test_a_pacer_of_a_host_is_a_class_of_its_link():
+    """NSDI 2012: 1 % of a 1 Gbps link at least, 7.2 us, a bucket of 3100 B; nothing else waits for tokens."""
+    request, network = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
+    ((other, paced),) = request["disciplines"]
+    rate = int(network.host_rate_bps[0])
+    assert (other["carries"], paced["carries"]) == (["other"], ["paced"])
+    assert (other["shaper_bps"], paced["shaper_bps"], paced["shaper_burst_bytes"]) == (None, rate, 3100)
+    pacer = {"eta": 0.125, "beta": 3000.0, "period_ps": 7_200_000, "least_bps": rate // 100}
+    assert paced["pacer"] == pacer
+    assert (request["links"]["discipline"] == network.is_nic).all()
+
+
+def test_pacers_of_hosts_are_alike_and_alone():
+    hull = {"name": "hull@nsdi12"}
+    marking = {"kind": "phantom"}
+    tables = [{"kind": "long-lived", "cc": hull | {"eta": eta}} for eta in (0.125, 0.25)]
+    with pytest.raises(ScenarioError, match="the same eta, beta, period, least_rate, bucket"):
+        request_of(network={"marking": marking}, traffic=tables)
+    with pytest.raises(ScenarioError, match=r"network\.pfc: expected no pauses"):
+        request_of(network={"marking": marking, "pfc": True}, cc=hull)
+    alone = [{"kind": "long-lived", "cc": hull}, {"kind": "long-lived", "cc": {"name": "hull", "eta": 0.5}}]
+    request_of(network={"marking": marking}, traffic=alone)
 
 
 def test_an_unknown_field_of_any_table_is_refused_with_its_path():

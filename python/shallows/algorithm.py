@@ -106,6 +106,13 @@ class Algorithm:
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue
 
+    @property
+    def pacer(self) -> dict[str, float] | None:
+        """Parameters of the pacer that its flows share in a host, in SI base units, or None without one."""
+        if not (self.parameters.get("per_server") and self.parameters.get("pacer")):
+            return None
+        return {key: self.parameters[key] for key in ("eta", "beta", "period", "least_rate", "bucket")}
+
     def table(self, mtu: int | None) -> dict[str, Any]:
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}

@@ -42,12 +42,20 @@ class Marking(TypedDict):
     parameters: NotRequired[dict[str, float]]
 
 
+class Pacer(TypedDict):
+    eta: float
+    beta: float
+    period_ps: int
+    least_bps: int
+
+
 class Class(TypedDict):
     carries: list[str]
     limit_packets: NotRequired[int | None]
     limit_bytes: NotRequired[int | None]
     shaper_bps: NotRequired[int | None]
     shaper_burst_bytes: NotRequired[int | None]
+    pacer: NotRequired[Pacer | None]
 
 
 class Shared(TypedDict):

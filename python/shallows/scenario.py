@@ -459,6 +459,11 @@ class Scenario(Table):
         """Bytes of a credit and of a burst, and how many wait, where ports have a class for them, or None."""
         return next((used.credits for used in self._algorithms() if used.credits), None)
 
+    @property
+    def pacer(self) -> dict[str, float] | None:
+        """Parameters of the pacer of every host, in SI base units, or None where hosts have none."""
+        return next((used.pacer for used in self._algorithms() if used.pacer), None)
+
     def _recorded(self, network):
         if self.record.ports == "bottleneck":
             return network.bottlenecks
@@ -499,6 +504,7 @@ class Scenario(Table):
         self._check_marking()
         self._check_priorities()
         self._check_credits()
+        self._check_pacer()
         self._check_receivers()
         faults.check(self)
         self._check_recorded_flows()
@@ -581,6 +587,20 @@ class Scenario(Table):
         for used in self._algorithms():
             if used.credits and used.credits != self.credits:
                 raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
+
+    def _check_pacer(self):
+        if not self.pacer:
+            return
+        for where, used in algorithms(self):
+            if used.pacer and used.pacer != self.pacer:
+                expected = f"the same {', '.join(self.pacer)} wherever a host's pacer is shared"
+                raise ScenarioError(where, used.label, expected)
+        for key, told in (("network.pfc", self.network.pfc), ("cc", self.credits)):
+            if told:
+                expected = (
+                    "no pauses and no credits with cc.per_server: a NIC has classes for one of them alone"
+                )
+                raise ScenarioError(key, None, expected)
 
     def _check_receivers(self):
         for where, used in algorithms(self):

@@ -36,6 +36,11 @@ class Pauses(Table):
 
 def crossing(scenario, network):
     """(columns of the links, other keys of the request) that say how ports schedule."""
+    columns, request = _in_switches(scenario, network)
+    return _with_pacers(scenario, network, columns, request) if scenario.pacer else (columns, request)
+
+
+def _in_switches(scenario, network):
     shared, pauses, credits = scenario.network.shared, scenario.network.pfc, scenario.credits
     if shared is None and pauses is None and credits is None:
         return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
@@ -86,6 +91,23 @@ def _credits_first(scenario, network):
         else:
             disciplines.append([credits, class_of(["other"], NEVER if is_nic else scenario.network.buffer)])
     return (1 + place.ravel()).astype(np.uint32), disciplines
+
+
+def _with_pacers(scenario, network, columns, request):
+    """The same with a pacer in every NIC: what goes through it waits for tokens, everything else passes."""
+    told, disciplines = scenario.pacer, list(request.get("disciplines", []))
+    discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
+    for rate in sorted(set(network.rate_bps[network.is_nic].tolist())):
+        pacer = {
+            "eta": told["eta"],
+            "beta": told["beta"],
+            "period_ps": round(told["period"] * 1e12),
+            "least_bps": round(told["least_rate"] * rate),
+        }
+        shaper = {"shaper_bps": rate, "shaper_burst_bytes": int(told["bucket"]), "pacer": pacer}
+        disciplines.append([class_of(["other"]), {**class_of(["paced"]), **shaper}])
+        discipline[network.is_nic & (network.rate_bps == rate)] = len(disciplines)
+    return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines}
 
 
 def class_of(carries, limit_bytes=NEVER):

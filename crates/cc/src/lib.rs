@@ -10,6 +10,7 @@ pub mod delay;
 pub mod draws;
 pub mod event;
 pub mod gradient;
+pub mod pacer;
 pub mod parameter;
 pub mod port;
 pub mod receiver;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallows_cc::catalog;
+use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::{self, MarkAt};
 use shallows_cc::receiver::{SUBSTITUTES, Substitute};
@@ -16,8 +17,8 @@ use shallows_sim::network::{
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::request::{
-    At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Receiver, Record, Request,
-    Timestamps,
+    At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Pacer, Receiver, Record,
+    Request, Timestamps,
 };
 
 /// Makes a sender's maker of the number of a class.
@@ -144,12 +145,14 @@ impl Marking {
 
 /// Kinds that no class names go where one says "other".
 fn discipline(classes: &[Class]) -> Result<Discipline, String> {
-    let (mut class_of, mut others, mut urgent) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX, None);
+    let (mut class_of, mut others) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX);
+    let (mut urgent, mut paced) = (None, None);
     for (number, class) in (0..).zip(classes) {
         for name in &class.carries {
             match name.as_str() {
                 "other" => others = number,
                 "urgent" => urgent = Some(number),
+                "paced" => paced = Some(number),
                 _ => {
                     let kind = PACKET_KINDS.iter().position(|kind| kind.name() == name);
                     class_of[kind.ok_or_else(|| format!("no packet is called {name:?}"))?] = number;
@@ -161,7 +164,7 @@ fn discipline(classes: &[Class]) -> Result<Discipline, String> {
     if let Some(kind) = class_of.iter().position(|&class| class == u8::MAX) {
         return Err(format!("a discipline has no class for {:?}", PACKET_KINDS[kind].name()));
     }
-    Ok(Discipline { classes: classes.iter().map(Class::spec).collect::<Result<_, _>>()?, class_of, urgent })
+    Ok(Discipline { classes: classes.iter().map(Class::spec).collect::<Result<_, _>>()?, class_of, urgent, paced })
 }
 
 impl Class {
@@ -173,10 +176,23 @@ impl Class {
         };
         let shaper = match (self.shaper_bps, self.shaper_burst_bytes) {
             (None, _) => None,
-            (Some(rate), Some(burst)) => Some(Shaper { rate: Rate(rate), burst: Bytes(burst) }),
+            (Some(rate), Some(burst)) => {
+                let pacer = self.pacer.as_ref().map(|told| told.spec(Rate(rate))).transpose()?;
+                Some(Shaper { rate: Rate(rate), burst: Bytes(burst), pacer })
+            }
             (Some(_), None) => return Err(format!("the shaper of {:?} has no burst", self.carries)),
         };
         Ok(ClassSpec { limit, shaper })
+    }
+}
+
+impl Pacer {
+    fn spec(&self, most: Rate) -> Result<PacerSpec, String> {
+        let least = Rate(self.least_bps).min(most);
+        if self.period_ps == 0 || least == Rate::ZERO {
+            return Err("a pacer without a period or a least rate: expected more than 0 of both".to_owned());
+        }
+        Ok(PacerSpec { eta: self.eta, beta: self.beta, period: Time(self.period_ps), least, most })
     }
 }
 

@@ -83,7 +83,8 @@ request! {
     pub struct Class {
         /// Kinds of packets, each carried by one class: `data`, `ack`, `nack`, `notification`, `pause`, `resume`,
         /// `credit_request`, `credit`, `credit_stop`, `rate_request`, `rate_answer`; `other` is every kind that no class names,
-        /// `urgent` all packets of flows with a priority, whatever their kind
+        /// `urgent` all packets of flows with a priority, whatever their kind, and `paced` data of flows that their algorithm sends
+        /// through the pacer of their host
         carries: Vec<String>,
         /// What it holds at most, in packets
         limit_packets: Option<u32>,
@@ -93,6 +94,20 @@ request! {
         shaper_bps: Option<u64>,
         /// What the bucket holds, where there is one
         shaper_burst_bytes: Option<u64>,
+        /// What sets the rate of the bucket, which begins with `shaper_bps` and is never more; left out: nothing
+        pacer: Option<Pacer>,
+    }
+
+    /// The rate of a bucket: R <- (1 - eta) R + eta M/T + beta Q.
+    pub struct Pacer {
+        /// Weight of what came in the newest period
+        eta: f64,
+        /// bit/s by which a waiting bit raises the rate each period
+        beta: f64,
+        /// Between two updates
+        period_ps: u64,
+        /// The slowest rate
+        least_bps: u64,
     }
 
     /// Memory that the ports of a switch share.

@@ -250,7 +250,7 @@ impl Network {
     fn check_disciplines(&self) -> Result<(), String> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
             let classes = discipline.classes.len();
-            let named = discipline.class_of.iter().chain(&discipline.urgent);
+            let named = discipline.class_of.iter().chain(&discipline.urgent).chain(&discipline.paced);
             if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
             }

@@ -23,11 +23,11 @@ fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
 /// A class of credits before one of everything else.
 fn credits_first(values: &Values) -> Discipline {
     let shaper = CreditShaper::new(values, MTU);
-    let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes() };
+    let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes(), pacer: None };
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
     let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, urgent: None }
+    Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.

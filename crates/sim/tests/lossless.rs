@@ -21,6 +21,7 @@ fn one_class(limit: Bytes) -> Discipline {
         classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None }],
         class_of: [0; PACKET_KINDS.len()],
         urgent: None,
+        paced: None,
     }
 }
 
@@ -32,7 +33,7 @@ fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![class; 3], class_of, urgent: None }
+    Discipline { classes: vec![class; 3], class_of, urgent: None, paced: None }
 }
 
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {

@@ -2,23 +2,23 @@
 //!
 //! | symbol | here | meaning |
 //! |---|---|---|
-//! | R_tb | `rate` | rate of the pacer's token bucket, bit/s |
+//! | R_tb | `rate` | rate of the pacer's token bucket ([`crate::pacer`]) |
 //! | M_r | `arrived` | bits handed to the pacer in a period |
-//! | T_r | `period` | how often the rate is updated |
-//! | eta, beta | `eta`, `beta` | weights of the newest period and of the backlog |
 //! | Q_tb | `backlog` | bits waiting in the pacer |
 //! | p_a, T_i | `associate`, `idle` | probability that a marked flow is paced; how long it then is |
 //!
-//! Source: Alizadeh et al., NSDI 2012: §3.1 the phantom queue ([`crate::port::phantom`]), §3.3 the pacer,
-//! R <- (1 - eta) R + eta M_r/T_r + beta Q_tb. The window is [`super::dctcp`]'s, code and all.
+//! Source: Alizadeh et al., NSDI 2012: §3.1 the phantom queue ([`crate::port::phantom`]), §3.3 the pacer.
+//! The window is [`super::dctcp`]'s, code and all.
 //!
-//! Differs: each flow has a pacer of its own, the paper one a server; they are the same where a server has
-//! one flow. What waits in it is what the window allows and the pace has not yet let go.
+//! Differs, but for `per_server`: each flow has a pacer of its own, the paper one a server. What waits in it is what the
+//! window allows and the pace has not yet let go. With `per_server` the packets of all paced flows wait in one queue of
+//! their host, and the others pass it.
 
 use super::dctcp::{self, Dctcp};
 use crate::draws::Draws;
 use crate::event::{Ack, Loss};
-use crate::parameter::{Parameter, Preset, Values, flag, number, time};
+use crate::pacer::{Pacer, PacerSpec};
+use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -29,6 +29,9 @@ pub const PARAMETERS: &[Parameter] = &[
     dctcp::PARAMETERS[2],
     dctcp::PARAMETERS[3],
     flag("pacer", "-", true).meaning("whether there is a pacer").source("NSDI 2012 §3.3"),
+    flag("per_server", "-", false)
+        .meaning("one pacer for all flows of a host, a queue behind a token bucket; otherwise each flow has its own")
+        .source("a choice, for one flow a host; NSDI 2012 §3.3 and the authors' ns-2 scripts have one a server"),
     number("eta", "eta", 0.125, 0.0..=1.0)
         .meaning("weight of the newest period in the pacer's rate")
         .source("NSDI 2012 §6: 0.125"),
@@ -47,73 +50,88 @@ pub const PARAMETERS: &[Parameter] = &[
     number("least_rate", "-", 0.01, 1e-6..=1.0)
         .meaning("the pacer's slowest rate, as a share of the host's link")
         .source("the authors' ns-2 scripts: 1 %"),
+    bytes("bucket", "-", 3100.0, 1.0..=1e9)
+        .meaning("what leaves the pacer of a server at once")
+        .source("the authors' ns-2 scripts: 3100 B (NSDI 2012 §6: 3 KB)"),
 ];
 
 /// Where it ran.
 pub const PRESETS: &[Preset] = &[
-    Preset { name: "nsdi12", values: &[], source: "NSDI 2012, 10 Gbps simulations, and the authors' ns-2 scripts" },
+    Preset {
+        name: "nsdi12",
+        values: &[("per_server", 1.0)],
+        source: "NSDI 2012, 10 Gbps simulations, and the authors' ns-2 scripts",
+    },
     Preset {
         name: "testbed",
-        values: &[("beta", 16.0), ("period", 64e-6), ("idle", 10e-3)],
+        values: &[("per_server", 1.0), ("beta", 16.0), ("period", 64e-6), ("idle", 10e-3)],
         source: "NSDI 2012 §6, 1 Gbps testbed; marking = { kind = \"phantom\", threshold = \"1KB\" } goes with it",
     },
 ];
 
 /// Known differences.
-pub const NOT_MODELLED: &[&str] = &[
-    "One pacer for all flows of a server: each flow has its own.",
-    "The pacer's bucket of 3 KB: packets leave one by one.",
-];
+pub const NOT_MODELLED: &[&str] = &["The bucket of a flow's own pacer: its packets leave one by one."];
+
+/// What the pacer of a host with such a link follows.
+fn spec(values: &Values, line_rate: Rate) -> PacerSpec {
+    PacerSpec {
+        eta: values.get("eta"),
+        beta: values.get("beta"),
+        period: values.time("period"),
+        least: line_rate.scale(values.get("least_rate")),
+        most: line_rate,
+    }
+}
 
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
-    let line = path.line_rate.0 as f64;
-    let pacer = Pacer {
-        eta: values.get("eta"),
-        beta: values.get("beta"),
-        period: values.time("period"),
+    let spec = spec(values, path.line_rate);
+    let own = OwnPacer { pacer: Pacer::new(spec), arrived: 0.0, released: None, updated: Time::ZERO, active: false };
+    let association = Association {
         associate: values.get("associate"),
         idle: values.time("idle"),
-        least: line * values.get("least_rate"),
-        most: line,
-        rate: line,
-        arrived: 0.0,
-        released: None,
-        updated: Time::ZERO,
         paced_until: Time::ZERO,
-        active: false,
         draws: Draws::new(path.seed, 0),
     };
-    Box::new(Hull { dctcp: Dctcp::new(values, path), pacer: values.flag("pacer").then_some(pacer) })
+    let paces = values.flag("pacer");
+    Box::new(Hull {
+        dctcp: Dctcp::new(values, path),
+        association: paces.then_some(association),
+        own: (paces && !values.flag("per_server")).then_some(own),
+    })
 }
 
-/// The token bucket of one flow.
+/// Whether the flow is one that is paced.
 #[derive(Clone, Copy, Debug)]
-struct Pacer {
-    eta: f64,
-    beta: f64,
-    period: Time,
+struct Association {
     associate: f64,
     idle: Time,
-    least: f64,
-    most: f64,
-    rate: f64,
+    paced_until: Time,
+    draws: Draws,
+}
+
+impl Association {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if ack.marked.0 > 0 && self.draws.uniform() < self.associate {
+            self.paced_until = now + self.idle;
+        }
+    }
+}
+
+/// The pacer of one flow.
+#[derive(Clone, Copy, Debug)]
+struct OwnPacer {
+    pacer: Pacer,
     arrived: f64,
     /// The window less what was in flight, when last seen.
     released: Option<f64>,
     updated: Time,
-    paced_until: Time,
     active: bool,
-    draws: Draws,
 }
 
-impl Pacer {
+impl OwnPacer {
     fn on_ack(&mut self, now: Time, ack: &Ack, window: Bytes) {
-        if ack.marked.0 > 0 && self.draws.uniform() < self.associate {
-            self.paced_until = now + self.idle;
-        }
-        self.active = now < self.paced_until;
         let backlog = window.saturating_sub(ack.in_flight).0 as f64 * 8.0;
         // An acknowledgement lets as much into the pacer as it makes the room in the window grow.
         let before = self.released.replace(backlog).unwrap_or(0.0);
@@ -123,14 +141,14 @@ impl Pacer {
 
     /// One update a period that has passed; what arrived is spread over them.
     fn update(&mut self, now: Time, backlog: f64) {
-        let periods = (now.saturating_sub(self.updated).0 / self.period.0).min(MOST_PERIODS);
+        let period = self.pacer.period();
+        let periods = (now.saturating_sub(self.updated).0 / period.0).min(MOST_PERIODS);
         if periods == 0 {
             return;
         }
-        let arriving = self.arrived / (periods as f64 * self.period.as_secs());
+        let arriving = self.arrived / (periods as f64 * period.as_secs());
         for _ in 0..periods {
-            let rate = (1.0 - self.eta) * self.rate + self.eta * arriving + self.beta * backlog;
-            self.rate = rate.clamp(self.least, self.most);
+            self.pacer.update(arriving, backlog);
         }
         self.arrived = 0.0;
         self.updated = now;
@@ -144,15 +162,21 @@ const MOST_PERIODS: u64 = 64;
 #[derive(Clone, Copy, Debug)]
 struct Hull {
     dctcp: Dctcp,
-    pacer: Option<Pacer>,
+    association: Option<Association>,
+    own: Option<OwnPacer>,
 }
 
 impl Sender for Hull {
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.dctcp.on_ack(now, ack);
         let window = self.dctcp.decision().window;
-        if let Some(pacer) = &mut self.pacer {
-            pacer.on_ack(now, ack, window);
+        if let Some(association) = &mut self.association {
+            association.on_ack(now, ack);
+        }
+        let active = self.goes_through_pacer(now);
+        if let Some(own) = &mut self.own {
+            own.active = active;
+            own.on_ack(now, ack, window);
         }
     }
 
@@ -161,8 +185,12 @@ impl Sender for Hull {
     }
 
     fn decision(&self) -> Decision {
-        let active = self.pacer.filter(|pacer| pacer.active);
-        Decision { pace: active.map(|pacer| Rate(pacer.rate as u64)), ..self.dctcp.decision() }
+        let active = self.own.filter(|own| own.active);
+        Decision { pace: active.map(|own| own.pacer.rate()), ..self.dctcp.decision() }
+    }
+
+    fn goes_through_pacer(&self, now: Time) -> bool {
+        self.association.is_some_and(|association| now < association.paced_until)
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -126,6 +126,11 @@ pub trait Sender: Debug + Send {
     /// The least rate that the ports on its way offer came back. Only an algorithm whose ports tell rates hears it.
     fn on_offer(&mut self, _now: Time, _rate: Rate) {}
 
+    /// Whether its packets leave through the pacer of its server. Only a host that has one asks.
+    fn goes_through_pacer(&self, _now: Time) -> bool {
+        false
+    }
+
     /// How long the host takes to answer the credit that arrived. Only a transport that sends on credits asks.
     fn answer_time(&mut self) -> Time {
         Time::ZERO

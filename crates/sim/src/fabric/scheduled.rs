@@ -10,25 +10,31 @@ use crate::node::switch::Verdict;
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Offered, Outcome, Reason};
-use crate::port::scheduled::{Joining, Sent};
+use crate::port::scheduled::{Joining, Lane, Sent};
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
     #[inline(never)]
     pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
-        self.join(number, at, from);
+        let lane = if self.is_urgent(at) { Lane::Urgent } else { Lane::Own };
+        self.join(number, Joining { packet: at, from, lane });
         if !self.pauses_due.is_empty() {
             self.send_pauses();
         }
     }
 
+    /// A packet of its host is offered to the pacer of a NIC.
+    pub fn offer_paced(&mut self, number: u32, at: u32) {
+        self.join(number, Joining { packet: at, from: NIL, lane: Lane::Paced });
+    }
+
     /// The packet joins; pauses that are due because of it stay due.
-    fn join(&mut self, number: u32, at: u32, from: u32) {
+    fn join(&mut self, number: u32, joining: Joining) {
+        let at = joining.packet;
         // What departs at this picosecond has departed.
         if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
         }
-        let joining = Joining { packet: at, from, urgent: self.is_urgent(at) };
         if let Some(offered) = self.pass(number, joining) {
             return self.after_offer(number, at, offered);
         }
@@ -91,7 +97,7 @@ impl<O: Observer> Fabric<O> {
             return true;
         }
         let (length, kind) = (self.packets[joining.packet].bytes(), self.packets[joining.packet].flags.kind());
-        let held = self.ports[number as usize].held(self.now, kind, joining.urgent);
+        let held = self.ports[number as usize].held(self.now, kind, joining.lane);
         let node = self.links[number as usize].from;
         let Some(switches) = &mut self.switches else { return true };
         let verdict = switches.admit(node, joining.from, length, held);
@@ -131,7 +137,7 @@ impl<O: Observer> Fabric<O> {
         let back = switches.reverse(from);
         let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
         let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, header));
-        self.join(back, at, NIL);
+        self.join(back, Joining { packet: at, from: NIL, lane: Lane::Own });
     }
 
     /// Something happens to a wire: its downstream end is here.

@@ -1,5 +1,6 @@
 //! What ports and switches are made of, in plain numbers.
 
+use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -37,12 +38,14 @@ pub struct Marking {
 }
 
 /// Tokens for what a class sends: the bucket fills at a rate and holds a burst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shaper {
     /// How fast it fills.
     pub rate: Rate,
     /// What it holds.
     pub burst: Bytes,
+    /// What sets that rate from then on, if it is not fixed.
+    pub pacer: Option<PacerSpec>,
 }
 
 /// What a class holds at most.
@@ -55,7 +58,7 @@ pub enum Limit {
 }
 
 /// One class of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassSpec {
     /// What it holds, the packet being sent included; what comes then is dropped.
     pub limit: Limit,
@@ -64,7 +67,7 @@ pub struct ClassSpec {
 }
 
 /// The classes of a port, the first one served first, and which packets go where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Discipline {
     /// At least one.
     pub classes: Vec<ClassSpec>,
@@ -72,6 +75,8 @@ pub struct Discipline {
     pub class_of: [u8; PACKET_KINDS.len()],
     /// The class of all packets of urgent flows, if they have one.
     pub urgent: Option<u8>,
+    /// The class of what goes through the pacer of a host, if it has one.
+    pub paced: Option<u8>,
 }
 
 /// Memory that the ports of a switch share.

@@ -73,6 +73,8 @@ pub struct Hosts {
     receiving: Halves<Receiving>,
     pub timers: Timers,
     followers: Followers,
+    /// Whether NICs have pacers.
+    pacers: bool,
     /// By flow: what its two ends have to tell.
     pub sent: Vec<Sent>,
     pub received: Vec<Received>,
@@ -102,6 +104,7 @@ impl Hosts {
             receiving: Halves::new(flows),
             timers,
             followers: Followers::new(&network),
+            pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             sent: vec![Sent::NOTHING; flows],
             received: vec![Received::NOTHING; flows],
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
@@ -308,6 +311,7 @@ impl Hosts {
         // What it heard since it joined the turn may have closed its window.
         if turn == Turn::Now {
             let wake = sending.wake();
+            let paced = self.pacers && sending.goes_through_pacer(fabric.now);
             let way = fabric.routes.way(flow, sending.ends.dst, false);
             let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
             let at = sending.send(fabric.now, self.network.header, out);
@@ -318,7 +322,11 @@ impl Hosts {
                 sending.queued = true;
                 self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
             }
-            fabric.offer(port, at, NIL);
+            if paced {
+                fabric.offer_paced(port, at);
+            } else {
+                fabric.offer(port, at, NIL);
+            }
         }
         fabric.observer.turn(fabric.now, flow, turn);
         if let Turn::At(at) = turn {

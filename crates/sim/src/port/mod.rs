@@ -19,6 +19,7 @@ use crate::network::{Marking, PortSpec};
 use crate::packet::{NIL, Slab};
 
 pub mod admission;
+mod bucket;
 mod congestion;
 mod fifo;
 pub mod scheduled;

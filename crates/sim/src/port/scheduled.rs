@@ -20,6 +20,7 @@ use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Time};
 
 use super::admission::{Offered, Reason};
+use super::bucket::Bucket;
 use super::congestion::Congestion;
 use super::{Port, Special};
 use crate::clock::Clock;
@@ -58,23 +59,24 @@ struct Class {
     queue: VecDeque<Waiting>,
     bytes: Bytes,
     paused_since: Option<Time>,
-    /// When the bucket will be full.
-    full_at: Time,
+    bucket: Option<Bucket>,
     report: ClassReport,
 }
 
 impl Class {
     fn new(spec: ClassSpec) -> Self {
+        let bucket = spec.shaper.as_ref().map(Bucket::new);
         let report = ClassReport::default();
-        Self { spec, queue: VecDeque::new(), bytes: Bytes::ZERO, paused_since: None, full_at: Time::ZERO, report }
+        Self { spec, queue: VecDeque::new(), bytes: Bytes::ZERO, paused_since: None, bucket, report }
     }
 
-    /// The earliest time at which a packet of this length has its tokens.
+    /// Whether a packet of this length that comes now has its tokens.
     #[inline]
-    fn ready_at(&self, length: Bytes) -> Time {
-        self.spec.shaper.map_or(Time::ZERO, |shaper| {
-            let spare = shaper.rate.time_to_send(shaper.burst.saturating_sub(length));
-            self.full_at.saturating_sub(spare)
+    fn is_ready(&mut self, now: Time, length: Bytes) -> bool {
+        let waiting = self.bytes;
+        self.bucket.as_mut().is_none_or(|bucket| {
+            bucket.catch_up(now, waiting);
+            bucket.ready_at(length) <= now
         })
     }
 
@@ -87,9 +89,16 @@ impl Class {
         }
     }
 
+    #[inline]
+    fn arrive(&mut self, length: Bytes) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.arrive(length);
+        }
+    }
+
     fn take_tokens(&mut self, now: Time, length: Bytes) {
-        if let Some(shaper) = self.spec.shaper {
-            self.full_at = self.full_at.max(now) + shaper.rate.time_to_send(length);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(now, length);
         }
     }
 }
@@ -100,6 +109,7 @@ pub(super) struct Classes {
     classes: Vec<Class>,
     class_of: [u8; PACKET_KINDS.len()],
     urgent: Option<u8>,
+    paced: Option<u8>,
     /// Time to send all that waits, and its length.
     work: Time,
     bytes: Bytes,
@@ -126,6 +136,7 @@ impl Classes {
             classes: discipline.classes.iter().copied().map(Class::new).collect(),
             class_of: discipline.class_of,
             urgent: discipline.urgent,
+            paced: discipline.paced,
             work: Time::ZERO,
             bytes: Bytes::ZERO,
             flat_since: None,
@@ -141,9 +152,22 @@ impl Classes {
 
     /// The class of a packet.
     #[inline]
-    fn class_for(&self, kind: PacketKind, urgent: bool) -> usize {
-        let own = self.class_of[kind as usize];
-        usize::from(self.urgent.filter(|_| urgent).unwrap_or(own))
+    fn class_for(&self, kind: PacketKind, lane: Lane) -> usize {
+        let lane = match lane {
+            Lane::Own => None,
+            Lane::Urgent => self.urgent,
+            Lane::Paced => self.paced,
+        };
+        usize::from(lane.unwrap_or(self.class_of[kind as usize]))
+    }
+
+    /// Lets the pacer, if there is one, set its rate.
+    #[inline]
+    fn catch_up_pacer(&mut self, now: Time) {
+        let class = self.paced.map(|paced| &mut self.classes[usize::from(paced)]);
+        if let Some(Class { bucket: Some(bucket), bytes, .. }) = class {
+            bucket.catch_up(now, *bytes);
+        }
     }
 
     /// Time to send what waits.
@@ -163,12 +187,10 @@ impl Classes {
             if class.paused_since.is_some() {
                 continue;
             }
-            if class.spec.shaper.is_none() {
-                return Ok(at);
-            }
-            match class.ready_at(packets[first.packet].bytes()) {
+            let Some(bucket) = &class.bucket else { return Ok(at) };
+            match bucket.ready_at(packets[first.packet].bytes()) {
                 ready if ready <= now => return Ok(at),
-                ready => later = later.min(ready),
+                ready => later = later.min(bucket.look_at(ready)),
             }
         }
         Err(later)
@@ -201,8 +223,19 @@ pub struct Joining {
     pub packet: u32,
     /// The link that brought it, or [`NIL`].
     pub from: u32,
-    /// Whether its flow goes before others.
-    pub urgent: bool,
+    /// Which way through the port.
+    pub lane: Lane,
+}
+
+/// Which class a packet joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// That of its kind.
+    Own,
+    /// That of flows that go before others, where there is one.
+    Urgent,
+    /// That of the host's pacer, where there is one.
+    Paced,
 }
 
 /// A packet that waits in a port, or has just begun to be sent.
@@ -255,9 +288,9 @@ impl Port {
 
     /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
     #[must_use]
-    pub fn held(&self, now: Time, kind: PacketKind, urgent: bool) -> Bytes {
+    pub fn held(&self, now: Time, kind: PacketKind, lane: Lane) -> Bytes {
         let Some(room) = self.classes() else { return self.queue(now) };
-        let class = room.class_for(kind, urgent);
+        let class = room.class_for(kind, lane);
         let sending = if room.sending == class { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         room.classes[class].bytes + self.clock.bytes(sending)
     }
@@ -272,15 +305,16 @@ impl Port {
         }
         let packet = &mut packets[joining.packet];
         let length = packet.bytes();
-        let chosen = room.class_for(packet.flags.kind(), joining.urgent);
+        let chosen = room.class_for(packet.flags.kind(), joining.lane);
         let class = &mut room.classes[chosen];
         // A congestion point with times of its own may have to look first.
         let behind = congestion.as_ref().is_some_and(Congestion::is_behind);
-        if class.paused_since.is_some() || class.ready_at(length) > now || !class.has_room(length, 0) || behind {
+        if class.paused_since.is_some() || !class.is_ready(now, length) || !class.has_room(length, 0) || behind {
             return None;
         }
         class.report.largest = class.report.largest.max(length);
         class.report.sent += 1;
+        class.arrive(length);
         class.take_tokens(now, length);
         room.sending = chosen;
         let sending = self.clock.time(length);
@@ -303,16 +337,16 @@ impl Port {
     /// A packet joins its class, unless that is full.
     #[inline(always)]
     pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
-        let Joining { packet: at, from, urgent } = joining;
+        let Joining { packet: at, from, lane } = joining;
         self.meet(now, at, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
-        let held = self.held(now, kind, urgent) + length;
+        let held = self.held(now, kind, lane) + length;
         let sending = self.clock.time(length);
         let busy = self.busy_until.saturating_sub(now);
         let Some(Special { congestion, classes: Some(room) }) = self.special.as_deref_mut() else {
             return Offered::dropped(Reason::Full);
         };
-        let number = room.class_for(kind, urgent);
+        let number = room.class_for(kind, lane);
         let class = &mut room.classes[number];
         if !class.has_room(held, usize::from(busy > Time::ZERO && room.sending == number)) {
             class.report.dropped += 1;
@@ -320,6 +354,7 @@ impl Port {
             return Offered::dropped(Reason::Full);
         }
         class.report.largest = class.report.largest.max(held);
+        class.arrive(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
         class.bytes += length;
         let before = room.work + busy;
@@ -384,6 +419,7 @@ impl Port {
             return None;
         }
         let room = self.room();
+        room.catch_up_pacer(now);
         let Ok(chosen) = room.choose(now, packets) else {
             if room.flat_since.is_none() {
                 self.close_segment(now);
@@ -656,13 +692,18 @@ mod tests {
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
         let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper) };
         let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
-        Port::new(&spec, Bytes(1538)).scheduled(&Discipline { classes: vec![shaped, open], class_of, urgent: None })
+        Port::new(&spec, Bytes(1538)).scheduled(&Discipline {
+            classes: vec![shaped, open],
+            class_of,
+            urgent: None,
+            paced: None,
+        })
     }
 
     fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
         let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
         let at = packets.insert(Packet::new(0, Bytes(length.into()), false, header));
-        port.enter(Time::ZERO, Joining { packet: at, from: NIL, urgent: false }, packets).outcome == Outcome::Queued
+        port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, packets).outcome == Outcome::Queued
     }
 
     /// Sends everything; when each packet began, and its kind.
@@ -685,7 +726,7 @@ mod tests {
     fn tokens_space_out_what_is_shaped() {
         let mut packets = Slab::default();
         let rate = Rate(RATE.0 * 84 / 1622);
-        let mut port = port(Shaper { rate, burst: Bytes(168) });
+        let mut port = port(Shaper { rate, burst: Bytes(168), pacer: None });
         let fits = (0..10).filter(|_| enter(&mut port, &mut packets, Ack, 84)).count();
         assert_eq!(fits, 8);
         let begun: Vec<_> = drain(&mut port, &mut packets).iter().map(|(at, _)| at.0).collect();
@@ -701,7 +742,7 @@ mod tests {
     #[test]
     fn the_first_class_goes_first_and_data_fills_the_gaps() {
         let mut packets = Slab::default();
-        let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84) });
+        let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84), pacer: None });
         for _ in 0..3 {
             assert!(enter(&mut port, &mut packets, Data, 1538));
             assert!(enter(&mut port, &mut packets, Ack, 84));
@@ -713,7 +754,7 @@ mod tests {
     #[test]
     fn a_paused_class_waits_and_its_backlog_stands_still() {
         let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
-        let mut port = port(Shaper { rate: RATE, burst: Bytes(168) });
+        let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
         port.pause(Time::ZERO, true);
         assert!(enter(&mut port, &mut packets, Data, 1538));
         assert_eq!(port.dispatch(Time::ZERO, &mut link, &mut packets), None);

@@ -225,6 +225,11 @@ impl Sending {
         }
     }
 
+    /// Whether what it sends goes through the pacer of its host.
+    pub fn goes_through_pacer(&self, now: Time) -> bool {
+        self.gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
+    }
+
     /// When the algorithm asked to be called.
     #[inline]
     pub fn wake(&self) -> Option<Time> {

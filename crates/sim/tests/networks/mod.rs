@@ -175,29 +175,29 @@ pub fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![OPEN; 3], class_of, urgent: None }
+    Discipline { classes: vec![OPEN; 3], class_of, urgent: None, paced: None }
 }
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
 pub fn urgent_first() -> Discipline {
     let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None };
-    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], urgent: Some(0) }
+    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], urgent: Some(0), paced: None }
 }
 
 /// A shaped class of credits before one of everything else.
 pub fn credits_first(control: &Control) -> Discipline {
     assert!(control.waits_for_credits());
     let shaper = CreditShaper::new(&control.values, MTU);
-    let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes() };
+    let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes(), pacer: None };
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
     let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, urgent: None }
+    Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
 }
 
 /// Everything in one class.
 pub fn one_class() -> Discipline {
-    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], urgent: None }
+    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], urgent: None, paced: None }
 }
 
 /// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine. One flow of 1000 packets.
