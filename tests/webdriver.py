@@ -29,7 +29,12 @@ class Browser:
             "binary": shutil.which("chromium"),
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
         }
-        asked = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        asked = {"capabilities": {"alwaysMatch": wanted}}
         self._session = "/session/" + self._ask("POST", "/session", asked)["sessionId"]
 
     def _ask(self, method, path, body=None):
@@ -58,6 +63,26 @@ class Browser:
 
     def resize(self, width, height):
         self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height})
+
+    def devtools(self, command, **parameters):
+        """What Chromium's own protocol answers: pointers, media, pictures."""
+        asked = {"cmd": command, "params": parameters}
+        return self._ask("POST", f"{self._session}/goog/cdp/execute", asked)
+
+    def point(self, x, y):
+        """Move the mouse to a place in the window."""
+        self.devtools("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def emulate(self, media="", **features):
+        """Show the page as printed (`media` "print"), or as somebody prefers it."""
+        named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.devtools("Emulation.setEmulatedMedia", media=media, features=named)
+
+    def complaints(self):
+        """What the console has said since it was last asked."""
+        return [
+            entry["message"] for entry in self._ask("POST", f"{self._session}/se/log", {"type": "browser"})
+        ]
 
     def close(self):
         self._ask("DELETE", self._session)

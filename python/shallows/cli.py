@@ -1,4 +1,4 @@
-"""The command line: `shallows run | compare | sweep | why | results | scenarios | cc | fluid | live`.
+"""The command line: `shallows run | compare | sweep | report | why | results | scenarios | cc | fluid`, ...
 
 Commands only read options, call what Python users call, and print. What goes wrong by a user's
 mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from shallows import cli_completion, cli_fluid, cli_live, cli_papers, cli_results, extras
+from shallows import cli_completion, cli_fluid, cli_live, cli_papers, cli_report, cli_results, extras
 from shallows.cli_settings import settings
 from shallows.cli_status import DONE, INTERRUPTED, with_status
 from shallows.cli_sweep import sweep
@@ -108,6 +108,7 @@ def run(
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
+    html: cli_report.Html = None,
     json_: Json = False,
 ):
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
@@ -123,6 +124,8 @@ def run(
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)
         folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
+        if html:
+            cli_report.check(html, folder)
     if world == "packet":
         _foretell([prepared])
     with Progress() as progress:
@@ -131,6 +134,8 @@ def run(
         saved = _saved(result, folder, named=out is not None, plot=plot)
     finally:
         _tell(result.summary, run_report(result.summary), json_)
+    if html:
+        cli_report.write(result, html)
     return _finish(result, saved)
 
 
@@ -146,6 +151,7 @@ def compare(
     seed: Seed = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if absent.")] = None,
     out: Out = None,
+    html: cli_report.Html = None,
     json_: Json = False,
 ):
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
@@ -157,6 +163,8 @@ def compare(
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: places.of_comparison(jobs))
+    if html:
+        cli_report.check(html, folder)
     packets = [prepared for world, prepared in jobs.values() if world == "packet"]
     if packets:
         _foretell(packets, threads or os.cpu_count())
@@ -169,10 +177,13 @@ def compare(
         saved = _saved(comparison, folder, named=out is not None)
     finally:
         _tell(told, comparison_report(comparison), json_)
+    if html:
+        cli_report.write(comparison, html)
     return _finish(comparison, saved)
 
 
 app.command()(with_status(sweep))
+app.command()(with_status(cli_report.report))
 app.command()(with_status(why))
 
 

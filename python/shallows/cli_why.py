@@ -32,10 +32,13 @@ def why(
         Path | None,
         typer.Option(metavar="DIR", help="Save the record too, as Parquet: packets, causes, frames."),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page that needs no network.")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ):
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
-    from shallows import extras
+    from shallows import cli_report, extras
     from shallows.cli_status import DONE
     from shallows.errors import ScenarioError
     from shallows.report import print_parts
@@ -51,6 +54,8 @@ def why(
             "why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99 or --pauses'
         )
     extras.need("plot", "why")
+    if html:
+        cli_report.check(html, result)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     if json_:
@@ -58,6 +63,8 @@ def why(
     else:
         print_parts(report.of_paths(found))
     _draw(found, figure or _beside(result))
+    if html:
+        _say(f"page in {found.html(html)}")
     if record is not None:
         _say(f"record in {found.record.save(record)}")
     return DONE

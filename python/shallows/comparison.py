@@ -1,5 +1,6 @@
 """The same scenario under several algorithms, or in several worlds: one table, one figure, the distances."""
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -98,6 +99,17 @@ class Comparison:
     def __init__(self, runs):
         self.runs = runs
 
+    @classmethod
+    def load(cls, folder):
+        """The comparison saved in `folder`. Raises `ScenarioError` where there is none, or not all of it."""
+        from shallows.results import Run
+
+        table = Path(folder, "comparison.csv")
+        if not table.is_file():
+            raise ScenarioError("no comparison.csv", file=folder, expected="a folder saved by a comparison")
+        with table.open(encoding="utf-8", newline="") as rows:
+            return cls({row["cc"]: Run.load(Path(folder, row["cc"])) for row in csv.DictReader(rows)})
+
     def __repr__(self):
         return f"<Comparison of {', '.join(self.runs)}>"
 
@@ -163,6 +175,15 @@ class Comparison:
         from shallows import plot
 
         return plot.figure(list(self.runs.values()), labels=list(self.runs))
+
+    def html(self, file, paths=None):
+        """Write a page of this comparison to `file`, one that needs nothing else; return its path.
+
+        `paths` are `{label: run.why(slowest=10)}` of its runs, if there shall be critical paths.
+        """
+        from shallows.pages import report
+
+        return report.write(file, report.of_comparison(self, paths))
 
     def check_books(self):
         """Return the comparison; raise `BooksError` if the books of a run do not close."""

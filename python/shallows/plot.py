@@ -57,19 +57,20 @@ def look(i):
     return {"color": COLOURS[i % 7], "linestyle": dash, "marker": marker}
 
 
-def _line(i):
-    return {key: value for key, value in look(i).items() if key != "marker"}
+def _line(i, name):
+    """The look of a line, and what it is called where values are pointed at (pages/chart.py)."""
+    return {key: value for key, value in look(i).items() if key != "marker"} | {"gid": name}
 
 
 def queue_over_time(ax, runs, labels=None):
     """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
     drawn, dense = {}, False
     runs = _labelled(runs, labels)
-    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
         columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
-            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, marks=len(runs) > 1)
+            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(runs) > 1)
     _axes(ax, f"Queue at {_ports(drawn)}{_band(dense)}", "time (ms)", "queue (packets)")
     _warmup(ax, runs)
     return bool(drawn)
@@ -79,12 +80,12 @@ def queue_close_up(ax, runs, labels=None):
     """Queue of the bottleneck in the last `CLOSE_UP` samples, every one of them drawn."""
     drawn = {}
     runs = _labelled(runs, labels)
-    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
         columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
             time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
-            ax.plot(time_us / 1e3, queue, **_line(i), linewidth=1.0)
+            ax.plot(time_us / 1e3, queue, **_line(i, label), linewidth=1.0)
     _axes(ax, f"Queue at {_ports(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
@@ -95,7 +96,7 @@ def queue_cdf(ax, runs, labels=None):
     """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
     drawn = {}
     runs = _labelled(runs, labels)
-    for i, ((run, _), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
         columns, port = _of_port(run, "queue_histograms", port)
         if port is not None:
             drawn[i] = port
@@ -103,7 +104,7 @@ def queue_cdf(ax, runs, labels=None):
             # both ends of every bin: between two bins, where the queue never was, the curve is flat
             edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
             shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
-            ax.plot(edges, shares, **_line(i))
+            ax.plot(edges, shares, **_line(i, label))
     _axes(ax, f"Distribution of the queue at {_ports(drawn)}", "queue (packets)", "share of time")
     ax.set_ylim(0, 1.01)
     ax.set_xlim(left=0)
@@ -117,14 +118,14 @@ def windows_over_time(ax, runs, labels=None):
     """
     runs = _labelled(runs, labels)
     what, drawn, dense = _decisive(runs), False, False
-    for i, (run, _) in enumerate(runs):
+    for i, (run, its) in enumerate(runs):
         time_ms, flow, value = _decisions(run, what)
         flows = np.unique(flow)
         if len(runs) == 1 and len(flows) <= MOST_FLOWS:
             for j, (one, label) in enumerate(zip(flows, _flow_labels(run, flows), strict=True)):
-                dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label=label)
+                dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label, legend=True)
         elif len(flows):
-            dense |= _series(ax, time_ms, value, i, marks=len(runs) > 1)
+            dense |= _series(ax, time_ms, value, i, its, len(runs) > 1)
         drawn |= len(flows) > 0
     title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
     _axes(ax, f"{title} of the flows{_band(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
@@ -141,7 +142,7 @@ def rates_over_time(ax, runs, labels=None):
     """
     drawn, width_ms = False, 0.0
     runs = _labelled(runs, labels)
-    for i, (run, _) in enumerate(runs):
+    for i, (run, label) in enumerate(runs):
         columns = _columns(run, "probes")
         rates = columns["name"] == "rate_gbps"
         flow, time_us, value = (columns[key][rates] for key in ("flow", "time_us", "value"))
@@ -149,7 +150,7 @@ def rates_over_time(ax, runs, labels=None):
             continue
         drawn, width_ms = True, run.summary["duration_s"] * 1e3 / RATE_BINS
         lines = _means(np.searchsorted(np.unique(flow), flow), time_us / 1e3, value, width_ms)
-        _bundle(ax, (np.arange(RATE_BINS) + 0.5) * width_ms, lines, i)
+        _bundle(ax, (np.arange(RATE_BINS) + 0.5) * width_ms, lines, i, label)
     _axes(ax, f"Rates of the flows, means of {width_ms:.2g} ms", "time (ms)", "goodput (Gbit/s)")
     _warmup(ax, runs)
     return drawn
@@ -158,7 +159,7 @@ def rates_over_time(ax, runs, labels=None):
 def slowdown_by_size(ax, runs, labels=None):
     """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
     drawn = False
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
+    for i, (run, label) in enumerate(_labelled(runs, labels)):
         size, slowdown = _finished(run, "slowdown")
         if len(np.unique(size)) < 2:
             continue
@@ -176,6 +177,7 @@ def slowdown_by_size(ax, runs, labels=None):
                 marker=look(i)["marker"],
                 markerfacecolor=face,
                 linewidth=1.0,
+                gid=f"{label}, p{100 * share:.0f}",
             )
     _axes(ax, "Slowdown by flow size", "flow size (KB)", "fct / ideal fct")
     if drawn:
@@ -193,11 +195,11 @@ def slowdown_by_size(ax, runs, labels=None):
 def fct_cdf(ax, runs, labels=None):
     """Share of the finished flows that completed within so much time."""
     drawn = False
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
+    for i, (run, label) in enumerate(_labelled(runs, labels)):
         _, fct_us = _finished(run, "fct_us")
         if len(fct_us):
             drawn = True
-            ax.ecdf(fct_us / 1e3, **_line(i))
+            ax.ecdf(fct_us / 1e3, **_line(i, label))
     _axes(ax, "Completion times", "fct (ms)", "share of flows")
     if drawn:
         _logarithmic(ax.xaxis)
@@ -211,7 +213,7 @@ def goodput_by_flow(ax, runs, labels=None):
     """
     drawn = False
     runs = _labelled(runs, labels)
-    for i, (run, _) in enumerate(runs):
+    for i, (run, label) in enumerate(runs):
         columns = _columns(run, "flows")
         endless = np.isnan(columns["bytes"]) & np.isfinite(columns["goodput_gbps"])
         goodput, cc = (columns[key][endless] for key in ("goodput_gbps", "cc"))
@@ -224,7 +226,7 @@ def goodput_by_flow(ax, runs, labels=None):
             its = slice(None) if name is None else cc == name
             shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False, "label": name}
             if len(goodput[its]):
-                ax.plot(place[its], goodput[its], **shape)
+                ax.plot(place[its], goodput[its], **shape, gid=name or label)
         if len(algorithms) > 1:
             _legend_beside(ax)
     _axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
@@ -236,13 +238,13 @@ def goodput_by_flow(ax, runs, labels=None):
 def queues_by_port(ax, runs, labels=None):
     """Mean queue of every port that ever queued, largest first: how shallow the whole network is."""
     drawn = False
-    for i, (run, _) in enumerate(_labelled(runs, labels)):
+    for i, (run, label) in enumerate(_labelled(runs, labels)):
         queue = np.sort(_columns(run, "ports")["queue_mean_pkt"])[::-1]
         queue = queue[queue > 0]
         if len(queue):
             drawn = True
             place = np.arange(1, len(queue) + 1)
-            ax.plot(place, queue, **_line(i))
+            ax.plot(place, queue, **_line(i, label))
     _axes(ax, "Mean queue of each port", "port, largest queue first", "queue (packets)")
     if drawn:
         _logarithmic(ax.xaxis)
@@ -282,13 +284,11 @@ def figure(runs, labels=None):
     """
     runs = _labelled(runs, labels)
     with matplotlib.rc_context(STYLE):
-        worlds = {run.summary["world"] for run, _ in runs}
-        panels = PANELS if len(worlds) == 1 else OF_WORLDS
-        panels = [panel for panel in panels if _has_data(panel, runs)][:4]
-        rows = 1 if len(panels) <= 2 else 2
-        columns = max(1, -(-len(panels) // rows))
+        shown = panels(*_unlabelled(runs))[:4]
+        rows = 1 if len(shown) <= 2 else 2
+        columns = max(1, -(-len(shown) // rows))
         drawing = Drawing(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
-        for letter, panel, at in zip("abcd", panels, range(1, 5), strict=False):
+        for letter, panel, at in zip("abcd", shown, range(1, 5), strict=False):
             ax = drawing.add_subplot(rows, columns, at)
             panel(ax, *_unlabelled(runs))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
@@ -296,6 +296,21 @@ def figure(runs, labels=None):
             drawing.legend(handles=_keys(runs), loc="outside upper center", ncols=min(len(runs), 7))
         small_print(drawing, _small_print(runs))
     return drawing
+
+
+def panels(runs, labels=None):
+    """Those of `PANELS` that these runs have data for, or of `OF_WORLDS` where they are of several worlds."""
+    runs = _labelled(runs, labels)
+    worlds = {run.summary["world"] for run, _ in runs}
+    return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, runs)]
+
+
+def single(panel, runs, labels=None):
+    """A matplotlib Figure of one panel alone."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.2, 2.8), dpi=200, layout="constrained")
+        panel(figure.add_subplot(), runs, labels)
+    return figure
 
 
 class Plots:
@@ -306,9 +321,9 @@ class Plots:
             setattr(self, panel.__name__, partial(self._draw, panel, run))
 
     def _draw(self, panel, run, ax=None):
+        if ax is None:
+            return single(panel, run).axes[0]
         with matplotlib.rc_context(STYLE):
-            if ax is None:
-                ax = Figure(figsize=(4.2, 2.8), dpi=200, layout="constrained").add_subplot()
             panel(ax, run)
         return ax
 
@@ -440,10 +455,11 @@ def _band(dense):
     return ": mean, range" if dense else ""
 
 
-def _series(ax, x, y, i, label=None, marks=True):
+def _series(ax, x, y, i, name, marks=True, *, legend=False):
     """A line, with sparse markers; dense samples become their mean with the range as a band.
 
-    Returns whether they were dense.
+    `name` is shown where values are pointed at, and in a legend if there is to be one. Returns whether they
+    were dense.
     """
     colour = look(i)["color"]
     edges = np.linspace(x.min(), x.max(), TIME_BINS + 1)
@@ -459,7 +475,7 @@ def _series(ax, x, y, i, label=None, marks=True):
     # markers of different lines do not sit on each other
     every = max(1, len(x) // 8)
     marker = {"marker": look(i)["marker"], "markevery": (i * every // 3, every)} if marks else {}
-    ax.plot(x, y, color=colour, label=label, linewidth=1.0, **marker)
+    ax.plot(x, y, color=colour, label=name if legend else None, gid=name, linewidth=1.0, **marker)
     return dense
 
 
@@ -472,9 +488,9 @@ def _means(line, time_ms, value, width_ms):
     return np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0).reshape(-1, RATE_BINS)
 
 
-def _bundle(ax, x, lines, i):
+def _bundle(ax, x, lines, i, name):
     """Lines [lines, x] of run `i`, or of many their mean with the range as a band."""
-    shape = {**_line(i), "linewidth": 1.0}
+    shape = {**_line(i, name), "linewidth": 1.0}
     if len(lines) <= MOST_FLOWS:
         ax.plot(x, lines.T, **shape)
         return

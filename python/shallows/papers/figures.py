@@ -1,7 +1,5 @@
 """Draws a row's curves in the form of the paper's figure: its axes, its order of series."""
 
-import io
-
 import numpy as np
 
 COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
@@ -9,20 +7,14 @@ MARKS = "osD^vP"
 
 
 def draw(row, samples):
-    """The row's figure as SVG text, from the first seed's curves; None where it has none."""
+    """The row's `Figure`, from the first seed's curves; None where it has none."""
     if row.plot is None or not samples or not samples[0]["series"]:
         return None
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     draw_on(figure.subplots(), row, samples)
-    out = io.StringIO()
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": row.id, "font.size": 9}):
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    text = out.getvalue()
-    return text[text.index("<svg") :]
+    return figure
 
 
 def draw_on(axes, row, samples):
@@ -35,9 +27,9 @@ def draw_on(axes, row, samples):
             width = 0.8 / len(series)
             axes.bar(x + (i - (len(series) - 1) / 2) * width, y, width, color=colour, label=label)
         elif kind == "scatter":
-            axes.plot(x, y, ".", ms=3, color=colour, label=label, alpha=0.6)
+            axes.plot(x, y, ".", ms=3, color=colour, label=label, gid=label, alpha=0.6)
         elif kind == "points":
-            axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, color=colour, label=label)
+            axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, color=colour, label=label, gid=label)
         else:
             axes.plot(
                 x,
@@ -45,6 +37,7 @@ def draw_on(axes, row, samples):
                 lw=1.1,
                 color=colour,
                 label=label,
+                gid=label,
                 drawstyle="steps-post" if kind == "steps" else "default",
             )
     if kind == "scatter":

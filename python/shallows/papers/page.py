@@ -2,6 +2,8 @@
 
 from html import escape
 
+from shallows.pages.chart import chart
+from shallows.pages.document import document
 from shallows.papers.claim import CLASSES, READ
 from shallows.papers.figures import draw
 from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
@@ -9,48 +11,27 @@ from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
 _STYLE = """
-:root { --ink: #1b2226; --soft: #5c6b73; --line: #d9dfe2; --back: #ffffff; }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); margin: 0 auto; max-width: 62rem;
-  padding: 0 1rem 4rem; }
-html { scroll-padding-top: 3.5rem; }
-h1 { font-size: 1.6rem; margin: 1.5rem 0 .3rem; } h2 { font-size: 1.3rem; margin: 2.5rem 0 .5rem; }
-h3 { font-size: 1.05rem; margin: 0 0 .3rem; } p { margin: .4rem 0; }
-nav { position: sticky; top: 0; background: var(--back); border-bottom: 1px solid var(--line); padding: .5rem 0; overflow-x: auto;
-  white-space: nowrap; }
-nav a { margin-right: 1rem; } a { color: #0b5fa5; text-decoration: none; } a:hover { text-decoration: underline; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; } th, td { text-align: left; vertical-align: top;
-  padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); } th { color: var(--soft); font-weight: 600; }
-td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
-.wide { overflow-x: auto; } .soft { color: var(--soft); font-size: .9rem; }
+table { width: 100%; } .chart { max-width: 36rem; } .number { text-align: left; }
 .tag { display: inline-block; border-radius: .25rem; padding: 0 .45rem; font-size: .8rem; white-space: nowrap; }
 .holds { background: #dcefe3; color: #1d5c38; } .shape { background: #fbf0cf; color: #6b5200; }
 .fails { background: #f8ddd7; color: #8a2c17; } .cannot { background: #e6eaec; color: #44525a; }
-article { border-top: 1px solid var(--line); padding: 1.2rem 0; scroll-margin-top: 3rem; }
-section { scroll-margin-top: 3rem; } svg { max-width: 100%; height: auto; } figure { margin: .5rem 0; }
-pre { background: #f4f6f7; padding: .6rem; overflow-x: auto; font-size: .8rem; } summary { cursor: pointer; color: var(--soft); }
-@media (max-width: 40rem) { body { font-size: 15px; } th, td { padding-right: .4rem; } }
-@media print { nav { position: static; } article { break-inside: avoid; } details > * { display: block; } }
 """
 
 
 def page(papers, results, commit, quick):
     """The HTML of `results`, {id: (`Finding`, samples)}, of rows of `papers`."""
     shown = [paper for paper in papers if any(row.id in results for row in paper.rows)]
-    links = [f'<a href="#{paper.key}">{escape(_short(paper))}</a>' for paper in shown]
+    links = {
+        "summary": "Summary",
+        **{paper.key: _short(paper) for paper in shown},
+        "not": "What does not hold",
+    }
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Shallows and five papers</title><style>{_STYLE}</style></head><body>",
-        '<nav><a href="#summary">Summary</a>'
-        + "".join(links)
-        + '<a href="#not">What does not hold</a></nav>',
         _summary(shown, results, commit, quick),
         *(_paper(paper, results) for paper in shown),
         _not(shown, results),
-        "</body></html>\n",
     ]
-    return "\n".join(parts)
+    return document("Shallows and five papers", links, parts, _STYLE)
 
 
 def _short(paper):
@@ -105,9 +86,9 @@ def _article(row, finding, samples):
     ]
     if row.cannot:
         return "".join([*parts, f"<p>{escape(row.cannot)}</p></article>"])
-    picture = draw(row, samples)
-    if picture:
-        parts.append(f"<figure>{picture}</figure>")
+    figure = draw(row, samples)
+    if figure:
+        parts.append(f"<figure>{chart(figure, row.id, row.claim)}</figure>")
     parts.append(_checks(row, finding))
     parts.append(f'<p class="soft">Tolerance: {escape(row.tolerance)}.')
     parts.append(f" {_seeds(samples)}</p>")

@@ -220,6 +220,15 @@ class Run:
                 figures.save(self.figure(), filling)
         return Path(folder)
 
+    def html(self, file: str | PathLike[str], paths=None) -> Path:
+        """Write a page of this run to `file`, one that needs nothing else; return its path.
+
+        `paths` are those of flows that it shall tell of, such as `run.why(slowest=10)`.
+        """
+        from shallows.pages import report
+
+        return report.write(file, report.of_run(self, paths))
+
     def write(self, folder: Path) -> None:
         """Write texts and tables into `folder`, an empty one that nobody reads yet; see `save`."""
         import pyarrow.parquet

@@ -53,6 +53,12 @@ class Paths(Mapping):
         columns = ["of_flow", "begin_ps", "end_ps", "cause", "port", "flow", "kind", "seq", "base"]
         return pandas.DataFrame(rows, columns=columns).astype({"flow": "Int64"})
 
+    def html(self, file):
+        """Write a page of these paths to `file`, one that needs nothing else; return its path."""
+        from shallows.pages import report
+
+        return report.write(file, report.of_paths(self))
+
     def figure(self):
         """A matplotlib `Figure`: the waterfall of one flow, or the causes of many."""
         from shallows.why import figure

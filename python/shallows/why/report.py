@@ -11,13 +11,17 @@ MOST = 5
 def of_paths(paths):
     """One flow in full, several one by one in a line and then together."""
     if len(paths) == 1:
-        one = next(iter(paths.values()))
-        return [_heading(one), *_before(one, paths.record), _causes(one), *_culprits(one, paths.record)]
+        return of_path(next(iter(paths.values())), paths.record)
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
     for one in paths.values():
         told = [_us(one.fct_ps), _us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
         table.add_row(str(one.flow), *told)
     return [table, "", _causes(paths), *_culprits(paths, paths.record)]
+
+
+def of_path(one, record):
+    """One flow: its time, where that went, and who was before it."""
+    return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
 def _us(ps):

@@ -1,0 +1,80 @@
+"""`shallows report`, and the pages that `run` and `compare` write with `--html`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows import extras
+from shallows.errors import ScenarioError
+
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write a page: tables, figures, why the slowest flows were slow."
+    ),
+]
+
+
+def report(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run or a comparison.")],
+    html: Html = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+):
+    """Print the report of a saved result again, or write it as a page that needs no network."""
+    import json
+
+    from shallows.cli_status import DONE
+    from shallows.comparison import Comparison
+    from shallows.report import comparison_report, print_parts, run_report
+    from shallows.results import Run
+
+    if html:
+        check(html, result)
+    several = (result / "comparison.csv").is_file()
+    found = Comparison.load(result) if several else Run.load(result)
+    if json_:
+        told = {label: run.summary for label, run in found.runs.items()} if several else found.summary
+        print(json.dumps(told, indent=2))
+    else:
+        print_parts(comparison_report(found) if several else run_report(found.summary))
+    if html:
+        write(found, html)
+    return DONE
+
+
+def check(file, folder=None):
+    """Raise, before anything runs, where a page cannot be drawn or written to `file`."""
+    from shallows.results import store
+
+    extras.need("plot", "--html")
+    if file.is_dir():
+        raise ScenarioError("--html", str(file), f"a file, not a folder: {file / 'page.html'}")
+    if folder is not None and folder.resolve() in file.resolve().parents:
+        expected = f"a file outside the folder of the result, which the next run replaces: {folder}.html"
+        raise ScenarioError("--html", str(file), expected)
+    store.check_writable(file)
+
+
+def write(result, file):
+    """Write the page of a `Run` or a `Comparison`, with the paths of its slowest flows."""
+    import sys
+
+    from shallows.pages.report import SLOWEST
+    from shallows.progress import Progress
+
+    with Progress() as bars:
+        if hasattr(result, "runs"):
+            found = {label: _paths(run, SLOWEST, bars, label) for label, run in result.runs.items()}
+            paths = {label: its for label, its in found.items() if its}
+        else:
+            paths = _paths(result, SLOWEST, bars, "the slowest flows")
+    print(f"page in {result.html(file, paths)}", file=sys.stderr)
+
+
+def _paths(run, slowest, bars, label):
+    """The paths of its slowest flows; none where a run cannot be watched again or has nobody to ask about."""
+    summary = run.summary
+    if summary["world"] != "packet" or run.interrupted or not summary["flows"]["finished"]:
+        return None
+    return run.why(slowest=slowest, on_progress=bars.of(run.scenario, f"watching {label}"))

@@ -1,0 +1,95 @@
+"""A matplotlib figure in a page: its SVG, in colours that the page may change, and values to point at.
+
+What can be pointed at: lines with a name (matplotlib calls it `gid`), bars, and boxes told beside the figure.
+"""
+
+import json
+import re
+from html import escape
+from io import StringIO
+
+import matplotlib
+import numpy as np
+from matplotlib.container import BarContainer
+
+MOST_POINTS = 2000
+"""Points of a line that can be pointed at; of more, equally many are left out between them."""
+
+
+def chart(figure, key, title, boxes=None, kind=""):
+    """The HTML of a `Figure`; `key` is its own in the page, `title` what a screen reader says.
+
+    `boxes` are those of single axes, by number: `(x from, x to, y from, y to, text)` each, as in the data.
+    """
+    svg = _svg(figure, key)
+    shown = [_axes(ax, (boxes or {}).get(number, [])) for number, ax in enumerate(figure.axes)]
+    data = json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    return f'<div class="chart {kind}">{named}<script type="application/json">{data}</script></div>'
+
+
+def _svg(figure, key):
+    out = StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # such names repeat from figure to figure
+    text = re.sub(r"(\.\d\d)\d+", r"\1", text)  # a hundredth of a point
+    return re.sub(r'style="[^"]*"', lambda style: _colours(style[0]), text)
+
+
+def _colours(style):
+    return re.sub(r"(?<!\()#([0-9a-fA-F]{6})\b", lambda found: colour(found[0]), style)
+
+
+def colour(name):
+    """A colour that the page may put another one in place of, as it does in the dark."""
+    value = matplotlib.colors.to_hex(name)
+    return f"var(--c-{value[1:]}, {value})"
+
+
+def _axes(ax, boxes):
+    """What axes show: where they are in the SVG, their sides, lines and boxes."""
+    width, height = ax.figure.get_size_inches() * 72
+    place = ax.get_position()
+    box = [place.x0 * width, (1 - place.y1) * height, place.width * width, place.height * height]
+    return {
+        "box": [round(float(side), 2) for side in box],
+        "x": _side(ax.get_xlim(), ax.get_xscale()),
+        "y": _side(ax.get_ylim(), ax.get_yscale()),
+        "name": ax.get_xlabel() or "time since the flow began (us)",
+        "lines": [_line(line) for line in ax.lines if line.get_gid() is not None],
+        "boxes": [*_numbers(boxes), *_numbers(_bars(ax))],
+    }
+
+
+def _side(limits, scale):
+    return [*map(float, limits), scale == "log"]
+
+
+def _line(line):
+    x, y = (np.asarray(values, float) for values in line.get_data(orig=False))
+    there = np.isfinite(x) & np.isfinite(y)
+    order = np.flatnonzero(there)[np.argsort(x[there], kind="stable")]
+    if len(order) > MOST_POINTS:
+        order = order[np.linspace(0, len(order) - 1, MOST_POINTS).astype(int)]
+    step = line.get_drawstyle() == "steps-post"
+    points = {"x": _short(x[order]), "y": _short(y[order])}
+    return {"name": line.get_gid(), "colour": colour(line.get_color()), "step": step, **points}
+
+
+def _short(values):
+    return [float(f"{value:.7g}") for value in values]
+
+
+def _bars(ax):
+    """The bars of the axes: a group by its label, its heights as they are told."""
+    for group in (group for group in ax.containers if isinstance(group, BarContainer)):
+        for bar in group:
+            (x, y), width, height = bar.get_xy(), bar.get_width(), bar.get_height()
+            yield x, x + width, y, y + height, f"{group.get_label()}: {height:.4g}"
+
+
+def _numbers(boxes):
+    return [[*_short(box[:4]), box[4]] for box in boxes]

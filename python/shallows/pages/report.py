@@ -1,0 +1,150 @@
+"""Pages of results: a run, a comparison, or the critical paths of some flows.
+
+What is written there is what the command line prints; the figures are those of `shallows.plot` and
+`shallows.why.figure`.
+"""
+
+from functools import partial
+from html import escape
+from pathlib import Path
+
+from shallows import plot
+from shallows.pages.chart import chart, colour
+from shallows.pages.document import document, section, told
+from shallows.report import comparison_report, run_report
+from shallows.why import figure as why_figure
+from shallows.why import report as why_report
+
+SLOWEST = 10
+"""Slowest flows of each run that its page is about."""
+ONE_BY_ONE = 3
+"""Those of them that are told one by one; of each run of a comparison the slowest alone."""
+MOST_PATHS = 20
+"""Paths told one by one of flows that were asked for."""
+
+
+def of_run(run, paths=None):
+    """The page of a `Run`, with the paths of its slowest flows where `paths` (`Paths`) has some."""
+    lines, *rest = run_report(run.summary)
+    title, _, lines = lines.partition("\n")
+    parts = {
+        "summary": ("Summary", told([lines, *rest])),
+        "figures": ("Figures", _figures([run], None)),
+        **_paths({"": paths} if paths else {}, ONE_BY_ONE),
+        **_source([run]),
+    }
+    return _page(title, parts)
+
+
+def of_comparison(comparison, paths=None):
+    """The page of a `Comparison`; `paths` are `{label: Paths}` of the slowest flows of its runs."""
+    runs, labels = list(comparison.runs.values()), list(comparison.runs)
+    first = runs[0].summary
+    title = f"{first['name']}: {', '.join(labels)}, seed {first['seed']}"
+    parts = {
+        "summary": ("Summary", told(comparison_report(comparison))),
+        "figures": ("Figures", _figures(runs, labels)),
+        **_paths(paths or {}, 1),
+        **_source(runs),
+    }
+    return _page(title, parts)
+
+
+def of_paths(paths):
+    """The page of some flows of a run: where their time went."""
+    scenario = paths.record.scenario
+    flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
+    return _page(f"{scenario.name}: why {flows} took so long", _paths({"": paths}, MOST_PATHS))
+
+
+def write(file, page):
+    """Write a page to `file`, making folders on the way; return its path."""
+    file = Path(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(page, "utf-8")
+    return file
+
+
+def _page(title, parts):
+    links = {key: name for key, (name, _) in parts.items()}
+    sections = [section(key, name, body) for key, (name, body) in parts.items()]
+    return document(title, links, [f"<h1>{escape(title)}</h1>", *sections])
+
+
+def _figures(runs, labels):
+    """Every figure that these runs have data for, and what their lines mean."""
+    drawn = []
+    for number, panel in enumerate(plot.panels(runs, labels)):
+        meaning = panel.__doc__.split("\n")[0]
+        shown = chart(plot.single(panel, runs, labels), f"figure-{number}", meaning)
+        drawn.append(f'<figure>{shown}<figcaption class="soft">{escape(meaning)}</figcaption></figure>')
+    key = _key(labels) if labels else ""
+    hint = '<p class="soft">Point at a figure to read its values.</p>'
+    return f'{hint}{key}<div class="grid">{"".join(drawn)}</div>'
+
+
+def _key(labels):
+    """The colour and the dashes of each run."""
+    shown = []
+    for i, label in enumerate(labels):
+        look = plot.look(i)
+        dash = look["linestyle"][1] if isinstance(look["linestyle"], tuple) else ()
+        dashes = f' stroke-dasharray="{" ".join(str(2 * length) for length in dash)}"' if dash else ""
+        style = f"stroke: {colour(look['color'])}"
+        line = f'<line x1="0" x2="32" y1="6" y2="6" stroke-width="2.5"{dashes} style="{style}"/>'
+        shown.append(f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>{escape(label)}</span>')
+    return f'<div class="key">{"".join(shown)}</div>'
+
+
+def _paths(by_label, most):
+    """Sections on the critical paths of `{label: Paths}`: all together, then `most` of each one by one."""
+    by_label = {label: paths for label, paths in by_label.items() if len(paths)}
+    if not by_label:
+        return {}
+    together = [*_together(by_label)]
+    one_by_one = "".join(
+        _article(one, paths.record, label)
+        for label, paths in by_label.items()
+        for one in list(paths.values())[:most]
+    )
+    parts = {"time": ("Where the time went", "".join(together))} if together else {}
+    return {**parts, "paths": ("The slowest flows" if together else "Where the time went", one_by_one)}
+
+
+def _together(by_label):
+    for label, paths in by_label.items():
+        if len(paths) > 1:
+            heading = f"{label}: " if label else ""
+            yield f"<article><h3>{escape(heading)}the {len(paths)} flows together</h3>"
+            yield told(why_report.of_paths(paths))
+            if len(paths) >= why_figure.DECILES:
+                yield _both(f"tail-{label}", "Causes", paths, why_figure.tail)
+            yield "</article>"
+
+
+def _article(one, record, label):
+    """One flow: where its time went, and the way of its bytes."""
+    heading, *rest = why_report.of_path(one, record)
+    title = f"{label}, {heading}" if label else heading
+    boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
+    shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
+    return f"<article><h3>{escape(title)}</h3>{shown}{told(rest)}</article>"
+
+
+def _both(key, title, what, draw, boxes=None):
+    """A figure twice: for a wide window, and for a phone."""
+    sizes = {"broad": why_figure.BROAD, "narrow": why_figure.NARROW}
+    return "".join(
+        chart(draw(what, size=size), f"{key}-{kind}", title, boxes, kind) for kind, size in sizes.items()
+    )
+
+
+def _source(runs):
+    """What it takes to get the same numbers again."""
+    shown = "".join(
+        f'<p class="soft">{escape(", ".join(run.summary["cc"]))}: shallows {escape(run.summary["version"])}, '
+        f"seed {run.summary['seed']}, fingerprint {run.summary['fingerprint'] or '-'}</p>"
+        f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
+        for run in runs
+    )
+    return {"source": ("To get it again", shown)}
