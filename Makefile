@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
-.PHONY: site parts run sweep test papers wheel docs soak soak-saving live bench counts peers lint build locks clean
+.PHONY: site parts run sweep test papers wheel docs soak soak-saving soak-attach live bench counts peers lint build locks clean
 
 # The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. Its core is built with a
 # profile of itself where llvm-profdata is at hand: faster, the same results.
@@ -41,6 +41,10 @@ live: .venv/ready
 # Kills, full disks and simultaneous runs while results are saved: 500, 20 and 50. About ten minutes.
 soak-saving: build
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_saving.py
+
+# 200 random orders of attach, rename, another namespace, kill -9 and detach. About three minutes; needs root.
+soak-attach: build live
+	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_kernel.py -k random_orders
 
 # Random scenarios, lawful, bent and hostile, for hours, from a new seed that it prints: SOAK_SECONDS=60 for a minute,
 # SOAK="--seed 7 --count 100" for the first hundred of a seed.

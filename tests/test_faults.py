@@ -13,7 +13,9 @@ from shallows.results import Run
 FAULTS = sorted((Path(__file__).parent / "faults").glob("*.toml"))
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "run"]
 MOST_S, MOST_BYTES, MOST_GBPS = 60, 8 * 2**30, 10
-"""Of one run: seconds, memory, and what any flow has in these networks."""
+"""Of one run: seconds of processor time, memory, and what any flow has in these networks."""
+STILL_S = 600
+"""Of one run that waits for a processor, or for nothing."""
 REFUSED = {
     "case-1491.min": "inigo does not react to marks",
     "filek": "a known key",
@@ -47,7 +49,8 @@ def cases():
         yield pytest.param(path, marks=marks, id=path.stem)
 
 
-def _limit_memory():
+def _limits():
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_S, MOST_S))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
@@ -60,8 +63,8 @@ def test_a_fault_is_refused_or_runs_right(path, tmp_path):
         capture_output=True,
         text=True,
         cwd=home,
-        timeout=MOST_S,
-        preexec_fn=_limit_memory,
+        timeout=STILL_S,
+        preexec_fn=_limits,
         check=False,
     )
     assert "Traceback" not in done.stderr

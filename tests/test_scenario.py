@@ -487,8 +487,8 @@ def test_a_buffer_below_one_frame_is_refused(changes):
     ids=["lists", "keys", "tables"],
 )
 def test_tables_too_deep_are_a_sentence(text):
-    with pytest.raises(ScenarioError, match="tables at most 8 deep"):
-        Scenario.from_toml(text)
+    with pytest.raises(ScenarioError, match=r"deep\.toml: .*tables at most 8 deep"):
+        Scenario.from_toml(text, file="deep.toml")
 
 
 def test_overrides_too_deep_are_a_sentence():

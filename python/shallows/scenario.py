@@ -719,17 +719,16 @@ def _check_text(value, key=None):
 
 
 def _overridden(tables, overrides, file):
-    _check_depth(tables)
-    tables = _copied(tables)
-    for key, value in overrides.items():
-        try:
+    try:
+        _check_depth(tables)
+        tables = _copied(tables)
+        for key, value in overrides.items():
             _put(tables, key, _from_text(plain(value)))
-        except ScenarioError as error:
-            raise error.in_file(file) from None
-    if "file" in tables:  # it would be taken for what `Scenario` is read from
-        raise ScenarioError(
-            "file", tables["file"], f"a known key ({', '.join(Scenario.model_fields)})", file=file
-        )
+        if "file" in tables:  # it would be taken for what `Scenario` is read from
+            known = f"a known key ({', '.join(Scenario.model_fields)})"
+            raise ScenarioError("file", tables["file"], known)
+    except ScenarioError as error:
+        raise error.in_file(file) from None
     return tables
 
 

@@ -1,7 +1,8 @@
 """`python -m soak --seconds 60`: as many random scenarios as the time allows, from a seed that it prints.
 
-Every scenario runs in a process that may die; one that takes longer than `--patience` is killed. Findings are
-written to `--out`, each with its scenario; the exit status is 1 if there are any.
+Every scenario runs in a process that may die; one that takes more processor time than `--patience` is killed,
+or ten times as long if it waits. Findings are written to `--out`, each with its scenario; the exit status is
+1 if there are any.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def _soak(options, seed, workers, numbers, busy, told):
     (findings, counts), began = told, time.monotonic()
     while True:
         for worker in workers:
-            done = worker.outcome(options.patience)
+            done = worker.outcome()
             if done is not None:
                 _note(findings, counts, seed, busy.pop(worker), done)
                 if sum(counts.values()) % 500 == 0:
@@ -45,7 +46,7 @@ def _soak(options, seed, workers, numbers, busy, told):
             over = options.seconds and time.monotonic() - began > options.seconds
             if worker not in busy and not over and (number := next(numbers, None)) is not None:
                 busy[worker] = number
-                worker.give(seed, number)
+                worker.give(seed, number, options.patience)
         if not busy:
             break
         time.sleep(0.001)
@@ -58,7 +59,9 @@ def _options():
     parser.add_argument("--count", type=int, default=10**9, help="how many at most")
     parser.add_argument("--seconds", type=float, help="how long at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--patience", type=float, default=60.0, help="seconds after which a scenario hangs")
+    parser.add_argument(
+        "--patience", type=float, default=60.0, help="seconds of processor time after which a scenario hangs"
+    )
     parser.add_argument("--out", type=Path, default=Path("results/soak"))
     return parser.parse_args()
 

@@ -4,6 +4,7 @@ Most are lawful, a quarter are lawful ones with something bent, the rest is what
 Work is bounded: about `PACKETS` packets, so that a run takes a second or less.
 """
 
+import copy
 import math
 import random
 
@@ -284,9 +285,10 @@ class Draw:
                     key
                 ]
             else:
-                at[key] = self.one(
+                value = self.one(
                     (self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19))
                 )
+                at[key] = copy.deepcopy(value)  # the next bend may change it
             return
 
     def scratched(self, written):

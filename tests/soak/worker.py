@@ -3,12 +3,15 @@
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import time
 
 from soak.scenarios import text
 
 MEMORY_BYTES = 6 * 2**30
+STILL = 10
+"""How many times its patience a process may take while it waits, for others or for nothing."""
 
 
 class Worker:
@@ -17,18 +20,18 @@ class Worker:
     def __init__(self):
         self.process, self.given = None, None
 
-    def give(self, seed, number):
-        """Let it run a scenario."""
+    def give(self, seed, number, patience):
+        """Let it run a scenario, for that many seconds of processor time at most."""
         if self.process is None or not self.process.is_alive():
             context = multiprocessing.get_context("spawn")
             self.end, other = context.Pipe()
             self.process = context.Process(target=_work, args=(other,), daemon=True)
             self.process.start()
             other.close()
-        self.given, self.since = (seed, number), time.monotonic()
-        self.end.send(self.given)
+        self.given, self.since, self.patience = (seed, number), time.monotonic(), patience
+        self.end.send((seed, number, patience))
 
-    def outcome(self, patience):
+    def outcome(self):
         """(kind, world, outcome, what is wrong) if it has one; None while it runs, or has nothing to do."""
         if self.process is None or self.given is None:
             return None
@@ -38,14 +41,25 @@ class Worker:
                 told = self.end.recv()
         except (EOFError, ConnectionError):
             self.process.join()
-            told = (*text(*self.given)[:2], "died", f"abort: the process ended with {self.process.exitcode}")
-        if told is None and time.monotonic() - self.since > patience:
+            told = self._ended()
+        if told is None and time.monotonic() - self.since > STILL * self.patience:
             self.process.kill()
             self.process.join()
-            told = (*text(*self.given)[:2], "hung", f"hang: more than {patience:g} s")
+            told = (
+                *text(*self.given)[:2],
+                "hung",
+                f"hang: more than {STILL * self.patience:g} s, busy or not",
+            )
         if told is not None:
             self.given = None
         return told
+
+    def _ended(self):
+        if self.process.exitcode == -signal.SIGXCPU:
+            said = "hung", f"hang: more than {self.patience:g} s of processor time"
+        else:
+            said = "died", f"abort: the process ended with {self.process.exitcode}"
+        return (*text(*self.given)[:2], *said)
 
 
 def _work(end):
@@ -55,6 +69,9 @@ def _work(end):
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stderr.fileno(), 2)
     while True:
-        seed, number = end.recv()
+        seed, number, patience = end.recv()
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (round(time.process_time() + patience), resource.RLIM_INFINITY)
+        )
         kind, world, written = text(seed, number)
         end.send((kind, world, *problem(written, world, save=number % 10 == 0)))
