@@ -3,10 +3,15 @@
 `Scenario.doubts` says it of what can be seen before a run, these of what the run shows.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shallows.summary import jain
 from shallows.units import MOST_ROWS, NEVER, TIME
+
+if TYPE_CHECKING:
+    from shallows.results.answer import Answer
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
 """More is not what an algorithm that answers losses does to a network that it fits."""
@@ -18,8 +23,8 @@ FRAMES = 100
 """Fewer in what is measured make the goodput of a flow coarse: a packet counts whole when it arrives."""
 
 
-def of_run(answer):
-    """The doubts of a `results.answer.Answer`."""
+def of_run(answer: "Answer") -> list[str]:
+    """The doubts of a run."""
     checks = (_no_statistics, _coarse, _not_recorded, _no_patience, _sent_again, _unlike)
     return [doubt for check in checks for doubt in check(answer)]
 

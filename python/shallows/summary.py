@@ -7,8 +7,15 @@ world, weighted by time.
 """
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Column = NDArray[Any]
+Columns = Mapping[str, Column]
+"""Columns of flows, one entry a flow."""
 
 SIZE_BINS = (10_000, 100_000, 1_000_000, 10_000_000, None)
 """Upper ends (bytes, exclusive) of the bins of `flows_by_size`; None has no end."""
@@ -26,7 +33,7 @@ BOTTLENECK_KEYS = (
 )
 
 
-def jain(goodput):
+def jain(goodput: ArrayLike) -> float | None:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has all.
 
     None when no value is finite or all are zero.
@@ -37,7 +44,7 @@ def jain(goodput):
     return float(np.sum(x)) ** 2 / (len(x) * squares) if squares > 0 else None
 
 
-def bottleneck(ports, among):
+def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
     """The port with the highest mean queue, of those at the positions `among`; if none queued, the busiest.
 
     `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`. Where nothing was measured it is the first of
@@ -51,7 +58,9 @@ def bottleneck(ports, among):
     return {"port": ports["port"].names[port]} | {key: plain(ports[key][port]) for key in BOTTLENECK_KEYS}
 
 
-def shared_bottleneck(summaries, queue_means):
+def shared_bottleneck(
+    summaries: Sequence[Mapping[str, Any]], queue_means: Sequence[Mapping[str, float | None]]
+) -> str | None:
     """The one port by which runs are compared: of their bottlenecks, the one that queues most in all of them.
 
     `queue_means` is `{port: mean queue}` of each run, None where it measured nothing. None where they have no
@@ -62,7 +71,9 @@ def shared_bottleneck(summaries, queue_means):
     return max(common, key=lambda port: sum(means[port] or 0.0 for means in queue_means), default=None)
 
 
-def flow_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
+def flow_statistics(
+    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column
+) -> dict[str, Any]:
     """`summary["flows"]`: counts over all flows, completion times over those begun after the warm-up.
 
     `flows` holds the columns of the flow table (NaN for what does not exist; `bytes` NaN is
@@ -90,7 +101,9 @@ TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "goodput_gbps")
 """What `traffic_statistics` reads of the flow table."""
 
 
-def traffic_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
+def traffic_statistics(
+    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column
+) -> dict[str, Any]:
     """A row of `summary["traffic"]`: of the flows of one table, as in `flow_statistics`."""
     done = completed_after(flows, warmup_us)
     exchange_us = flows["exchange_us"][done & np.isfinite(flows["exchange_us"])]
@@ -106,10 +119,11 @@ def traffic_statistics(flows, *, warmup_us, measured_s, goodput_bytes):
     }
 
 
-def flows_by_size(flows, *, warmup_us):
+def flows_by_size(flows: Columns, *, warmup_us: float) -> list[dict[str, Any]]:
     """`summary["flows_by_size"]`: a row for each of `SIZE_BINS`, empty ones included."""
     done = completed_after(flows, warmup_us)
-    rows, lower = [], 0
+    rows: list[dict[str, Any]] = []
+    lower = 0
     for below in SIZE_BINS:
         inside = done & (flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf))
         fct, slowdown = flows["fct_us"][inside], flows["slowdown"][inside]
@@ -127,7 +141,7 @@ def flows_by_size(flows, *, warmup_us):
     return rows
 
 
-def flow_problems(flows, delivered_bytes):
+def flow_problems(flows: Columns, delivered_bytes: Column) -> list[str]:
     """What is wrong with the books of the flows: a list of sentences, empty when they close.
 
     A flow is finished (it has a size, and all of it arrived) or cut off (some of it did not); any
@@ -149,7 +163,9 @@ MOST_BUSY = 1 + 1e-6
 """A port is busy for all of the time at most; what is above it is more than rounding."""
 
 
-def capacity_problems(ports, flows, delivered_bytes, rate_bps, ended_us):
+def capacity_problems(
+    ports: Mapping[str, Any], flows: Columns, delivered_bytes: Column, rate_bps: Column, ended_us: float
+) -> list[str]:
     """What is more than a link can carry: a list of sentences, empty when nothing is.
 
     `rate_bps` is that of the link to each flow's receiver, `ended_us` when the run ended.
@@ -164,36 +180,36 @@ def capacity_problems(ports, flows, delivered_bytes, rate_bps, ended_us):
     return problems
 
 
-def _sentence(flows, what):
+def _sentence(flows: Column, what: str) -> str:
     others = f" (and {len(flows) - 1} more)" if len(flows) > 1 else ""
     return f"flow {flows[0]}{others} {what}"
 
 
-def _gbps(payload_bytes, over_s):
+def _gbps(payload_bytes: Column, over_s: float) -> float | None:
     return float(np.sum(payload_bytes)) * 8e-9 / over_s if over_s > 0 else None
 
 
-def completed_after(flows, warmup_us):
+def completed_after(flows: Columns, warmup_us: float) -> NDArray[np.bool_]:
     """Which flows count for completion times: limited, finished, started after the warm-up."""
     return np.isfinite(flows["fct_us"]) & (flows["start_us"] >= warmup_us)
 
 
-def mean_p50_p99(values):
+def mean_p50_p99(values: Column) -> dict[str, float | None]:
     """Mean, median and 99th percentile of `values`; None each when there are none."""
     return {"mean": mean(values), "p50": quantile(values, 0.50), "p99": quantile(values, 0.99)}
 
 
-def mean(values):
+def mean(values: Column) -> float | None:
     """The mean, or None of nothing."""
     return float(np.mean(values)) if len(values) else None
 
 
-def quantile(values, share):
+def quantile(values: Column, share: float) -> float | None:
     """The value below which `share` of `values` lie, interpolated linearly; None of nothing."""
     return float(np.quantile(values, share)) if len(values) else None
 
 
-def plain(value):
+def plain(value: "np.generic[Any] | float | None") -> Any:
     """A numpy scalar as JSON knows it: int, float, or None for NaN."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,15 +1,24 @@
 """What a world returns, turned into the summary and the tables of a run."""
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shallows import doubts
 from shallows import summary as sums
+from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as Told
-from shallows.results.tables import Names
+from shallows.results.tables import Block, Names
 from shallows.units import NEVER
 
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.traffic import Flows
+
 NO_FLOW = 2**32 - 1
-QUEUE_STATISTICS = ("mean", "p50", "p99", "max")
 BATCH_ROWS = 1 << 16
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "lost", "pauses")
 
@@ -17,7 +26,7 @@ PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "lost", "pauses
 class Answer:
     """Turns what a world returns into summary and tables."""
 
-    def __init__(self, scenario, network, flows, answer: Told):
+    def __init__(self, scenario: "Scenario", network: "Network", flows: "Flows", answer: Told) -> None:
         self.scenario, self.network, self.answer = scenario, network, answer
         self.mtu = float(scenario.mtu)
         self.ended_ps = answer["ended_ps"]
@@ -30,7 +39,7 @@ class Answer:
         self.flow_columns = self._flows(flows)
         self.port_columns = self._ports()
 
-    def _flows(self, flows):
+    def _flows(self, flows: "Flows") -> dict[str, Any]:
         answer, hosts = self.answer, self.network.host_names
         finish = answer["flows"]["finish_ps"]
         finished, limited = finish != NEVER, flows.bytes > 0
@@ -57,13 +66,13 @@ class Answer:
             "credits_wasted": answer["flows"]["credits_wasted"],
         }
 
-    def _exchanges(self, flows, finished):
+    def _exchanges(self, flows: "Flows", finished: Flags) -> F64:
         """Picoseconds from the start of a request to the end of the response to it."""
         answered = (flows.answers != NO_FLOW) & finished
         request = np.where(answered, flows.answers, 0)
         return _where(answered, _since(self.answer["flows"]["finish_ps"], self.start_ps[request]))
 
-    def _goodput(self, flows, fct_ps, limited):
+    def _goodput(self, flows: "Flows", fct_ps: F64, limited: Flags) -> F64:
         """Gbit/s of every flow over the time it ran; without an end, of what was after the warm-up."""
         first = np.where(limited, self.start_ps, np.maximum(self.start_ps, self.warmup_ps)).astype(float)
         last = np.minimum(flows.stop_ps, self.ended_ps)
@@ -73,12 +82,15 @@ class Answer:
         payload = np.where(limited, answer["delivered_bytes"], answer["goodput_by_stop_bytes"])
         return payload * 8e3 / _where(ran_ps > 0, ran_ps)
 
-    def _ports(self):
+    def _ports(self) -> dict[str, Any]:
         answer, names = self.answer["ports"], self.network.port_names
-        columns = {
+        columns: dict[str, Any] = {
             "port": Names(np.arange(len(names)), names),
             "utilization": answer["busy_ps"] / max(self.ports_measured_ps, 1),
-            **{f"queue_{of}_pkt": answer[f"queue_{of}_bytes"] / self.mtu for of in QUEUE_STATISTICS},
+            "queue_mean_pkt": answer["queue_mean_bytes"] / self.mtu,
+            "queue_p50_pkt": answer["queue_p50_bytes"] / self.mtu,
+            "queue_p99_pkt": answer["queue_p99_bytes"] / self.mtu,
+            "queue_max_pkt": answer["queue_max_bytes"] / self.mtu,
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
             **{of: answer[of] for of in ("sent", "marked", "dropped", "lost")},
@@ -87,7 +99,7 @@ class Answer:
         }
         return columns if self.measured_ps else _unmeasured(columns)
 
-    def summary(self, wall_s):
+    def summary(self, wall_s: float) -> dict[str, Any]:
         """The dict of `summary.json`."""
         answer, flows, warmup_us = self.answer, self.flow_columns, self.warmup_ps / 1e6
         return {
@@ -116,9 +128,9 @@ class Answer:
             "books": self._books(),
         }
 
-    def _traffic(self):
+    def _traffic(self) -> list[dict[str, Any]]:
         """A row for each table of traffic: what its flows got."""
-        flows, rows = self.flow_columns, []
+        flows, rows = self.flow_columns, list[dict[str, Any]]()
         goodput_bytes = self.answer["flows"]["goodput_bytes"]
         for number, table in enumerate(self.scenario.traffic):
             its = flows["traffic"] == number
@@ -132,14 +144,14 @@ class Answer:
             rows.append({"traffic": number, "kind": table.kind, "cc": ", ".join(names)} | statistics)
         return rows
 
-    def _drain_s(self):
+    def _drain_s(self) -> float | None:
         """Of a run that ends with its flows: from the start of the last one to the end. None of any other."""
         began = self.start_ps[self.start_ps != NEVER]
         if self.scenario.duration_ps is not None or not len(began):
             return None
         return (self.ended_ps - max(int(began.max()), self.warmup_ps)) / 1e12
 
-    def _network(self):
+    def _network(self) -> dict[str, Any]:
         """Counts of all ports, how long they were paused, and the ports of a deadlock, in order."""
         names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
         counts = {of: int(self.answer["ports"][of].sum()) for of in PORT_COUNTS}
@@ -151,7 +163,7 @@ class Answer:
             "deadlock": [names[link] for link in links],
         }
 
-    def _origin(self):
+    def _origin(self) -> dict[str, Any]:
         import shallows
 
         return {
@@ -162,7 +174,7 @@ class Answer:
             "cc": self._algorithms(),
         }
 
-    def _books(self):
+    def _books(self) -> dict[str, Any]:
         books = self.answer["books"]
         delivered = self.answer["flows"]["delivered_bytes"]
         problems = sums.flow_problems(self.flow_columns, delivered) + sums.capacity_problems(
@@ -170,7 +182,7 @@ class Answer:
         )
         return {"closed": books["closed"] and not problems, "problems": [*books["problems"], *problems]}
 
-    def _last_link_bps(self):
+    def _last_link_bps(self) -> F64:
         """The rate of the link to each flow's receiver; of a network of one port, that port's."""
         network = self.network
         rates = np.full(len(network.host_names), float(np.max(network.rate_bps)))
@@ -178,7 +190,7 @@ class Answer:
         rates[network.link_to[last]] = network.rate_bps[last]
         return rates[self.flow_columns["dst"].codes]
 
-    def _load(self):
+    def _load(self) -> list[dict[str, Any]]:
         """Stated and realised load of the traffic tables that state one."""
         return [
             {"traffic": i, "stated": load.stated, "realised": load.realised, "of": load.of}
@@ -186,22 +198,22 @@ class Answer:
             if load
         ]
 
-    def _candidates(self):
+    def _candidates(self) -> NDArray[np.integer]:
         """The ports among which the bottleneck is: those the scenario names, else all."""
         network, told = self.network, self.scenario.record.ports
         return network.recorded_ports if isinstance(told, list) else np.arange(len(network.port_names))
 
-    def _algorithms(self):
+    def _algorithms(self) -> list[str]:
         """The algorithms that have a flow, in the order of the scenario."""
         codes, names = self.flow_columns["cc"]
         return list(dict.fromkeys(names[code] for code in np.flatnonzero(np.bincount(codes))))
 
-    def _interruption(self):
+    def _interruption(self) -> dict[str, Any]:
         if not self.answer["interrupted"]:
             return {}
         return {"interrupted": True, "interrupted_at_s": self.ended_ps / 1e12}
 
-    def blocks(self):
+    def blocks(self) -> dict[str, Callable[[], Iterable[Block]]]:
         """What `Run` builds its tables from; big tables come in pieces, scaled only when needed."""
         return {
             "flows": self._flow_block,
@@ -212,19 +224,19 @@ class Answer:
         }
 
     # Methods and not lambdas: a run may be pickled, and sent to another process.
-    def _flow_block(self):
+    def _flow_block(self) -> Iterable[Block]:
         return iter([self.flow_columns])
 
-    def _port_block(self):
+    def _port_block(self) -> Iterable[Block]:
         return iter([self.port_columns])
 
-    def _queue_blocks(self):
+    def _queue_blocks(self) -> Iterable[Block]:
         return _merged(self._queues())
 
-    def _histogram_blocks(self):
+    def _histogram_blocks(self) -> Iterable[Block]:
         return _merged(self._histograms())
 
-    def _queues(self):
+    def _queues(self) -> Iterator[Block]:
         time_ps, names = self.answer["queues"]["time_ps"], self.network.port_names
         if not len(time_ps):  # not recorded: then there are no rows for the ports either
             return
@@ -237,7 +249,7 @@ class Answer:
                     "queue_bytes": queue[rows],
                 }
 
-    def _probes(self):
+    def _probes(self) -> Iterator[Block]:
         answer = self.answer
         for rows in _pieces(len(answer["probes"]["value"])):
             yield {
@@ -247,7 +259,7 @@ class Answer:
                 "value": answer["probes"]["value"][rows],
             }
 
-    def _histograms(self):
+    def _histograms(self) -> Iterator[Block]:
         names = self.network.port_names
         if not self.measured_ps:
             return
@@ -262,10 +274,10 @@ class Answer:
             }
 
 
-def _unmeasured(columns):
+def _unmeasured(columns: dict[str, Any]) -> dict[str, Any]:
     """Columns of ports of which nothing was measured: the run ended before its warm-up did."""
 
-    def unknown(values):
+    def unknown(values: NDArray[Any]) -> NDArray[Any]:
         return np.full(len(values), np.nan) if values.dtype.kind == "f" else np.zeros_like(values)
 
     return {
@@ -273,19 +285,19 @@ def _unmeasured(columns):
     }
 
 
-def _since(later, earlier):
+def _since(later: U64, earlier: U64) -> F64:
     """Picoseconds from one time to another, as floats; nonsense where one of them is `NEVER`."""
     return (later.astype(np.uint64) - earlier.astype(np.uint64)).view(np.int64).astype(float)
 
 
-def _where(known, values):
+def _where(known: Flags, values: F64) -> F64:
     """`values` where `known`, NaN elsewhere."""
     return np.where(known, values, np.nan)
 
 
-def _merged(blocks):
+def _merged(blocks: Iterable[Block]) -> Iterator[Block]:
     """The same rows in blocks of `BATCH_ROWS` or more: each block of a file repeats all its names."""
-    waiting, rows = [], 0
+    waiting, rows = list[Block](), 0
     for block in blocks:
         waiting.append(block)
         rows += len(block["time_us"])
@@ -296,18 +308,18 @@ def _merged(blocks):
         yield _joined(waiting)
 
 
-def _joined(blocks):
+def _joined(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
-    columns = {column: [block[column] for block in blocks] for column in blocks[0]}
-    return {
-        column: Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
-        if isinstance(pieces[0], Names)
-        else np.concatenate(pieces)
-        for column, pieces in columns.items()
-    }
+    return {column: _stacked([block[column] for block in blocks]) for column in blocks[0]}
 
 
-def _pieces(rows):
+def _stacked(pieces: list[Any]) -> NDArray[Any] | Names:
+    if isinstance(pieces[0], Names):
+        return Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
+    return np.concatenate(pieces)
+
+
+def _pieces(rows: int) -> Iterator[slice]:
     """Slices of at most `BATCH_ROWS` rows that cover `rows`."""
     return (slice(start, start + BATCH_ROWS) for start in range(0, rows, BATCH_ROWS))

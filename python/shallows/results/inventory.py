@@ -3,12 +3,18 @@
 import json
 import shutil
 import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 
 from shallows.errors import ScenarioError
 from shallows.results import store
 from shallows.results.places import LATEST
+
+NAMED = {"name", "seed", "version"}
+"""What the summary of any run has."""
 
 
 @dataclass(frozen=True)
@@ -19,37 +25,37 @@ class Found:
     """
 
     folder: Path
-    summary: dict
-    scenario: dict
+    summary: dict[str, Any]
+    scenario: dict[str, Any]
     saved: float
 
     @property
-    def whole(self):
+    def whole(self) -> Path:
         parent = self.folder.parent
         return parent if (parent / "comparison.csv").exists() else self.folder
 
     @property
-    def latest(self):
+    def latest(self) -> bool:
         """Whether `latest` points to it."""
         link = self.whole.parent / LATEST
         return link.exists() and link.resolve() == self.whole.resolve()
 
 
-def found(root):
+def found(root: str | PathLike[str]) -> list[Found]:
     """Every run below `root`, the oldest first; runs of sweeps are left to their sweeps."""
     root = Path(root)
     runs = [_found(path.parent) for path in sorted(root.rglob("summary.json")) if _stands_alone(path, root)]
     return sorted((run for run in runs if run), key=lambda run: (run.summary["name"], run.saved))
 
 
-def sweeps(root):
+def sweeps(root: str | PathLike[str]) -> list[Path]:
     """The folders of sweeps below `root`."""
     return sorted(
         path.parent for path in Path(root).rglob("table.parquet") if (path.parent / "runs").is_dir()
     )
 
 
-def of_folder(folder):
+def of_folder(folder: str | PathLike[str]) -> Found:
     """The run in `folder`. Raises `ScenarioError` where there is none."""
     run = _found(Path(folder))
     if run is None:
@@ -57,14 +63,14 @@ def of_folder(folder):
     return run
 
 
-def differences(runs):
+def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
     """The keys that not all of `runs` have the same: `{key: [value, …]}`, None for what one has not."""
     keys = dict.fromkeys(key for run in runs for key in run.scenario)
     values = {key: [run.scenario.get(key) for run in runs] for key in keys}
     return {key: of for key, of in values.items() if any(one != of[0] for one in of)}
 
 
-def removable(root, everything=False):
+def removable(root: Path, everything: bool = False) -> list[Path]:
     """What can go: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
 
     What `latest` points to stays, and so do sweeps.
@@ -80,39 +86,40 @@ def removable(root, everything=False):
     return [*dict.fromkeys([*store.leftovers(root), *old])]
 
 
-def size(folder):
+def size(folder: str | PathLike[str]) -> int:
     """Bytes of everything in `folder`."""
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
-def remove(folders):
+def remove(folders: Iterable[Path]) -> None:
     """Remove them."""
     for folder in folders:
         shutil.rmtree(folder)
 
 
-def _stands_alone(path, root):
+def _stands_alone(path: Path, root: Path) -> bool:
     below = path.relative_to(root).parts
     linked = any(parent.is_symlink() for parent in path.parents if parent != root and root in parent.parents)
     return not linked and not any(part.startswith((".", "run=")) for part in below)
 
 
-def _found(folder):
+def _found(folder: Path) -> Found | None:
     try:
         summary = json.loads((folder / "summary.json").read_text("utf-8"))
         scenario = dict(_flat(tomllib.loads((folder / "scenario.toml").read_text("utf-8"))))
-        summary["name"], summary["seed"], summary["version"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         return None
-    return Found(folder, summary, scenario, (folder / "summary.json").stat().st_mtime)
+    if not isinstance(summary, dict) or not cast("dict[str, Any]", summary).keys() >= NAMED:
+        return None
+    return Found(folder, cast("dict[str, Any]", summary), scenario, (folder / "summary.json").stat().st_mtime)
 
 
-def _flat(value, key=""):
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        for word, item in value.items():
+        for word, item in cast("dict[str, Any]", value).items():
             yield from _flat(item, f"{key}.{word}" if key else word)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for place, item in enumerate(value):
+        for place, item in enumerate(cast("list[Any]", value)):
             yield from _flat(item, f"{key}.{place}")
     else:
         yield key, value

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import store
 from shallows.results.answer import Answer
-from shallows.results.tables import TABLES, record_batch, schema
+from shallows.results.arrow import record_batch, schema
+from shallows.results.tables import TABLES
 
 if TYPE_CHECKING:
     import pandas
