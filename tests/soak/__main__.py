@@ -15,7 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from soak.scenarios import text
+from soak.scenarios import how, text
 from soak.worker import Worker
 
 
@@ -80,7 +80,11 @@ def _report(findings, counts, seed, out, seconds):
         number, world, wrong = cases[0]
         out.mkdir(parents=True, exist_ok=True)
         path = out / f"{seed}-{number}.toml"
-        path.write_text(f"# {world} world\n{text(seed, number)[2]}", encoding="utf-8", errors="replace")
+        path.write_text(
+            f"# {world} world, {how(seed, number)}\n{text(seed, number)[2]}",
+            encoding="utf-8",
+            errors="replace",
+        )
         print(f"{len(cases)} x {wrong[:300]}\n    {path}")
 
 

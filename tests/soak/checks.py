@@ -27,10 +27,13 @@ def _stop_after(seconds):
     return look
 
 
-def problem(text, world, save=False):
-    """("refused", "ran", "took long" or "collapsed", None or a sentence on what is wrong, its kind first)."""
+def problem(text, world, save=False, threads=1, overrides=None):
+    """("refused", "ran", "took long" or "collapsed", None or a sentence on what is wrong, its kind first).
+
+    With `save` the run is saved and loaded again, with several `threads` it is done again on so many.
+    """
     try:
-        scenario = prepare(sh.Scenario.from_toml(text), world=world)
+        scenario = prepare(sh.Scenario.from_toml(text), world=world, overrides=overrides)
     except ScenarioError as error:
         return "refused", _about_refusal(error)
     except BaseException as error:
@@ -42,6 +45,8 @@ def problem(text, world, save=False):
         wrong = about_run(run, scenario)
         if run.interrupted and not wrong:
             return "took long", None
+        if threads > 1 and world == "packet" and not wrong:
+            wrong = _unlike(run, in_world(world, threads=threads)(scenario, _stop_after(2 * LONG_S)))
         if save and not wrong:
             with tempfile.TemporaryDirectory() as folder:
                 wrong = about_run(sh.Run.load(run.save(folder + "/run")), scenario)
@@ -51,6 +56,17 @@ def problem(text, world, save=False):
     except BaseException as error:
         return "ran", f"crash {type(error).__name__}: {error}"
     return "ran", wrong
+
+
+def _unlike(run, other):
+    """What is another on several threads."""
+    if other.interrupted:
+        return None
+    timed = ("wall_s", "packet_hops_per_s", "threads")
+    one, two = ({key: value for key, value in of.summary.items() if key not in timed} for of in (run, other))
+    if one != two:
+        return f"threads: {[key for key in one if one[key] != two[key]]} are others"
+    return None if run.flows.equals(other.flows) else "threads: the table of flows is another"
 
 
 def _collapsed(error):

@@ -11,6 +11,8 @@ import random
 import tomli_w
 
 from shallows import catalog
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
 
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
@@ -59,6 +61,19 @@ def text(seed, number):
     return "hostile", world, draw.scratched(written)
 
 
+def how(seed, number):
+    """What else is asked of that scenario: saving, the same on several threads, single keys changed."""
+    random_ = random.Random(f"{seed}/{number}/how")
+    asked = {
+        "save": random_.random() < 0.1,
+        "threads": random_.choice((2, 3, 8)) if random_.random() < 0.1 else 1,
+    }
+    if random_.random() < 0.1:
+        draw = Draw(random_)
+        asked["overrides"] = {draw.dotted(): draw.anything() for _ in range(random_.randint(1, 3))}
+    return asked
+
+
 class Draw:
     """Random pieces of a scenario."""
 
@@ -82,15 +97,18 @@ class Draw:
         """A lawful scenario, as far as one knows before it is read."""
         self.bps = 0.0
         tables = {"seed": self.random.randrange(2**32), "topology": self.topology()}
+        self.wired = TOPOLOGIES[tables["topology"]["kind"]](**tables["topology"]).build()
         if self.maybe(0.6):
             tables["network"] = self.network()
         if self.maybe(0.6):
             tables["hosts"] = self.hosts()
         tables["cc"] = self.cc()
-        tables["traffic"] = [self.traffic() for _ in range(self.one((1, 1, 2, 3)))]
+        seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
+        tables["traffic"] = [self.traffic(seconds) for _ in range(self.one((1, 1, 2, 3)))]
         if self.maybe(0.5):
             tables["record"] = self.record()
-        seconds = PACKETS * 1500 * 8 / max(self.bps, 1e6)
+        if self.maybe(0.2):
+            tables["faults"] = [self.fault(seconds) for _ in range(self.random.randint(1, 4))]
         if self.maybe(0.2) and any(table["kind"] not in ENDLESS for table in tables["traffic"]):
             tables["duration"] = "until-done"
         else:
@@ -103,9 +121,7 @@ class Draw:
         rate = self.rate()
         few = lambda: self.random.randint(1, 6)  # noqa: E731
         rtt = f"{4 * self.random.randrange(1, 10 ** self.one((5, 7, 8, 10)) // 4 + 2)}ps"
-        kind = self.one(
-            ("dumbbell", "dumbbell", "star", "parking-lot", "multi-bottleneck", "leaf-spine", "fat-tree")
-        )
+        kind = self.one(("dumbbell", *TOPOLOGIES))
         table = {
             "dumbbell": {"hosts": few(), "rate": rate, "edge_rate": self.rate(), "rtt": rtt},
             "star": {"hosts": few() + 1, "rate": rate, "rtt": rtt},
@@ -125,18 +141,62 @@ class Draw:
                 "link_delay": self.time(1e-9, 1e-3),
             },
             "fat-tree": {"k": self.one((2, 4)), "rate": rate, "link_delay": self.time(1e-9, 1e-4)},
+            "three-tier": self.three_tier(rate),
+            "graph": self.graph(),
         }[kind]
-        self.bps = 4 * max(float(value[:-3]) for key, value in table.items() if key.endswith("rate"))
-        keep = {"leaves", "hosts_per_leaf", "rate", "k"} | (
-            {"hosts"} if kind != "multi-bottleneck" else set()
-        )
+        rates = [value for key, value in table.items() if key.endswith("rate")]
+        rates += [edge[2] for edge in table.get("edges", ())]
+        self.bps = 4 * max(float(value[:-3]) for value in rates)
+        keep = {"leaves", "hosts_per_leaf", "rate", "k", "edges"} | {"cores", "aggregations", "tors"}
+        keep |= {"hosts"} if kind != "multi-bottleneck" else set()
         return {"kind": kind} | {key: value for key, value in table.items() if key in keep or self.maybe(0.7)}
+
+    def three_tier(self, rate):
+        """A multiple of half the aggregations as racks."""
+        aggregations = self.one((2, 4))
+        return {
+            "cores": self.one((2, 4)),
+            "aggregations": aggregations,
+            "tors": aggregations // 2 * self.random.randint(1, 3),
+            "hosts_per_tor": self.random.randint(1, 3),
+            "rate": rate,
+            "link_delay": self.time(1e-9, 1e-4),
+            "host_delay": self.time(1e-9, 1e-4),
+        }
+
+    def graph(self):
+        """A tree of switches with a host or more, and a few cables that close circles."""
+        switches = [f"s{i}" for i in range(self.random.randint(1, 5))]
+        hosts = [f"h{i}" for i in range(self.random.randint(2, 6))]
+        ends = [(name, self.one(switches[:at])) for at, name in enumerate(switches) if at]
+        ends += [(name, self.one(switches)) for name in hosts]
+        if len(switches) > 2 and self.maybe(0.5):
+            ends += [tuple(self.random.sample(switches, 2))]
+        cables = {frozenset(pair): pair for pair in ends}.values()
+        return {"hosts": hosts, "edges": [[*pair, self.rate(), self.time(1e-9, 1e-3)] for pair in cables]}
+
+    def fault(self, seconds):
+        """A lawful one: no link becomes faster than it was."""
+        at = self.random.randrange(len(self.wired.port_names))
+        link, kind = self.wired.port_names[at], self.one(("down", "down", "up", "rate", "loss"))
+        table = {"link": link, "kind": kind, "at": self.one(("0s", self.time(seconds / 1e3, seconds)))}
+        if kind == "rate":
+            table["value"] = f"{max(10**6, round(self.wired.rate_bps[at] * self.one((0, 0.01, 0.5, 1))))}bps"
+        elif kind == "loss":
+            table["value"] = self.one((0.0, 1e-4, 0.01, 0.5, 0.999))
+        if self.maybe(0.3):
+            table["link"] = link.replace("->", "<->")
+        return table
 
     def network(self):
         table = {}
+        if self.maybe(0.15):
+            table["balancing"] = self.one(("flow", "packet", "queue"))
+        if self.maybe(0.1):
+            table["convergence"] = self.one(("never", self.time(1e-7, 1e-2)))
         if self.maybe():
             table["mtu"] = f"{self.one((64, 300, 1000, 1538, 4096, 9000, 65535))}B"
-            table["header"] = f"{self.one((0, 20, 40, 63))}B"
+            table["header"] = f"{self.one((1, 20, 40, 63))}B"
         if self.maybe():
             table["buffer"] = self.one(
                 ("5pkt", "20pkt", "100pkt", "1000pkt", "unlimited", self.size(66_000, 1e7))
@@ -165,6 +225,7 @@ class Draw:
             "rto_initial": self.time(1e-3, 1.0),
             "rto_max": self.time(1e-2, 10.0),
             "acks_every": self.random.randint(1, 8),
+            "ack_delay": self.time(1e-7, 1e-3),
             "segment": self.one((1, 2, 8, 44)),
             "timestamps": {"kind": self.one(("software", "hardware")), "drift": self.one((0.0, 4e-5, -1e-3))},
         }
@@ -198,8 +259,8 @@ class Draw:
         suffix, scale = {"s": ("ps", 1e12), "B": ("B", 1), "bit/s": ("bps", 1)}.get(p["unit"], ("", 1))
         return f"{round(value * scale)}{suffix}" if suffix else float(value)
 
-    def traffic(self):
-        kind = self.one(("long-lived", "staircase", "incast", "shuffle", "request-response", "poisson"))
+    def traffic(self, seconds):
+        kind = self.one(tuple(TRAFFICS))
         start = self.time(1e-9, 1e-4)
         payload = lambda: self.size(1, 3e5)  # noqa: E731
         table = {
@@ -229,12 +290,15 @@ class Draw:
                 "flows": self.random.randint(1, 200),
                 "below": "1MB",
             },
+            "trace": {"flows": [self.row(seconds) for _ in range(self.random.randint(1, 30))]},
         }[kind]
-        need = {"poisson": {"sizes", "load", "below"}}.get(kind, set())
+        need = {"poisson": {"sizes", "load", "below"}, "trace": {"flows"}}.get(kind, set())
         table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
         if kind == "shuffle":
             table.setdefault("size", "10KB")
-        if self.maybe() and kind != "poisson":
+        if self.maybe(0.15) and kind not in ("incast", "trace"):
+            table["from"], table["to"] = ([host] for host in self.pair())
+        if self.maybe() and kind not in ("poisson", "trace"):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
         if self.maybe(0.1):
             table["priority"] = 1
@@ -244,12 +308,23 @@ class Draw:
             table["stop"] = self.time(1e-4, 1e-2)
         return {"kind": kind, **table}
 
+    def row(self, seconds):
+        """A line of a trace."""
+        src, dst = self.pair()
+        return [self.random.uniform(0, seconds), src, dst, self.random.randint(1, 10**5)]
+
+    def pair(self):
+        """Two hosts, where there are two."""
+        src = self.random.randrange(self.wired.hosts)
+        return src, (src + self.random.randint(1, max(1, self.wired.hosts - 1))) % self.wired.hosts
+
     def record(self):
+        port = self.one(self.wired.port_names)
         table = {
             "queues": self.time(1e-6, 1e-3),
             "probes": self.time(1e-5, 1e-3),
-            "ports": "all",
-            "flows": "all",
+            "ports": self.one(("all", "bottleneck", [port], [port, port], ["*->*"], [port[0] + "*"])),
+            "flows": self.one(("all", 1, 1000, [0], [0, 0])),
         }
         return {key: value for key, value in table.items() if self.maybe(0.5)}
 
@@ -285,11 +360,50 @@ class Draw:
                     key
                 ]
             else:
-                value = self.one(
-                    (self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19))
-                )
-                at[key] = copy.deepcopy(value)  # the next bend may change it
+                at[key] = self.anything()
             return
+
+    def anything(self):
+        """What may stand in a scenario, though hardly there."""
+        value = self.one((self.one(WORDS), self.one(VALUES), self.time(1e-12, 1e6), self.size(1, 1e19)))
+        return copy.deepcopy(value)  # whoever has it may change it
+
+    def dotted(self):
+        """A key as overrides and axes of sweeps name it, most of them known."""
+        known = (
+            "duration",
+            "warmup",
+            "seed",
+            "cc",
+            "cc.name",
+            "topology.hosts",
+            "topology.rate",
+            "network.buffer",
+        )
+        known += (
+            "network.pfc.threshold",
+            "hosts.rto_min",
+            "traffic.0.flows",
+            "traffic.0.size",
+            "traffic",
+            "record",
+        )
+        parts = (
+            "traffic",
+            "0",
+            "-1",
+            "cc",
+            "",
+            "faults",
+            "topology",
+            "name",
+            "kind",
+            "x",
+            "99999999999999999999",
+        )
+        return self.one(
+            (self.one(known), ".".join(self.one(parts) for _ in range(self.random.randint(1, 4))))
+        )
 
     def scratched(self, written):
         """The text with some of it cut, doubled, or overwritten."""

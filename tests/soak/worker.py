@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 
-from soak.scenarios import text
+from soak.scenarios import how, text
 
 MEMORY_BYTES = 6 * 2**30
 STILL = 10
@@ -74,4 +74,4 @@ def _work(end):
             resource.RLIMIT_CPU, (round(time.process_time() + patience), resource.RLIM_INFINITY)
         )
         kind, world, written = text(seed, number)
-        end.send((kind, world, *problem(written, world, save=number % 10 == 0)))
+        end.send((kind, world, *problem(written, world, **how(seed, number))))
