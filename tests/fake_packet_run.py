@@ -22,6 +22,7 @@ def scenario(ports="bottleneck"):
         seed=7,
         mtu=1500,
         warmup_ps=100 * US,
+        hosts=SimpleNamespace(rto_max=10**12),
         doubts=[],
         duration_ps=300 * US,
         frame=Frame(1500, 1460),

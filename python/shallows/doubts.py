@@ -70,7 +70,7 @@ def _not_recorded(answer):
 
 def _no_patience(answer):
     """A sender gives up waiting before an acknowledgement can come, and sends all of it again for ever."""
-    scenario, network = answer.scenario, answer.scenario.wiring
+    scenario, network = answer.scenario, answer.network
     most = scenario.hosts.rto_max
     if not _may_be_longer(network, scenario.mtu, most):
         return []
