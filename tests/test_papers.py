@@ -15,6 +15,7 @@ from shallows.papers import PAPERS, recorded, store
 from shallows.papers.claim import CLASSES, READ, Paper, below, near, within
 from shallows.papers.documentation import PAGES, ROOT, rendered
 from shallows.papers.page import page
+from shallows.papers.reach import Axis, extent, points
 from shallows.papers.survey import measure, rows, seeds, survey
 from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge
 
@@ -38,6 +39,12 @@ def test_a_row_says_all_that_a_claim_needs(row):
     assert row.cannot or row.checks
     assert all(check.read in READ for check in row.checks)
     assert all(check.low > -float("inf") or check.high < float("inf") for check in row.checks)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_an_order_is_an_order_unless_the_paper_prints_how_many_times(row):
+    for check in row.checks:
+        assert check.other is None or check.high == 1 or check.reported is not None, check
 
 
 def cases():
@@ -122,6 +129,41 @@ def test_the_mean_over_seeds_decides_and_has_its_interval():
     assert found.estimates["a"].half == pytest.approx(6.573, abs=1e-3)
 
 
+FLOWS = Axis("flows", "", 2, (1, 2, 4))
+NOISE = Axis("noise", "us", 0, (0, 3))
+
+
+def made_up_reach():
+    paper = Paper("made-up", "A paper", "nobody")
+    checks = (within("a", high=10), within("b", low=1))
+    told = {"flows": {1: (5, 0.9), 2: (9, 1), 4: (11, 1)}, "noise": {0: (9, 1), 3: (10, 2)}}
+
+    @paper.reach("MU-R", "A headline.", expected="Nothing.", axes=(FLOWS, NOISE), checks=checks, scenarios=())
+    def reach(lab):
+        points(lab, (FLOWS, NOISE), lambda axis, value: dict(zip("ab", told[axis][value], strict=True)))
+
+    return paper.reaches[0]
+
+
+def test_a_reach_tells_where_its_headline_stops_and_by_which_check():
+    """By hand: one flow misses b >= 1, four miss a <= 10; noise misses nothing."""
+    reach = made_up_reach()
+    found = extent(reach, [measure(reach, 1, True)["values"]])
+    assert [point.missed for point in found.axes[FLOWS]] == [("b",), (), ("a",)]
+    assert found.told == "Stops at flows 1 and 4 (b and a). Holds throughout for noise 0 to 3 us."
+
+
+def test_a_reach_has_its_paper_s_own_point_on_every_axis():
+    for reach in (reach for paper in PAPERS for reach in paper.reaches):
+        assert all(axis.home in axis.points for axis in reach.axes)
+        assert all(sorted(axis.points) == list(axis.points) for axis in reach.axes)
+
+
+def test_every_paper_has_a_reach_on_file():
+    assert [len(paper.reaches) for paper in PAPERS] == [1] * 5
+    assert set(recorded.load()["reaches"]) == {paper.reaches[0].id for paper in PAPERS}
+
+
 def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, monkeypatch):
     (row,) = rows(["IN14"])
     kept = store.Store(tmp_path)
@@ -167,8 +209,11 @@ def written(tmp_path_factory, kept):
     """A page of closed forms, a row that cannot be tested and one that does not hold, on disk."""
     chosen = rows(["ED4", "ED9", "DX5", "XP8", "IN14"])
     results = {finding.row.id: (finding, samples) for finding, samples in survey(chosen, kept, quick=True)}
-    path = tmp_path_factory.mktemp("page") / "papers.html"
-    path.write_text(page(PAPERS, results, "0000000", True), "utf-8")
+    reach, path = made_up_reach(), tmp_path_factory.mktemp("page") / "papers.html"
+    sample = measure(reach, 1, True)
+    path.write_text(
+        page(PAPERS, results, "0000000", True, [(extent(reach, [sample["values"]]), [sample])]), "utf-8"
+    )
     return path
 
 
@@ -195,6 +240,9 @@ def test_a_browser_clicks_through_the_page(written):
         browser.click('#expresspass a[href="#XP8"]')
         browser.click("#XP8 summary")
         assert browser.run("return document.querySelector('#XP8 details').open")
+        browser.click('nav a[href="#reach"]')
+        assert "Stops at flows 1 and 4" in browser.run("return document.getElementById('MU-R').textContent")
+        assert browser.run("return document.querySelector('#MU-R svg').getBoundingClientRect().width") > 200
         browser.click('nav a[href="#not"]')
         browser.click('#not-XP8 a[href="#XP8"]')
         assert browser.address.endswith("#XP8")

@@ -89,8 +89,13 @@ def run(
     store: Folder = STORE,
 ):
     """Measure rows, and print their checks."""
+    from shallows.papers.reach import Extent
+
     told = settings(perturb, "dx.headroom=50us")
     for finding, _ in _survey(ids, store, quick, threads, told):
+        if isinstance(finding, Extent):
+            _print_reach(finding)
+            continue
         print(f"{finding.row.id}, {finding.row.figure}: {finding.verdict}. {finding.row.claim}")
         for check, ok in zip(finding.row.checks, finding.passed, strict=True):
             beside = f" ({finding.estimates[check.other].text})" if check.other else ""
@@ -101,11 +106,19 @@ def run(
             )
 
 
+def _print_reach(found):
+    print(f"{found.row.id}: {found.row.headline} {found.told}")
+    for axis, points in found.axes.items():
+        for point in points:
+            numbers = ", ".join(f"{name} {one.text}" for name, one in point.estimates.items())
+            print(f"  {'NO ' if point.missed else 'yes'} {axis.at(point.value)}: {numbers}")
+
+
 def _survey(ids, store, quick, threads, perturb=None):
     from shallows.papers.store import Store
     from shallows.papers.survey import rows, seeds, survey
 
-    chosen, kept = rows(ids), Store(store)
+    chosen, kept = rows(ids, reaches=True), Store(store)
     missing = sum(
         kept.get(row, seed, quick, perturb) is None
         for row in chosen
@@ -145,16 +158,24 @@ def report(
     from shallows import __version__
     from shallows.papers import PAPERS, recorded
     from shallows.papers.page import page
+    from shallows.papers.reach import Extent
+    from shallows.papers.survey import rows
 
-    results = {finding.row.id: (finding, samples) for finding, samples in _survey(ids, store, quick, threads)}
+    order = [row.id for row in rows(reaches=True)]
+    every = list(_survey(ids, store, quick, threads))
+    results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
+    extents = sorted(
+        (pair for pair in every if isinstance(pair[0], Extent)), key=lambda pair: order.index(pair[0].row.id)
+    )
     commit = __version__
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(PAPERS, results, commit, quick), "utf-8")
+    out.write_text(page(PAPERS, results, commit, quick, extents), "utf-8")
     found = [finding for finding, _ in results.values()]
     if record:
         from shallows.papers.documentation import picture, write
 
-        recorded.save(recorded.record(found, commit, quick, recorded.load()))
+        content = recorded.record(found, commit, quick, recorded.load())
+        recorded.save(recorded.record_reaches([one for one, _ in extents], commit, quick, content))
         write(recorded.load())
         picture(results)
     verdicts = [finding.verdict for finding in found]

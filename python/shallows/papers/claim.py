@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import NamedTuple
 
+from shallows.papers.reach import Reach
+
 READ = {
     "text": "printed in the text",
     "figure": "read off a curve",
@@ -80,7 +82,10 @@ def within(metric, low=-inf, high=inf, *, reported=None, unit="", read="text", s
 
 
 def below(metric, other, factor=1.0, *, reported=None, held_out=False):
-    """`metric` is at most `factor` times `other`: part of the figure's shape."""
+    """`metric` is below `other`: part of the figure's shape.
+
+    factor: 1, the order alone, unless the paper prints how many times; then that, with the tolerance of the class.
+    """
     return Check(metric, high=factor, reported=reported, shape=True, other=other, held_out=held_out)
 
 
@@ -120,7 +125,7 @@ class Paper:
 
     def __init__(self, key, title, source):
         self.key, self.title, self.source = key, title, source
-        self.rows = []
+        self.rows, self.reaches = [], []
 
     def row(
         self,
@@ -149,6 +154,22 @@ class Paper:
                 tuple(scenarios), differs, why, "", seeds, plot,
             )  # fmt: skip
             self.rows.append(row)
+            return measure
+
+        return enter
+
+    def reach(self, id_, headline, *, expected, axes, checks, scenarios, differs=""):
+        """Enters the function below it as the reach of this paper's headline.
+
+        expected: what was thought before it ran. axes and checks: see `reach.Reach`.
+        """
+
+        def enter(measure):
+            self.reaches.append(
+                Reach(
+                    id_, self.key, headline, expected, axes, tuple(checks), measure, tuple(scenarios), differs
+                )
+            )
             return measure
 
         return enter

@@ -55,6 +55,8 @@ def _table(name, content):
 
     if name == "summary":
         return _summary(PAPERS, content)
+    if name == "reach":
+        return _reach(PAPERS, content)
     return _claims(next(paper for paper in PAPERS if paper.key == name), content)
 
 
@@ -68,6 +70,13 @@ def _summary(papers, content):
         lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
     lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
     return "\n".join(lines) + f"\n\nRows measured: {recorded.origins(content)}.\n"
+
+
+def _reach(papers, content):
+    lines = ["| headline | its reach |", "|---|---|"]
+    for reach in (reach for paper in papers for reach in paper.reaches):
+        lines.append(f"| {reach.headline} | {content['reaches'][reach.id]['told']} |")
+    return "\n".join(lines) + "\n"
 
 
 def _claims(paper, content):

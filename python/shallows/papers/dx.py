@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
+from shallows.papers.reach import Axis, points
+from shallows.papers.runs import port, probe
 
 DX = Paper(
     "dx",
@@ -20,15 +22,6 @@ row = DX.row
 FRAME_US = 1.2
 BACK_US = 177
 """From the port to the sender by way of the receiver, without queueing, in the dumbbell of 200 us."""
-
-
-def port(run):
-    return run.summary["bottleneck"]
-
-
-def probe(run, name, after_us=0):
-    table = run.probes
-    return table[(table.name == name) & (table.time_us >= after_us)]
 
 
 def flows(count):
@@ -124,7 +117,9 @@ def fig1(lab):
         near("largest alpha", 0.755, rel=0.25),
         near("least queue of a window", 7, by=8, unit="packets"),
         near("largest queue of a window", 70, by=8, unit="packets"),
-        below("correlation", "correlation of the marked share", 0.6, reported="0.18 and 0.69"),
+        below(
+            "correlation", "correlation of the marked share", 1.3 * 0.1790 / 0.6924, reported="0.18 and 0.69"
+        ),
     ],
     differs="g is not stated; 1/16 here.",
     plot=FEEDBACK,
@@ -206,8 +201,7 @@ def fig3(lab):
     rtts = round_trips(lab, **STEPS["kernel"])
     lab.say("range", np.ptp(rtts))
     lab.say("middle half", rtts.quantile(0.75) - rtts.quantile(0.25))
-    at = np.linspace(0, 1, 101)
-    lab.curve("kernel", rtts.quantile(at), at)
+    lab.cdf("kernel", rtts)
 
 
 DX.cannot(
@@ -230,7 +224,7 @@ DX.cannot(
         near("last flow's base RTT over the first's", 33, by=8, unit="us"),
         below("queue of five flows", "queue of ten flows"),
     ],
-    differs="Link and round trip are not stated; 10 Gbps and 200 us.",
+    differs="Link and round trip are not stated; 10 Gbps and 200 us, with which ns-2's own Vegas keeps 41.4 packets.",
     plot=Plot("time (s)", "queue (packets)"),
 )
 def fig7(lab):
@@ -367,9 +361,8 @@ def fig11(lab):
     lab.say("range in the kernel over that of hardware", np.ptp(kernel) / np.ptp(hardware))
     lab.say("range of hardware", np.ptp(hardware))
     lab.say("deviation of hardware", hardware.std())
-    at = np.linspace(0, 1, 101)
-    lab.curve("kernel", kernel.quantile(at), at)
-    lab.curve("hardware", hardware.quantile(at), at)
+    lab.cdf("kernel", kernel)
+    lab.cdf("hardware", hardware)
 
 
 @row(
@@ -421,8 +414,7 @@ def fig13a(lab):
         lab.say(f"mean delay under {name}", port(run)["delay_mean_us"])
         lab.say(f"median under {name}", queue.median())
         least.append(run.flows.goodput_gbps.min() * 1500 / 1460)
-        at = np.linspace(0, 1, 101)
-        lab.curve(name, queue.quantile(at), at)
+        lab.cdf(name, queue)
     lab.say(
         "delay under DCTCP over DX's",
         lab.values["mean delay under DCTCP"] / lab.values["mean delay under DX"],
@@ -456,8 +448,7 @@ def fig13b(lab):
         lab.say(f"delay under {name}", port(run)["delay_mean_us"])
         lab.say(f"99 % under {name}", port(run)["queue_p99_pkt"])
         queue = run.queues[run.queues.time_us > 100e3].queue_pkt
-        at = np.linspace(0, 1, 101)
-        lab.curve(name, queue.quantile(at), at)
+        lab.cdf(name, queue)
     lab.say("median share of a flow", run.flows.goodput_gbps.median() * 1500 / 1460)
 
 
@@ -535,7 +526,7 @@ def deviation_mbps(lab, **changes):
     checks=[
         near("DX", 122, rel=0.3, unit="Mbps"),
         near("DCTCP", 268, rel=0.3, unit="Mbps"),
-        below("DX", "DCTCP", 0.6),
+        below("DX", "DCTCP", 1.3 * 122 / 268, reported="122 and 268 Mbps"),
     ],
     differs="Base RTT and bins are not printed: 100 us and 10 ms. With 200 us, the round trip of Fig. 1, 8 and 18, the ratio is 0.87.",
     plot=Plot("time (s)", "throughput (Gbps)"),
@@ -625,22 +616,20 @@ def fig16(lab):
 
 
 INCAST = ("10 a us", "4us"), ("4 a us", "10us"), ("40 a 100 us", "100us")
-LIMIT = "100pkt"
-"""Of the queue: that of §II-A; none is printed for the incast, whose hundred packets it would explain."""
 
 
 @row(
     "DX18",
     "Fig. 17a",
     "Forty flows at once pile up a hundred packets under DCTCP at any rate of arrival, fewer under DX.",
-    tolerance="T3: the order at every rate; the hundred 30 %",
+    tolerance="T3: the order at every rate, DCTCP alike at all of them; the hundred 30 %",
     scenarios=["incast-star"],
     checks=[
         *(below(f"DX, {rate}", f"DCTCP, {rate}") for rate, _ in INCAST),
         *(near(f"DCTCP, {rate}", 100, rel=0.3, unit="packets") for rate, _ in INCAST),
     ],
-    differs="With an initial window of one packet, as in ns-2, and room for 100 packets, as in §II-A: the limit is not printed here, "
-    "and without one DCTCP piles up 254. With windows of 10 forty flows bring 400 packets before anyone hears of it, and both fill any buffer.",
+    differs="With an initial window of one packet, as in ns-2; with ten, forty flows bring 400 packets before anyone hears of it, and both fill any "
+    "buffer. No limit of the queue is printed; with the 100 packets of §II-A DCTCP has its hundred, and DX 99 at ten flows a us.",
     plot=Plot("time over which 40 flows arrive (us)", "largest queue (packets)", "points", x_log=True),
 )
 def fig17a(lab):
@@ -648,7 +637,7 @@ def fig17a(lab):
         peaks = []
         for rate, jitter in INCAST:
             run = lab.run(
-                "incast-star", cc={"name": cc}, traffic__0__jitter=jitter, duration="5ms", record__queues="off", network__buffer=LIMIT,
+                "incast-star", cc={"name": cc}, traffic__0__jitter=jitter, duration="5ms", record__queues="off",
             )  # fmt: skip
             peaks.append(port(run)["queue_max_pkt"])
             lab.say(f"{name}, {rate}", peaks[-1])
@@ -662,17 +651,15 @@ def fig17a(lab):
     tolerance="T3: the order",
     scenarios=["incast-star"],
     checks=[
-        below("largest mean window, DX", "largest mean window, DCTCP", 0.8),
-        below("packets in the queue, DX, 1 to 5 ms", "packets in the queue, DCTCP, 1 to 5 ms", 0.8),
+        below("largest mean window, DX", "largest mean window, DCTCP"),
+        below("packets in the queue, DX, 1 to 5 ms", "packets in the queue, DCTCP, 1 to 5 ms"),
     ],
     differs="As Fig. 17a.",
     plot=Plot("time (ms)", "mean window (packets)"),
 )
 def fig17b(lab):
     for name, cc in (("DX", "dx@ns-2"), ("DCTCP", "dctcp@ns-2")):
-        run = lab.run(
-            "incast-star", cc={"name": cc}, duration="5ms", record__probes="20us", network__buffer=LIMIT
-        )
+        run = lab.run("incast-star", cc={"name": cc}, duration="5ms", record__probes="20us")
         mean = probe(run, "window_pkt").groupby("time_us").value.mean()
         mean = mean[mean.index > 100]
         lab.say(f"largest mean window, {name}", mean.max())
@@ -723,8 +710,7 @@ def tree(lab, sizes, count):
         small, large = table[table.bytes < 10e3].fct_us, table[table.bytes >= 10e6].fct_us
         lab.say(f"{name}, below 10 KB", small.quantile(0.99))
         lab.say(f"{name}, from 10 MB", large.mean() / 1e3)
-        at = np.linspace(0, 1, 101)
-        lab.curve(name, small.quantile(at), at)
+        lab.cdf(name, small)
     for name in ("HULL", "DCTCP"):
         lab.say(
             f"below 10 KB, {name} over DX", lab.values[f"{name}, below 10 KB"] / lab.values["DX, below 10 KB"]
@@ -771,9 +757,12 @@ def fig19(lab):
         near("below 10 KB, DCTCP over DX", 6.0, rel=0.3),
         near("below 10 KB, HULL over DX", 1.9, rel=0.3),
         below("DX, below 10 KB", "DCTCP, below 10 KB"),
-        below("DX, below 10 KB", "HULL, below 10 KB", 1.1, reported="1.9 times"),
+        below("DX, below 10 KB", "HULL, below 10 KB", reported="1.9 times"),
     ],
     differs="As Fig. 19. With this distribution most bytes are in flows of more than 100 MB, so that a few thousand flows are few large ones.",
+    why="HULL's short flows wait no longer than DX's at the 99th percentile (1500 flows, two seeds), nor DCTCP's six times as long. Some seventy of 1500 flows of "
+    "this distribution are large, so that a short one seldom meets one, and where it does is chance: DCTCP's interval is as wide as its mean. The paper has "
+    "100,000 flows. That more flows would bring its order is not shown: this row was not run in full mode.",
     plot=FCT,
 )
 def fig20(lab):
@@ -801,3 +790,53 @@ def headline(lab):
     dctcp = lab.run("dctcp-sawtooth", flows(10), cc={"name": "dctcp@ns-2"}, duration="300ms")
     lab.say("10 Gbps, ten flows", port(dctcp)["delay_mean_us"] / port(dx)["delay_mean_us"])
     lab.say("utilisation", port(dx)["utilization"])
+
+
+REACH = (
+    Axis("flows", "", 10, (2, 5, 10, 20, 40, 80)),
+    Axis("round trip", "us", 200, (50, 100, 200, 400, 800, 1600)),
+    Axis("packet size", "B", 1500, (500, 1500, 4500, 9000)),
+    Axis("buffer", "packets", 250, (66, 100, 250, 1000)),
+    Axis("noise", "us", 0, (0, 0.3, 1, 2, 4, 8)),
+)
+
+
+@DX.reach(
+    "DX-R",
+    "Ten DX flows wait 6.6 times less than DCTCP's, and use 99.9 % of the link (§VI-C1).",
+    expected="DX keeps about a packet a flow and DCTCP its threshold whatever the number, so more flows bring the two together, at about twenty. Buffers "
+    "above the threshold, 65 packets, do not matter. Noise beyond the headroom of 2.4 us looks like a queue and costs throughput. Packet "
+    "size and round trip scale both alike.",
+    axes=REACH,
+    checks=[
+        within("DCTCP's delay over DX's", low=6.6 * 0.7, reported=6.6),
+        within("utilisation of DX", low=0.994, reported=0.999),
+    ],
+    scenarios=["dx-10"],
+    differs="The paper's point is the home of every axis. Thresholds and buffers are packets of the size that is tried.",
+)
+def reach(lab):
+    def at(axis, value):
+        of = {one.name: one.home for one in REACH} | {axis: value}
+        network = {
+            "mtu": f"{of['packet size']}B", "header": "40B", "buffer": f"{of['buffer']}pkt",
+            "marking": {"kind": "step", "threshold": "65pkt"},
+        }  # fmt: skip
+        told = flows(int(of["flows"])) | {
+            "network": network, "topology.rtt": f"{of['round trip']}us", "duration": "200ms", "record.probes": "off",
+            "record.queues": "off",
+        }  # fmt: skip
+        noisy = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{of['noise']}us"}
+        dx, dctcp = (
+            port(lab.run("dx-10", told | more))
+            for more in (
+                {"cc": {"name": "dx@ns-2"}, "hosts.timestamps": noisy},
+                {"cc": {"name": "dctcp@ns-2"}},
+            )
+        )
+        return {
+            "DCTCP's delay over DX's": dctcp["delay_mean_us"] / max(dx["delay_mean_us"], 1e-9),
+            "utilisation of DX": dx["utilization"],
+        }
+
+    points(lab, REACH, at)

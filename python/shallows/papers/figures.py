@@ -1,5 +1,7 @@
 """Draws a row's curves in the form of the paper's figure: its axes, its order of series."""
 
+import textwrap
+
 import numpy as np
 
 COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
@@ -15,6 +17,46 @@ def draw(row, samples):
     figure = Figure(figsize=(5.2, 3.3), layout="constrained")
     draw_on(figure.subplots(), row, samples)
     return figure
+
+
+def draw_reach(found):
+    """The `Figure` of an `Extent`: a column an axis, a row a check; filled marks pass, hollow ones do not."""
+    from matplotlib.figure import Figure
+
+    checks = found.row.checks
+    figure = Figure(figsize=(2.1 * len(found.axes) + 0.6, 1.6 * len(checks) + 0.5), layout="constrained")
+    grid = figure.subplots(len(checks), len(found.axes), squeeze=False, sharey="row", sharex="col")
+    for line, check in zip(grid, checks, strict=True):
+        for axes, (axis, points) in zip(line, found.axes.items(), strict=True):
+            _reach_on(axes, axis, points, check)
+        line[0].set_ylabel(_wrapped(check.metric), fontsize=8)
+    for axes, axis in zip(grid[-1], found.axes, strict=True):
+        axes.set_xlabel(f"{axis.name} ({axis.unit})" if axis.unit else axis.name, fontsize=8)
+    return figure
+
+
+def _reach_on(axes, axis, points, check):
+    at = range(len(points))
+    means = [point.estimates[check.metric].mean for point in points]
+    bars = [point.estimates[check.metric].half for point in points]
+    axes.errorbar(at, means, bars, lw=1, elinewidth=0.8, color=COLOURS[0], zorder=1)
+    fine = [check.passes({check.metric: mean}) for mean in means]
+    for good, face in ((True, COLOURS[0]), (False, "white")):
+        where = [i for i in at if fine[i] == good]
+        axes.plot(where, [means[i] for i in where], "o", ms=5, color=COLOURS[0], mfc=face)
+    for bound in (check.low, check.high):
+        if np.isfinite(bound):
+            axes.axhline(bound, lw=0.8, ls="--", color=COLOURS[1])
+    axes.axvline(axis.points.index(axis.home), lw=6, color="0.9", zorder=0)
+    axes.set_xticks(list(at), [f"{value:g}" for value in axis.points], fontsize=7)
+    axes.tick_params(labelsize=7)
+    if min(means) > 0 and max(means) > 20 * min(means):
+        axes.set_yscale("log")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _wrapped(text):
+    return "\n".join(textwrap.wrap(text, 18))
 
 
 def draw_on(axes, row, samples):

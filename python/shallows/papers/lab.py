@@ -71,6 +71,11 @@ class Lab:
         every = max(1, len(x) // 400)
         self.series[label] = [_short(x[::every]), _short(y[::every])]
 
+    def cdf(self, label, values):
+        """Keeps the distribution of `values` as a curve."""
+        at = np.linspace(0, 1, 101)
+        self.curve(label, np.quantile(values, at), at)
+
 
 def _short(values):
     return [float(f"{value:.5g}") for value in values]

@@ -5,30 +5,32 @@ from html import escape
 from shallows.pages.chart import chart
 from shallows.pages.document import document
 from shallows.papers.claim import CLASSES, READ
-from shallows.papers.figures import draw
+from shallows.papers.figures import draw, draw_reach
 from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
 _STYLE = """
-table { width: 100%; } .chart { max-width: 36rem; } .number { text-align: left; }
+table { width: 100%; } .chart { max-width: 36rem; } .chart.across { max-width: none; } .number { text-align: left; }
 .tag { display: inline-block; border-radius: .25rem; padding: 0 .45rem; font-size: .8rem; white-space: nowrap; }
 .holds { background: #dcefe3; color: #1d5c38; } .shape { background: #fbf0cf; color: #6b5200; }
 .fails { background: #f8ddd7; color: #8a2c17; } .cannot { background: #e6eaec; color: #44525a; }
 """
 
 
-def page(papers, results, commit, quick):
-    """The HTML of `results`, {id: (`Finding`, samples)}, of rows of `papers`."""
+def page(papers, results, commit, quick, extents=()):
+    """The HTML of `results`, {id: (`Finding`, samples)}, of rows of `papers`, and of `extents`, (`Extent`, samples)."""
     shown = [paper for paper in papers if any(row.id in results for row in paper.rows)]
     links = {
         "summary": "Summary",
         **{paper.key: _short(paper) for paper in shown},
+        **({"reach": "How far it reaches"} if extents else {}),
         "not": "What does not hold",
     }
     parts = [
         _summary(shown, results, commit, quick),
         *(_paper(paper, results) for paper in shown),
+        _reaches(extents) if extents else "",
         _not(shown, results),
     ]
     return document("Shallows and five papers", links, parts, _STYLE)
@@ -96,10 +98,14 @@ def _article(row, finding, samples):
         parts.append(f"<p><strong>Differs.</strong> {escape(row.differs)}</p>")
     if row.why:
         parts.append(f"<p><strong>Why.</strong> {escape(row.why)}</p>")
-    if samples[0]["ran"]:
-        shown = "\n".join(dict.fromkeys(samples[0]["ran"]))
-        parts.append(f"<details><summary>Runs of seed 1</summary><pre>{escape(shown)}</pre></details>")
-    return "".join([*parts, "</article>"])
+    return "".join([*parts, _runs(samples), "</article>"])
+
+
+def _runs(samples):
+    if not samples[0]["ran"]:
+        return ""
+    shown = "\n".join(dict.fromkeys(samples[0]["ran"]))
+    return f"<details><summary>Runs of seed 1</summary><pre>{escape(shown)}</pre></details>"
 
 
 def _seeds(samples):
@@ -131,6 +137,25 @@ def _checks(row, finding):
 
 def _plain(reported):
     return f"{reported:.4g}" if isinstance(reported, float) else reported
+
+
+def _reaches(extents):
+    articles = "\n".join(_reach(found, samples) for found, samples in extents)
+    return f"""<section id="reach"><h2>How far the headlines reach</h2><p>One condition at a time is moved away from the paper's own, which
+is shaded. A filled mark is a point where the check holds, a hollow one where it does not; dashed is the bound. What was expected was
+written before the runs.</p></section>
+{articles}"""
+
+
+def _reach(found, samples):
+    reach = found.row
+    bounds = "; ".join(f"{check.metric}: {check.expected}" for check in reach.checks)
+    parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
+    picture = chart(draw_reach(found), reach.id, reach.headline, kind="across")
+    parts.append(f"<p><strong>{escape(found.told)}</strong></p><figure>{picture}</figure>")
+    parts.append(f"<p><strong>Expected.</strong> {escape(reach.expected)}</p>")
+    parts.append(f'<p class="soft">Checks: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
+    return "".join([*parts, _runs(samples), "</article>"])
 
 
 def _not(papers, results):

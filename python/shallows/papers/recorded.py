@@ -26,7 +26,25 @@ def record(findings, commit, quick, before=None):
         }
         for found in findings
     }
-    return {"rows": {**(before or {}).get("rows", {}), **rows}}
+    return {**(before or {}), "rows": {**(before or {}).get("rows", {}), **rows}}
+
+
+def record_reaches(extents, commit, quick, before):
+    """The same with what `extents` say: the sentence, and the mean of every check at every point."""
+    reaches = {
+        found.row.id: {
+            "commit": commit,
+            "mode": "quick" if quick else "full",
+            "told": found.told,
+            "points": {
+                axis.at(point.value): {name: _short(one.mean) for name, one in point.estimates.items()}
+                for axis, points in found.axes.items()
+                for point in points
+            },
+        }
+        for found in extents
+    }
+    return {**before, "reaches": {**before.get("reaches", {}), **reaches}}
 
 
 def load():

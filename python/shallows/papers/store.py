@@ -58,7 +58,7 @@ class Store:
 def key(row, perturb=None):
     """The content that a measurement depends on, as 16 hexadecimal digits."""
     digest = hashlib.sha256(_core().encode())
-    digest.update(_text(row.measure, set()).encode())
+    digest.update(_source(row.measure).encode())
     for name in sorted(row.scenarios):
         digest.update((SCENARIOS / f"{name}.toml").read_bytes())
     digest.update(json.dumps(perturb or {}, sort_keys=True).encode())
@@ -77,6 +77,12 @@ def _core():
             digest.update(file.read_bytes())
     digest.update(Path(lab.__file__).read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def _source(measure):
+    """Read once, so that an edit during a survey does not file what ran under what did not."""
+    return _text(measure, set())
 
 
 def _text(function, seen):

@@ -6,18 +6,20 @@ from multiprocessing import get_context
 
 from shallows.errors import ScenarioError
 from shallows.papers.lab import Lab
+from shallows.papers.reach import Reach, extent
 from shallows.papers.verdict import judge
 from shallows.units import did_you_mean
 
 
-def rows(ids=None):
-    """The rows with these ids, or of these papers; all without."""
+def rows(ids=None, reaches=False):
+    """The rows with these ids, or of these papers; all without. reaches: and those of the headlines' reach."""
     from shallows.papers import PAPERS
 
-    every = [row for paper in PAPERS for row in paper.rows]
+    of = {paper.key: paper.rows + (paper.reaches if reaches else []) for paper in PAPERS}
+    every = [row for paper in of.values() for row in paper]
     if not ids:
         return every
-    known = {row.id: [row] for row in every} | {paper.key: paper.rows for paper in PAPERS}
+    known = {row.id: [row] for row in every} | of
     for one in ids:
         if one not in known:
             expected = f"a row or a paper of `shallows papers list`{did_you_mean(one, known)}"
@@ -38,7 +40,7 @@ def measure(row, seed, quick, perturb=None):
 
 
 def survey(chosen, store, *, quick, threads=None, perturb=None, on_done=None):
-    """Yields (`Finding`, samples) of each row, in the order in which they are done.
+    """Yields (`Finding`, samples) of each row, an `Extent` of a reach, in the order in which they are done.
 
     What `store` has is not measured again. on_done(row, seed): called after each measurement.
     """
@@ -75,7 +77,7 @@ def survey(chosen, store, *, quick, threads=None, perturb=None, on_done=None):
 
 
 def _measured(id_, seed, quick, perturb):
-    return measure(rows([id_])[0], seed, quick, perturb)
+    return measure(rows([id_], reaches=True)[0], seed, quick, perturb)
 
 
 def _whole(row, samples, quick):
@@ -84,4 +86,5 @@ def _whole(row, samples, quick):
 
 def _judged(row, samples):
     of_seeds = [samples[row.id][seed] for seed in sorted(samples[row.id])]
-    return judge(row, [sample["values"] for sample in of_seeds]), of_seeds
+    values = [sample["values"] for sample in of_seeds]
+    return (extent if isinstance(row, Reach) else judge)(row, values), of_seeds

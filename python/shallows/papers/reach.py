@@ -1,0 +1,108 @@
+"""How far a paper's headline reaches: one condition is moved at a time, away from the paper's own, and what holds is seen.
+
+A reach is stated before it runs, as a claim is: the headline as checks, the axes, and what is expected to break it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shallows.papers.verdict import estimate
+
+
+class Axis(NamedTuple):
+    """A condition. `home` is the paper's own; `points` are tried, `home` among them, in rising order."""
+
+    name: str
+    unit: str
+    home: float
+    points: tuple[float, ...]
+
+    def at(self, value):
+        """Such as "round trip 400 us"."""
+        return f"{self.name} {value:g} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Reach:
+    """`measure(lab)` says for every point of every axis what `checks` ask for, under `metric(axis, value, name)`."""
+
+    id: str
+    paper: str
+    headline: str
+    expected: str
+    axes: tuple[Axis, ...]
+    checks: tuple
+    measure: object
+    scenarios: tuple[str, ...]
+    differs: str = ""
+    seeds: tuple[int, int] = (3, 5)
+    cannot: str = ""
+
+
+def metric(axis, value, name):
+    """The name under which a lab keeps a number of a point."""
+    return f"{axis.at(value)}: {name}"
+
+
+def points(lab, axes, measure):
+    """Keeps what `measure(axis name, value)` answers, {name: number}, at every point of every axis."""
+    for axis in axes:
+        for value in axis.points:
+            for name, number in measure(axis.name, value).items():
+                lab.say(metric(axis, value, name), number)
+
+
+class Point(NamedTuple):
+    """What was found at one point. missed: the names of the checks that fail."""
+
+    value: float
+    estimates: dict
+    missed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What came out of a reach. axes: axis -> its points, in order."""
+
+    row: Reach
+    axes: dict
+
+    @property
+    def told(self):
+        """Where the headline stops holding, by which check, and along which axes it never does."""
+        broken = {axis: [point for point in found if point.missed] for axis, found in self.axes.items()}
+        stops = [_stops(axis, bad) for axis, bad in broken.items() if bad]
+        whole = [_span(axis) for axis, bad in broken.items() if not bad]
+        parts = [f"Stops at {'; '.join(stops)}."] if stops else []
+        parts += [f"Holds throughout for {_listed(whole)}."] if whole else []
+        return " ".join(parts)
+
+
+def _span(axis):
+    return f"{axis.name} {axis.points[0]:g} to {axis.points[-1]:g} {axis.unit}".rstrip()
+
+
+def _stops(axis, bad):
+    where = _listed([f"{point.value:g}" for point in bad])
+    missed = dict.fromkeys(name for point in bad for name in point.missed)
+    return f"{axis.name} {where} {axis.unit}".rstrip() + f" ({_listed(list(missed))})"
+
+
+def _listed(words):
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def extent(reach, samples):
+    """The `Extent` of a reach from `samples`, a dict metric -> value for each seed."""
+    axes = {}
+    for axis in reach.axes:
+        axes[axis] = found = []
+        for value in axis.points:
+            names = dict.fromkeys(check.metric for check in reach.checks)
+            estimates = {
+                name: estimate([sample[metric(axis, value, name)] for sample in samples]) for name in names
+            }
+            means = {name: one.mean for name, one in estimates.items()}
+            missed = tuple(check.metric for check in reach.checks if not check.passes(means))
+            found.append(Point(value, estimates, missed))
+    return Extent(reach, axes)
