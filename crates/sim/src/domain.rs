@@ -94,7 +94,9 @@ impl<O: Observer> Domain<O> {
             match self.fabric.events.peek() {
                 Some((at, entity)) if at < timer.min(limit) => {
                     self.go_on(at);
+                    self.fabric.events.take();
                     self.on_event(entity);
+                    self.fabric.events.close();
                 }
                 _ if timer < limit => {
                     self.go_on(timer);
@@ -120,12 +122,8 @@ impl<O: Observer> Domain<O> {
         let links = self.fabric.links.len() as u32;
         match entity.checked_sub(links) {
             None => self.on_arrival(entity),
-            Some(host) if host < self.network.hosts => {
-                self.fabric.events.pop();
-                self.hosts.on_free_port(&mut self.fabric, host);
-            }
+            Some(host) if host < self.network.hosts => self.hosts.on_free_port(&mut self.fabric, host),
             Some(other) => {
-                self.fabric.events.pop();
                 let port = other - self.network.hosts;
                 if self.fabric.wake_port(port) {
                     self.serve_behind(port);

@@ -20,11 +20,43 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 /// How far ahead of the present an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
+/// What stands where there is no event.
+const NONE: u64 = u64::MAX;
+
 /// A 4-ary heap of 64-bit keys, time before entity.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct EventQueue {
-    keys: Vec<u64>,
+    /// The next event.
+    first: u64,
+    /// The four below the first, then the four below each of those in turn, and so on.
+    fours: Vec<Four>,
+    /// How many events there are besides the first.
+    others: usize,
+    /// Whether the first has been taken out, and its place waits for another.
+    vacant: bool,
     epoch: u64,
+}
+
+/// Events below the same one; in any order, those that are not there last.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Four([u64; 4]);
+
+impl Four {
+    /// The first of them, and which that is.
+    #[inline]
+    fn first(&self) -> (usize, u64) {
+        let Self([a, b, c, d]) = *self;
+        let (ab, a) = if b < a { (1, b) } else { (0, a) };
+        let (cd, c) = if d < c { (3, d) } else { (2, c) };
+        if c < a { (cd, c) } else { (ab, a) }
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self { first: NONE, fours: Vec::new(), others: 0, vacant: false, epoch: 0 }
+    }
 }
 
 impl EventQueue {
@@ -32,15 +64,29 @@ impl EventQueue {
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
-        let key = *self.keys.first()?;
-        let at = Time(self.epoch + (key >> ENTITY_BITS));
-        Some((at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
+        debug_assert!(!self.vacant, "the next event has been taken out");
+        let at = Time(self.epoch + (self.first >> ENTITY_BITS));
+        (self.first != NONE).then(|| (at, (self.first as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
     }
 
     /// The place of the next event among all of its time.
     #[must_use]
     pub fn rank(&self) -> u32 {
-        self.keys.first().map_or(u32::MAX, |&key| key as u32 & (MAX_ENTITIES as u32 - 1))
+        if self.first == NONE { u32::MAX } else { self.first as u32 & (MAX_ENTITIES as u32 - 1) }
+    }
+
+    /// Takes the next event out. Its place is for the first that is pushed; else call [`Self::close`].
+    #[inline]
+    pub fn take(&mut self) {
+        self.vacant = true;
+    }
+
+    /// Nothing more is pushed because of the event that was taken out.
+    #[inline]
+    pub fn close(&mut self) {
+        if self.vacant {
+            self.fill();
+        }
     }
 
     /// Adds an event.
@@ -50,25 +96,7 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, entity: u32) {
         let key = self.key(at, entity);
-        self.keys.push(key);
-        self.sift_up(self.keys.len() - 1, key);
-    }
-
-    /// Takes the next event out.
-    #[inline]
-    pub fn pop(&mut self) {
-        if let Some(last) = self.keys.pop()
-            && !self.keys.is_empty()
-        {
-            self.sift_down(last);
-        }
-    }
-
-    /// Puts another event in the place of the next one.
-    #[inline]
-    pub fn replace_top(&mut self, at: Time, entity: u32) {
-        let key = self.key(at, entity);
-        self.sift_down(key);
+        if self.vacant { self.sift_down(key) } else { self.add(key) }
     }
 
     #[inline]
@@ -86,51 +114,83 @@ impl EventQueue {
     /// than the horizon, so the present is at most a horizon before the next event.
     #[cold]
     fn move_epoch(&mut self, at: Time) {
-        let next = self.peek().map_or(at, |(next, _)| next.min(at));
+        let next = if self.first == NONE { at } else { Time(self.epoch + (self.first >> ENTITY_BITS)).min(at) };
         let shift = next.saturating_sub(HORIZON).0 - self.epoch;
         self.epoch += shift;
-        for key in &mut self.keys {
-            *key -= shift << ENTITY_BITS;
-        }
-    }
-
-    #[inline]
-    fn sift_up(&mut self, mut at: usize, key: u64) {
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.keys[parent] <= key {
-                break;
+        for key in self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]) {
+            if *key != NONE {
+                *key -= shift << ENTITY_BITS;
             }
-            self.keys[at] = self.keys[parent];
-            at = parent;
         }
-        self.keys[at] = key;
     }
 
-    #[inline]
+    /// Adds an event where all places are taken.
+    fn add(&mut self, key: u64) {
+        if self.first == NONE {
+            self.first = key;
+            return;
+        }
+        if self.others == self.fours.len() * 4 {
+            self.fours.push(Four([NONE; 4]));
+        }
+        let mut at = self.others;
+        self.others += 1;
+        while at >= 4 {
+            let above = at / 4 - 1;
+            let earlier = self.fours[above / 4].0[above % 4];
+            if earlier <= key {
+                self.fours[at / 4].0[at % 4] = key;
+                return;
+            }
+            self.fours[at / 4].0[at % 4] = earlier;
+            at = above;
+        }
+        self.fours[0].0[at] = self.first.max(key);
+        self.first = self.first.min(key);
+    }
+
+    /// The last event of all takes the place of the one that was taken out.
+    fn fill(&mut self) {
+        if self.others == 0 {
+            (self.first, self.vacant) = (NONE, false);
+            return;
+        }
+        self.others -= 1;
+        let (four, place) = (self.others / 4, self.others % 4);
+        let last = std::mem::replace(&mut self.fours[four].0[place], NONE);
+        if place == 0 {
+            self.fours.pop();
+        }
+        self.sift_down(last);
+    }
+
+    /// Puts an event in the place of the one that was taken out, or, where others go before it, below those.
     fn sift_down(&mut self, key: u64) {
-        let keys = &mut self.keys[..];
-        let mut at = 0;
-        loop {
-            let first = 4 * at + 1;
-            let (child, smallest) = match keys.get(first..first + 4) {
-                Some(four) => {
-                    let (a, b) = if four[1] < four[0] { (1, four[1]) } else { (0, four[0]) };
-                    let (c, d) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
-                    if d < b { (first + c, d) } else { (first + a, b) }
-                }
-                None => match keys[first.min(keys.len())..].iter().enumerate().min_by_key(|(_, key)| **key) {
-                    Some((offset, &smallest)) => (first + offset, smallest),
-                    None => break,
-                },
-            };
-            if smallest >= key {
-                break;
+        self.vacant = false;
+        let fours = &mut self.fours[..];
+        let (mut at, mut place) = match fours.first().map(Four::first) {
+            Some((place, first)) if first < key => {
+                self.first = first;
+                (0, place)
             }
-            keys[at] = smallest;
-            at = child;
+            _ => {
+                self.first = key;
+                return;
+            }
+        };
+        loop {
+            let below = 4 * at + place + 1;
+            match fours.get(below).map(Four::first) {
+                Some((next, first)) if first < key => {
+                    fours[at].0[place % 4] = first;
+                    (at, place) = (below, next);
+                }
+                _ => {
+                    fours[at].0[place % 4] = key;
+                    return;
+                }
+            }
         }
-        keys[at] = key;
     }
 }
 
@@ -152,7 +212,8 @@ mod tests {
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
                 let next = queue.peek();
-                queue.pop();
+                queue.take();
+                queue.close();
                 next
             })
             .collect::<Vec<_>>()
@@ -191,9 +252,11 @@ mod tests {
         queue.push(Time(step.0 + 1), 9);
         for round in 2..200 {
             assert_eq!(queue.peek(), Some((step * (round - 1), 4)));
-            queue.replace_top(step * round, 4);
+            queue.take();
+            queue.push(step * round, 4);
             assert_eq!(queue.peek(), Some((Time(step.0 * (round - 1) + 1), 9)));
-            queue.replace_top(Time(step.0 * round + 1), 9);
+            queue.take();
+            queue.push(Time(step.0 * round + 1), 9);
         }
     }
 }

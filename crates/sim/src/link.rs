@@ -66,12 +66,12 @@ impl Link {
     /// Puts a packet, whose `next` is none, at the end of the list; its arrival, if it is the only one: then nobody waits
     /// for it yet.
     #[inline]
-    pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut Slab) -> Option<Time> {
+    pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
         let first = self.head == NIL;
         if first {
             self.head = at;
         } else {
-            packets[self.tail].next = at;
+            packets[self.tail as usize].next = at;
         }
         self.tail = at;
         first.then_some(arrives)
@@ -79,14 +79,14 @@ impl Link {
 
     /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
     #[inline]
-    pub fn deliver(&mut self, now: Time, packets: &Slab) -> (u32, Option<Time>) {
+    pub fn deliver(&mut self, now: Time, packets: &[Packet]) -> (u32, Option<Time>) {
         let at = self.head;
-        let packet = &packets[at];
+        let packet = &packets[at as usize];
         debug_assert_eq!(packet.arrives, now);
         self.delivered += 1;
         self.fingerprint = mix(self.fingerprint ^ now.0, (u64::from(packet.flow) << 32) ^ packet.identity);
         self.head = packet.next;
-        let next = (self.head != NIL).then(|| packets[self.head].arrives);
+        let next = (self.head != NIL).then(|| packets[self.head as usize].arrives);
         (at, next)
     }
 

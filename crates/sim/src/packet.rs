@@ -254,6 +254,22 @@ impl Slab {
     }
 }
 
+/// All places, whether or not there is a packet in them.
+impl std::ops::Deref for Slab {
+    type Target = [Packet];
+    #[inline]
+    fn deref(&self) -> &[Packet] {
+        &self.packets
+    }
+}
+
+impl std::ops::DerefMut for Slab {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Packet] {
+        &mut self.packets
+    }
+}
+
 impl std::ops::Index<u32> for Slab {
     type Output = Packet;
     #[inline]

@@ -14,7 +14,7 @@ use crate::link::Link;
 use crate::network::{Balancing, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
-use crate::packet::{NIL, PacketKind, Slab};
+use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::partition::Share;
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
@@ -103,31 +103,65 @@ impl<O: Observer> Fabric<O> {
     /// The head packet of a link is at its other end.
     #[inline]
     pub fn arrive(&mut self, number: u32) -> Arrival {
-        let link = &mut self.links[number as usize];
-        let lost = link.is_special() && self.meet_special(number);
-        let link = &mut self.links[number as usize];
-        let (at, next) = link.deliver(self.now, &self.packets);
+        if self.links[number as usize].is_special() { self.arrive_special(number) } else { self.deliver(number) }
+    }
+
+    /// The same where something happens to the link, or its port has to catch up.
+    #[inline(never)]
+    fn arrive_special(&mut self, number: u32) -> Arrival {
+        if !self.meet_special(number) {
+            return self.deliver(number);
+        }
+        let (at, next) = self.links[number as usize].deliver(self.now, &self.packets);
+        self.await_next(number, next);
+        self.lose(number, at)
+    }
+
+    // What its arrays hold is borrowed once, so that it is found once.
+    #[inline(always)]
+    fn deliver(&mut self, number: u32) -> Arrival {
+        let Self { links, packets, ports, now, .. } = self;
+        let (links, packets): (&mut [Link], &mut [Packet]) = (links, packets);
+        let link = &mut links[number as usize];
         let node = link.to;
-        match next {
-            Some(next) => self.events.replace_top(next, number),
-            None => self.events.pop(),
-        }
-        if lost {
-            return self.lose(number, at);
-        }
+        let (at, next) = link.deliver(*now, packets);
+        let packet = &mut packets[at as usize];
         self.hops += 1;
         if O::LISTENS {
-            self.observer.delivered(self.now, Hop { link: number, place: at, packet: &self.packets[at] });
+            self.observer.delivered(*now, Hop { link: number, place: at, packet });
         }
-        let packet = &mut self.packets[at];
         if packet.flags.for_neighbour() {
-            self.on_pause_frame(number, at)
-        } else if node < self.network.hosts {
-            Arrival::AtHost(at)
-        } else {
-            let out = self.routes.next(packet).or_else(|| self.choose(node, at));
-            self.offer(out.expect("a flow is only set up where there is a path"), at, number);
-            Arrival::Passed
+            self.await_next(number, next);
+            return self.on_pause_frame(number, at);
+        }
+        if node < self.network.hosts {
+            self.await_next(number, next);
+            return Arrival::AtHost(at);
+        }
+        match self.routes.next(packet) {
+            Some(out) if ports[out as usize].is_plain() => {
+                let (offered, _) = ports[out as usize].join(*now, at, &mut links[out as usize], packets);
+                self.after_offer(out, at, offered);
+            }
+            out => self.pass_to_special(node, out, at, number),
+        }
+        self.await_next(number, next);
+        Arrival::Passed
+    }
+
+    /// A packet that the link `from` brought to a switch goes on through a port that is more than a queue, or that the switch
+    /// still has to choose.
+    #[inline(never)]
+    fn pass_to_special(&mut self, switch: u32, out: Option<u32>, at: u32, from: u32) {
+        let out = out.or_else(|| self.choose(switch, at));
+        self.offer(out.expect("a flow is only set up where there is a path"), at, from);
+    }
+
+    /// The packet behind the one that a link has delivered arrives then, if there is one.
+    #[inline]
+    fn await_next(&mut self, number: u32, next: Option<Time>) {
+        if let Some(next) = next {
+            self.events.push(next, number);
         }
     }
 
@@ -164,23 +198,13 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
-    #[inline]
-    pub fn offer(&mut self, number: u32, at: u32, from: u32) {
-        let port = &mut self.ports[number as usize];
-        if !port.is_plain() {
-            return self.offer_to_special(number, at, from);
-        }
-        let (offered, _) = port.join(self.now, at, &mut self.links[number as usize], &mut self.packets);
-        self.after_offer(number, at, offered);
-    }
-
     #[inline(never)]
-    fn offer_to_special(&mut self, number: u32, at: u32, from: u32) {
-        let port = &mut self.ports[number as usize];
+    pub fn offer(&mut self, number: u32, at: u32, from: u32) {
+        let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
         if port.is_scheduled() {
             return self.offer_scheduled(number, at, from);
         }
-        let offered = port.offer(self.now, at, &mut self.links[number as usize], &mut self.packets);
+        let offered = port.offer(self.now, at, link, &mut self.packets);
         self.after_offer(number, at, offered);
     }
 

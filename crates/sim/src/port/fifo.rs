@@ -5,7 +5,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::Port;
 use super::admission::{Offered, Outcome, Reason};
 use crate::link::Link;
-use crate::packet::{Flags, NIL, Slab};
+use crate::packet::{Flags, NIL, Packet, Slab};
 
 impl Port {
     /// A packet is offered to a port without classes. One that is dropped is the caller's to free.
@@ -36,8 +36,8 @@ impl Port {
 
     /// A packet joins the queue, which it then makes this long.
     #[inline(always)]
-    pub(crate) fn join(&mut self, now: Time, at: u32, link: &mut Link, packets: &mut Slab) -> (Offered, Bytes) {
-        let packet = &mut packets[at];
+    pub(crate) fn join(&mut self, now: Time, at: u32, link: &mut Link, packets: &mut [Packet]) -> (Offered, Bytes) {
+        let packet = &mut packets[at as usize];
         let length = packet.bytes();
         let backlog = self.busy_until.saturating_sub(now);
         let queue = self.clock.bytes(backlog) + length;
