@@ -119,16 +119,17 @@ impl<O: Observer> Domain<O> {
 
     #[inline]
     fn on_event(&mut self, entity: u32) {
-        let links = self.fabric.links.len() as u32;
-        match entity.checked_sub(links) {
-            None => self.on_arrival(entity),
-            Some(host) if host < self.network.hosts => self.hosts.on_free_port(&mut self.fabric, host),
-            Some(other) => {
-                let port = other - self.network.hosts;
-                if self.fabric.wake_port(port) {
-                    self.serve_behind(port);
-                }
-            }
+        let links = self.fabric.links.len();
+        if (entity as usize) < links {
+            return self.on_arrival(entity);
+        }
+        let host = entity - links as u32;
+        if host < self.network.hosts {
+            return self.hosts.on_free_port(&mut self.fabric, host);
+        }
+        let port = host - self.network.hosts;
+        if self.fabric.wake_port(port) {
+            self.serve_behind(port);
         }
     }
 

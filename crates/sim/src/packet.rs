@@ -81,11 +81,18 @@ impl Flags {
     pub const ECT: Self = Self(16);
     /// Congestion experienced: was marked.
     pub const CE: Self = Self(32);
+    /// For the sending half of its flow.
+    const FOR_SENDER: Self = Self(64);
+    /// For the node at the other end of the link: it goes no further.
+    const FOR_NEIGHBOUR: Self = Self(128);
 
-    /// No flag, and this kind.
+    /// This kind, and what that says of where the packet goes.
     #[inline]
     const fn of(kind: PacketKind) -> Self {
-        Self(kind as u16)
+        use PacketKind::{Ack, Credit, Nack, Notification, Pause, RateAnswer, Resume};
+        let for_sender = matches!(kind, Ack | Nack | Notification | Credit | RateAnswer);
+        let for_neighbour = matches!(kind, Pause | Resume);
+        Self(kind as u16).with(Self::FOR_SENDER, for_sender).with(Self::FOR_NEIGHBOUR, for_neighbour)
     }
 
     /// What the packet is for.
@@ -106,20 +113,14 @@ impl Flags {
     #[inline]
     #[must_use]
     pub const fn for_sender(self) -> bool {
-        const KINDS: u32 = 1 << PacketKind::Ack as u32
-            | 1 << PacketKind::Nack as u32
-            | 1 << PacketKind::Notification as u32
-            | 1 << PacketKind::Credit as u32
-            | 1 << PacketKind::RateAnswer as u32;
-        (KINDS >> (self.0 & Self::KIND)) & 1 == 1
+        self.has(Self::FOR_SENDER)
     }
 
     /// Whether it is for the node at the other end of the link and goes no further.
     #[inline]
     #[must_use]
     pub const fn for_neighbour(self) -> bool {
-        const KINDS: u32 = 1 << PacketKind::Pause as u32 | 1 << PacketKind::Resume as u32;
-        (KINDS >> (self.0 & Self::KIND)) & 1 == 1
+        self.has(Self::FOR_NEIGHBOUR)
     }
 
     /// Whether `flag` is set.
@@ -299,7 +300,7 @@ mod tests {
 
     #[test]
     fn no_flag_means_two_things() {
-        let flags = [Flags::ECT, Flags::CE];
+        let flags = [Flags::ECT, Flags::CE, Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR];
         for (at, flag) in flags.into_iter().enumerate() {
             let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
             assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));

@@ -117,12 +117,12 @@ impl Hosts {
     /// A packet has come to the host that it was for.
     #[inline]
     pub fn take_in<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
-        let packet = fabric.packets[at];
-        fabric.packets.remove(at);
         fabric.consumed += 1;
-        if packet.flags.for_sender() {
-            self.tell_sender(fabric, &packet);
+        if fabric.packets[at].flags.for_sender() {
+            self.tell_sender(fabric, at);
         } else {
+            let packet = fabric.packets[at];
+            fabric.packets.remove(at);
             self.tell_receiver(fabric, &packet);
         }
     }
@@ -196,15 +196,17 @@ impl Hosts {
     }
 
     #[inline]
-    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
+    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
+        let packet = &fabric.packets[at];
         let flow = packet.flow;
         let Some(sending) = self.sending.get_mut(flow) else {
             // What is still granted comes after its flow is done.
             self.sent[flow as usize].credits_wasted += u64::from(packet.flags.is(PacketKind::Credit));
-            return;
+            return fabric.packets.remove(at);
         };
         let wake = sending.wake();
         sending.on_packet(fabric.now, &packet.header);
+        fabric.packets.remove(at);
         if sending.done() {
             self.close_sender(fabric.now, flow);
         } else {
@@ -227,12 +229,25 @@ impl Hosts {
         match turn {
             Turn::No => {}
             Turn::At(at) => self.await_pace(fabric, flow, at),
-            Turn::Now => {
-                sending.queued = true;
-                self.hosts[host as usize].push(flow, sending.urgent);
-                self.serve(fabric, host);
+            Turn::Now => self.let_send(fabric, host, flow),
+        }
+    }
+
+    /// A flow that may send does so, or joins the turn where others wait or the NIC takes nothing now.
+    #[inline]
+    fn let_send<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, flow: u32) {
+        let nic = &self.hosts[host as usize];
+        let (port, alone) = (nic.port, nic.is_empty());
+        if alone && self.nic_takes(fabric, host, port) {
+            self.send_now(fabric, flow, port);
+        } else if let Some(sending) = self.sending.get_mut(flow) {
+            sending.queued = true;
+            self.hosts[host as usize].push(flow, sending.urgent);
+            if alone {
+                return;
             }
         }
+        self.serve(fabric, host);
     }
 
     /// Sets the timer of a flow whose next data leaves `at`, or of the request that it sends before, which goes straight to the
@@ -282,16 +297,13 @@ impl Hosts {
             fabric.look |= fabric.is_crowded();
             return !fabric.is_crowded();
         }
-        if fabric.ports[port as usize].is_due(fabric.now) {
-            fabric.dispatch(port);
-        }
-        let mut busy_until = fabric.ports[port as usize].busy_until();
+        let nic = &fabric.ports[port as usize];
+        let busy_until = if nic.is_plain() { nic.busy_until() } else { free_at(fabric, port) };
         if busy_until <= fabric.now {
-            let open = fabric.ports[port as usize].is_open(fabric.now, PacketKind::Data);
-            match fabric.ports[port as usize].rests_until(fabric.now) {
-                Some(rested) if !open => busy_until = rested,
-                _ => return open,
-            }
+            return true;
+        }
+        if busy_until == Time::MAX {
+            return false;
         }
         let waiting = &mut self.hosts[host as usize];
         if !waiting.awaiting_port {
@@ -302,32 +314,44 @@ impl Hosts {
         false
     }
 
-    /// Sends the packet of a flow whose turn it is, which then joins the turn again, if it may send more.
+    /// It is the turn of a flow. What it heard since it joined may have closed its window.
     #[inline]
     fn send_one<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, port: u32) {
         let Some(sending) = self.sending.get_mut(flow) else { return };
         sending.queued = false;
-        let mut turn = sending.turn(fabric.now);
-        // What it heard since it joined the turn may have closed its window.
-        if turn == Turn::Now {
-            let wake = sending.wake();
-            let paced = self.pacers && sending.goes_through_pacer(fabric.now);
-            let way = fabric.routes.way(flow, sending.ends.dst, false);
-            let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
-            let at = sending.send(fabric.now, self.network.header, out);
-            set_wake(&mut self.timers, sending, wake);
-            set_timeout(&mut self.timers, sending);
-            turn = sending.turn(fabric.now);
-            if turn == Turn::Now {
-                sending.queued = true;
-                self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
-            }
-            if paced {
-                fabric.offer_paced(port, at);
-            } else {
-                fabric.offer(port, at, NIL);
-            }
+        match sending.turn(fabric.now) {
+            Turn::Now => self.send_now(fabric, flow, port),
+            turn => self.go_without(fabric, flow, turn),
         }
+    }
+
+    /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
+    #[inline]
+    fn send_now<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, port: u32) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        let wake = sending.wake();
+        let paced = self.pacers && sending.goes_through_pacer(fabric.now);
+        let way = fabric.routes.way(flow, sending.ends.dst, false);
+        let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
+        let at = sending.send(fabric.now, self.network.header, out);
+        set_wake(&mut self.timers, sending, wake);
+        set_timeout(&mut self.timers, sending);
+        let turn = sending.turn(fabric.now);
+        if turn == Turn::Now {
+            sending.queued = true;
+            self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
+        }
+        if paced {
+            fabric.offer_paced(port, at);
+        } else {
+            fabric.offer(port, at, NIL);
+        }
+        self.go_without(fabric, flow, turn);
+    }
+
+    /// This is how a flow stands that sends nothing more now.
+    #[inline]
+    fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, turn: Turn) {
         fabric.observer.turn(fabric.now, flow, turn);
         if let Turn::At(at) = turn {
             self.await_pace(fabric, flow, at);
@@ -474,6 +498,20 @@ impl Hosts {
             receiving.probe(record);
         }
     }
+}
+
+/// When a NIC that is more than a queue takes data; [`Time::MAX`] if nobody knows.
+#[inline(never)]
+fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32) -> Time {
+    if fabric.ports[port as usize].is_due(fabric.now) {
+        fabric.dispatch(port);
+    }
+    let nic = &fabric.ports[port as usize];
+    let busy_until = nic.busy_until();
+    if busy_until > fabric.now || nic.is_open(fabric.now, PacketKind::Data) {
+        return busy_until;
+    }
+    nic.rests_until(fabric.now).unwrap_or(Time::MAX)
 }
 
 /// What a receiving half answers goes straight to the device of its host.
