@@ -10,12 +10,26 @@ use shallows_cc::units::Time;
 /// Bins an octave: a bin is at most a sixteenth as wide as its distance from zero.
 const STEPS: u64 = 16;
 
+/// Segments that begin here, less those that end here, and what those cover of this bin itself, in picoseconds: 2^64 times the
+/// one and once the other, so that both change by one addition.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bin {
-    /// Segments that begin here, less those that end here.
-    segments: i64,
-    /// What those segments cover of this bin itself, in picoseconds.
-    partial: i64,
+struct Bin(i128);
+
+impl Bin {
+    /// One segment that covers so much of the bin.
+    #[inline]
+    fn segment(covers: u64) -> Self {
+        Self((1 << 64) + i128::from(covers))
+    }
+
+    /// What is covered, as long as that is no more than 106 days.
+    fn partial(self) -> i64 {
+        self.0 as i64
+    }
+
+    fn segments(self) -> i64 {
+        ((self.0 - i128::from(self.partial())) >> 64) as i64
+    }
 }
 
 /// Time spent at each backlog.
@@ -35,14 +49,10 @@ impl Histogram {
     /// The bin of a backlog and how far into it the backlog reaches.
     #[inline]
     fn locate(&self, backlog: Time) -> (usize, u64) {
-        let units = backlog.0 >> self.shift;
-        if units < STEPS {
-            return (units as usize, backlog.0 & ((1 << self.shift) - 1));
-        }
-        let octave = u64::from(units.ilog2() - STEPS.ilog2());
-        let step = (units >> octave) & (STEPS - 1);
-        let width = 1 << (u64::from(self.shift) + octave);
-        (((octave + 1) * STEPS + step) as usize, backlog.0 & (width - 1))
+        let octave = ((backlog.0 >> self.shift) | STEPS).ilog2() - STEPS.ilog2();
+        let shift = self.shift + octave;
+        let steps = backlog.0 >> shift;
+        ((u64::from(octave) * STEPS + steps) as usize, backlog.0 - (steps << shift))
     }
 
     /// The backlog at which a bin begins.
@@ -62,16 +72,13 @@ impl Histogram {
             return;
         }
         let (at, into) = self.locate(backlog);
-        self.add(at, Bin { segments: 1, partial: into as i64 });
+        self.add(at, Bin::segment(into));
     }
 
     #[inline]
     fn add(&mut self, at: usize, more: Bin) {
         match self.bins.get_mut(at) {
-            Some(bin) => {
-                bin.segments += more.segments;
-                bin.partial += more.partial;
-            }
+            Some(bin) => bin.0 += more.0,
             None => self.reach(at, more),
         }
     }
@@ -92,15 +99,13 @@ impl Histogram {
             return;
         }
         let (at, into) = self.locate(backlog);
-        let bin = &mut self.bins[at];
-        bin.segments -= 1;
-        bin.partial -= into as i64;
+        self.bins[at].0 -= Bin::segment(into).0;
     }
 
     /// The backlog stays where it is for a while.
     pub fn hold(&mut self, backlog: Time, span: Time) {
         let (at, _) = self.locate(backlog);
-        self.add(at, Bin { segments: 0, partial: span.0 as i64 });
+        self.add(at, Bin(i128::from(span.0)));
     }
 
     /// Forgets everything.
@@ -119,8 +124,8 @@ impl Histogram {
         let mut times = vec![0; self.bins.len().max(1)];
         for (at, bin) in self.bins.iter().enumerate().rev() {
             let width = (self.edge(at + 1) - self.edge(at)) as i64;
-            times[at] = bin.partial + width * above;
-            above += bin.segments;
+            times[at] = bin.partial() + width * above;
+            above += bin.segments();
         }
         assert!(above >= 0, "a segment was ended that was not begun");
         let used = times.iter().rposition(|&t| t != 0).map_or(1, |last| last + 1);

@@ -73,7 +73,9 @@ impl Port {
         self.counters.sojourn += u128::from(after.0);
         self.counters.area += u128::from(sending.0) * u128::from(backlog.0 + after.0);
         self.counters.work += sending;
-        self.largest = self.largest.max(after);
+        if after > self.largest {
+            self.largest = after;
+        }
         self.histogram.end(backlog);
         self.histogram.begin(after);
     }

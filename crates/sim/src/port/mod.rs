@@ -28,6 +28,8 @@ use congestion::{Congestion, Draining};
 use scheduled::{ClassReport, Classes, Closing};
 
 /// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
+///
+/// What grows with every packet does not lie side by side: a compiler that adds two at once takes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counters {
@@ -37,14 +39,14 @@ pub struct Counters {
     area: u128,
     /// Packets accepted.
     pub sent: u64,
-    /// Their length.
-    pub sent_bytes: u64,
-    /// Time to send them.
-    work: Time,
     /// Packets marked here.
     pub marked: u64,
+    /// Length of those accepted.
+    pub sent_bytes: u64,
     /// Packets that found no room.
     pub dropped: u64,
+    /// Time to send those accepted.
+    work: Time,
 }
 
 /// An egress port. In this order, what every packet needs lies in three cache lines.
