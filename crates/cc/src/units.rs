@@ -167,8 +167,13 @@ impl Rate {
     /// How long `size` takes to send, rounded to the nearest picosecond.
     #[must_use]
     pub fn time_to_send(self, size: Bytes) -> Time {
-        let numerator = u128::from(size.0) * 8_000_000_000_000 + u128::from(self.0 / 2);
-        Time((numerator / u128::from(self.0)) as u64)
+        const PS_BITS: u64 = 8_000_000_000_000;
+        // Half the precision divides several times as fast, and is enough for 2 MB.
+        let small = size.0.checked_mul(PS_BITS).and_then(|scaled| scaled.checked_add(self.0 / 2));
+        let time = small.map(|numerator| numerator / self.0);
+        Time(time.unwrap_or_else(|| {
+            ((u128::from(size.0) * u128::from(PS_BITS) + u128::from(self.0 / 2)) / u128::from(self.0)) as u64
+        }))
     }
 
     /// How much is sent in `span`, rounded down.

@@ -9,6 +9,7 @@ use shallows_cc::units::Time;
 
 /// What a timer is for, in the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Kind {
     /// A flow stops.
     Stop,
@@ -35,10 +36,31 @@ pub struct Timer {
     pub flow: u32,
 }
 
+/// Every kind, in this order.
+const KINDS: [Kind; 6] = [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pace, Kind::Wake, Kind::Start];
+
+/// A timer as one number, which is the less the earlier it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    fn of(timer: Timer) -> Self {
+        Self(u128::from(timer.at.0) << 64 | u128::from(timer.kind as u8) << 32 | u128::from(timer.flow))
+    }
+
+    fn at(self) -> Time {
+        Time((self.0 >> 64) as u64)
+    }
+
+    fn timer(self) -> Timer {
+        Timer { at: self.at(), kind: KINDS[(self.0 >> 32) as u32 as usize], flow: self.0 as u32 }
+    }
+}
+
 /// Timers that are set.
 #[derive(Debug)]
 pub struct Timers {
-    heap: BinaryHeap<Reverse<Timer>>,
+    heap: BinaryHeap<Reverse<Key>>,
     /// When the next one runs out; [`Time::MAX`] if there is none.
     next: Time,
     /// How many of them begin a flow.
@@ -55,7 +77,7 @@ impl Timers {
     pub fn set(&mut self, timer: Timer) {
         self.starts += usize::from(timer.kind == Kind::Start);
         self.next = self.next.min(timer.at);
-        self.heap.push(Reverse(timer));
+        self.heap.push(Reverse(Key::of(timer)));
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.
@@ -66,13 +88,13 @@ impl Timers {
 
     /// The next one.
     pub fn peek(&self) -> Option<Timer> {
-        self.heap.peek().map(|&Reverse(timer)| timer)
+        self.heap.peek().map(|Reverse(key)| key.timer())
     }
 
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Timer> {
-        let Reverse(timer) = self.heap.pop()?;
-        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(timer)| timer.at);
+        let timer = self.heap.pop()?.0.timer();
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(key)| key.at());
         self.starts -= usize::from(timer.kind == Kind::Start);
         Some(timer)
     }
@@ -80,5 +102,20 @@ impl Timers {
     /// Whether a flow is still to begin at a time that is known.
     pub fn has_starts(&self) -> bool {
         self.starts > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_go_by_time_then_kind_then_flow() {
+        let timers = |at, flow| KINDS.map(|kind| Timer { at: Time(at), kind, flow });
+        let mut all = [timers(7, 3), timers(7, u32::MAX), timers(u64::MAX, 0)].concat();
+        let mut set = Timers::default();
+        all.iter().rev().for_each(|&timer| set.set(timer));
+        all.sort();
+        assert_eq!(std::iter::from_fn(|| set.pop()).collect::<Vec<_>>(), all);
     }
 }
