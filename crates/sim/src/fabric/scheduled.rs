@@ -150,7 +150,9 @@ impl<O: Observer> Fabric<O> {
     /// Something happens to a link: its port is here.
     pub fn change(&mut self, fault: Fault) {
         let number = fault.link;
-        self.observer.changed(self.now, number, fault.change);
+        let port = &self.ports[number as usize];
+        let sent_by = port.rests_until(self.now).unwrap_or(port.busy_until());
+        self.observer.changed(self.now, number, fault.change, sent_by);
         if !self.ports[number as usize].is_scheduled() {
             return;
         }

@@ -197,10 +197,11 @@ enum Now {
     Timer(Kind),
 }
 
-/// A link: its clock and delay, and the spans in which it is watched.
+/// A link: its clocks and delay, and the spans in which it is watched.
 #[derive(Debug)]
 struct Wire {
-    clock: Clock,
+    /// Each for what has not been sent by a time.
+    clocks: Vec<(Time, Clock)>,
     delay: Time,
     from_host: bool,
     to_host: bool,
@@ -233,6 +234,14 @@ pub struct Causes {
     now: Now,
 }
 
+impl Wire {
+    /// The clock of a frame that had been sent at `ended`: a change of the rate is for what begins after it.
+    fn clock_of(&self, ended: Time) -> Clock {
+        let newest = self.clocks.iter().rev().find(|&&(sent_by, _)| ended > sent_by);
+        newest.map_or(self.clocks[0].1, |&(_, clock)| clock)
+    }
+}
+
 impl Cause {
     /// It was a packet, which came or left at `since`.
     const fn by(why: Why, at: Time, since: Time, packet: u32) -> Self {
@@ -252,7 +261,7 @@ impl Causes {
     /// A sentence about a flow or a link that the network does not have.
     pub fn new(network: &Network, watched: &Watched) -> Result<Self, String> {
         let wire = |port: &crate::network::PortSpec| Wire {
-            clock: Clock::new(port.rate),
+            clocks: vec![(Time::ZERO, Clock::new(port.rate))],
             delay: port.delay,
             from_host: port.from < network.hosts,
             to_host: port.to < network.hosts,
@@ -397,7 +406,7 @@ impl Observer for Causes {
     fn delivered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>) {
         let wire = &mut self.wires[link as usize];
         let ended = now - wire.delay;
-        let begun = ended - wire.clock.time(packet.bytes());
+        let begun = ended - wire.clock_of(ended).time(packet.bytes());
         let to_host = wire.to_host;
         let Here { number, hop, offered } = self.here[place as usize];
         // What came before the end of a span is of the queue then, even if it is sent later.
@@ -461,11 +470,12 @@ impl Observer for Causes {
         self.link_event(now, link, if pause { LinkEvent::Paused } else { LinkEvent::Resumed }, NIL);
     }
 
-    fn changed(&mut self, now: Time, link: u32, change: Change) {
+    fn changed(&mut self, now: Time, link: u32, change: Change, sent_by: Time) {
         match change {
             Change::Down => self.link_event(now, link, LinkEvent::Down, NIL),
             Change::Up => self.link_event(now, link, LinkEvent::Up, NIL),
-            Change::Rate(_) | Change::Loss(_) => {}
+            Change::Rate(rate) => self.wires[link as usize].clocks.push((sent_by, Clock::new(rate))),
+            Change::Loss(_) => {}
         }
     }
 

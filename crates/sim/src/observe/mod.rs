@@ -64,9 +64,9 @@ pub trait Observer {
     #[inline]
     fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
 
-    /// Something has happened to a link.
+    /// Something has happened to a link; what its port had begun to send before, it has sent by `sent_by`.
     #[inline]
-    fn changed(&mut self, _now: Time, _link: u32, _change: Change) {}
+    fn changed(&mut self, _now: Time, _link: u32, _change: Change, _sent_by: Time) {}
 }
 
 impl Observer for () {
