@@ -22,6 +22,10 @@ def why(
     p99: Annotated[
         bool, typer.Option("--p99", help="Those at or above the 99th percentile of slowdown.")
     ] = False,
+    without: Annotated[
+        bool,
+        typer.Option("--without", help="Also run without the flows it waited behind: what did they cost?"),
+    ] = False,
     pauses: Annotated[
         bool, typer.Option("--pauses", help="Who paused whom, from which port on, and who only suffered.")
     ] = False,
@@ -58,13 +62,14 @@ def why(
         cli_report.check(html, result)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
+    costs = found.without() if without else {}
     if json_:
-        _print_json(found)
+        _print_json(found, costs)
     else:
-        print_parts(report.of_paths(found))
+        print_parts([*report.of_paths(found), *(report.of_without(costs.values()) if costs else [])])
     _draw(found, figure or _beside(result))
     if html:
-        _say(f"page in {found.html(html)}")
+        _say(f"page in {found.html(html, list(costs.values()))}")
     if record is not None:
         _say(f"record in {found.record.save(record)}")
     return DONE
@@ -87,7 +92,7 @@ def _draw(found, file):
     _say(f"figure in {file}")
 
 
-def _print_json(found):
+def _print_json(found, costs):
     import json
 
     names = found.record.names
@@ -100,7 +105,15 @@ def _print_json(found):
             "causes_ps": one.by_cause(),
             "behind_flows_ps": one.by_flow(),
             "ports_ps": {names[port]: length for port, length in one.by_port().items()},
+            **_without(costs.get(one.flow)),
         }
         for one in found.values()
     ]
     print(json.dumps(told, indent=2))
+
+
+def _without(cost):
+    if cost is None:
+        return {}
+    told = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}
+    return {"without": {"culprits": cost.culprits, "share_ps": cost.share_ps, **told}}

@@ -10,13 +10,14 @@ from rich.text import Text
 def document(title, links, parts, style=""):
     """The HTML of a page: `links` (`{id: name}`) lead to its `parts`, HTML; `style` is CSS of its own."""
     named = "".join(f'<a href="#{key}">{escape(name)}</a>' for key, name in links.items())
+    nav = f"<nav>{named}</nav>" if len(links) > 1 else ""
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f"<title>{escape(title)}</title><style>{_beside('page.css')}{style}</style></head><body>",
-            f"<nav>{named}</nav>",
+            nav,
             *parts,
             f"<script>{_beside('page.js')}</script>",
             "</body></html>\n",

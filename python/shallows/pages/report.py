@@ -50,11 +50,14 @@ def of_comparison(comparison, paths=None):
     return _page(title, parts)
 
 
-def of_paths(paths):
-    """The page of some flows of a run: where their time went."""
+def of_paths(paths, costs=()):
+    """The page of some flows of a run: where their time went, and what others cost them (`Without`)."""
     scenario = paths.record.scenario
+    parts = _paths({"": paths}, MOST_PATHS)
+    if costs:
+        parts["costs"] = ("What the others cost", told(why_report.of_without(costs)))
     flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
-    return _page(f"{scenario.name}: why {flows} took so long", _paths({"": paths}, MOST_PATHS))
+    return _page(f"{scenario.name}: why {flows} took so long", parts)
 
 
 def write(file, page):

@@ -86,8 +86,11 @@ class Run:
         try:
             scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
         except OSError as error:
-            missing = Path(error.filename).name
-            raise ScenarioError(f"no {missing}", file=folder, expected="a folder saved by a run") from None
+            missing, expected = Path(error.filename).name, "a folder saved by a run"
+            if (folder / "comparison.csv").is_file():
+                several = sorted(str(path.parent) for path in folder.glob("*/summary.json"))
+                expected += f"; this is a comparison of several: {', '.join(several)}"
+            raise ScenarioError(f"no {missing}", file=folder, expected=expected) from None
         except UnicodeDecodeError:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:

@@ -4,5 +4,6 @@ from shallows.why.causes import CAUSES
 from shallows.why.path import Path, Piece
 from shallows.why.paths import Paths
 from shallows.why.record import Record
+from shallows.why.without import Without
 
-__all__ = ["CAUSES", "Path", "Paths", "Piece", "Record"]
+__all__ = ["CAUSES", "Path", "Paths", "Piece", "Record", "Without"]

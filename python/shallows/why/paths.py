@@ -40,6 +40,13 @@ class Paths(Mapping):
                 sums[key] = sums.get(key, 0) + length
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
+    def without(self, on_progress=None):
+        """What the others cost each flow: `{flow: Without}`, from two runs a flow without them."""
+        from shallows.why import without
+
+        scenario = self.record.scenario
+        return {flow: without.of_path(one, scenario, on_progress) for flow, one in self.items()}
+
     def table(self):
         """Every piece of every path as a pandas table: what a person would group otherwise."""
         import pandas
@@ -53,11 +60,14 @@ class Paths(Mapping):
         columns = ["of_flow", "begin_ps", "end_ps", "cause", "port", "flow", "kind", "seq", "base"]
         return pandas.DataFrame(rows, columns=columns).astype({"flow": "Int64"})
 
-    def html(self, file):
-        """Write a page of these paths to `file`, one that needs nothing else; return its path."""
+    def html(self, file, costs=()):
+        """Write a page of these paths to `file`, one that needs nothing else; return its path.
+
+        `costs` are the values of `without()`, if it shall tell of them.
+        """
         from shallows.pages import report
 
-        return report.write(file, report.of_paths(self))
+        return report.write(file, report.of_paths(self, costs))
 
     def figure(self):
         """A matplotlib `Figure`: the waterfall of one flow, or the causes of many."""

@@ -138,12 +138,14 @@ def of_run(run, flows, on_progress=None):
         raise ScenarioError("world", run.summary["world"], expected)
     table = run.table("flows")
     start, fct = (table[name].to_numpy() for name in ("start_us", "fct_us"))
-    flows = np.asarray(flows, np.uint32)
     for flow in flows:
-        if flow >= len(start):
-            raise ScenarioError("flow", int(flow), f"a number below {len(start)}, the flows of this run")
+        if not 0 <= flow < len(start):
+            expected = f"a number from 0 to {len(start) - 1}, the flows of this run"
+            raise ScenarioError("flow", int(flow), expected)
         if not np.isfinite(fct[flow]):
-            raise ScenarioError("flow", int(flow), "a flow that has finished: this one has not")
+            expected = "one that has finished: it has not, so its completion time has no path"
+            raise ScenarioError("flow", int(flow), expected)
+    flows = np.asarray(flows, np.uint32)
     begin = np.maximum(start[flows] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
     end = ((start + fct)[flows] * 1e6 + MARGIN_PS).astype(np.uint64)
     record = of_scenario(run.scenario, flows, begin, end, on_progress)
@@ -170,6 +172,8 @@ def of_scenario(scenario, flows, begin_ps=None, end_ps=None, on_progress=None):
         begin_ps, end_ps = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
     watched = {"flows": flows, "spans": _spans(_core.paths(request), scenario, flows, begin_ps, end_ps)}
     answer, tables = _core.watch(request, watched, on_progress)
+    if answer["interrupted"]:
+        raise KeyboardInterrupt("in the second pass: what was saved is as it was")
     return Record(scenario, [int(flow) for flow in flows], answer, tables)
 
 

@@ -24,6 +24,17 @@ def of_path(one, record):
     return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
+def of_without(found):
+    """What the path of each flow says that others cost it, beside what it takes without them."""
+    columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
+    table = plain_table("flow", columns)
+    for one in found:
+        ran = "no end" if one.ran_ps is None else _us(one.ran_ps)
+        numbers = [_us(one.fct_ps), _us(one.share_ps), str(len(one.culprits)), _us(one.alone_ps)]
+        table.add_row(str(one.flow), *numbers, _us(one.expected_ps), ran)
+    return ["", table]
+
+
 def _us(ps):
     return f"{ps / 1e6:.2f}"
 

@@ -1,0 +1,74 @@
+"""What the others cost a flow: the same scenario without those that it waited behind, and with nobody else.
+
+The flows that are gone stay in the list of flows, but begin too late: a switch takes its way by a flow's
+number, so that without the row all later flows would take other ways, and it would be another experiment.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shallows.why.record import NONE
+
+AFTERWARDS_PS = 1_000_000
+
+
+class Without(NamedTuple):
+    """What the path of a flow says that others cost it, and what it takes without them."""
+
+    flow: int
+    fct_ps: int
+    culprits: list[int]
+    """The flows that it waited behind, or whose queue cut its window: those of `Path.by_flow`."""
+    share_ps: int
+    """The time of its path that was theirs."""
+    alone_ps: int
+    """Its completion time with no other flow."""
+    ran_ps: int | None
+    """Its completion time without the culprits; none where that is more than twice what it was."""
+
+    @property
+    def expected_ps(self):
+        """What the path says is left: not less than the flow takes alone.
+
+        What a flow waits behind others it would in part have needed itself, to send its own frames.
+        """
+        return max(self.fct_ps - self.share_ps, self.alone_ps)
+
+
+def of_path(path, scenario, on_progress=None):
+    """The `Without` of a `Path` of a run of `scenario`: two runs, up to twice the time that the flow took."""
+    culprits = path.by_flow()
+    needed = _before(scenario, path.flow)
+    everybody = set(range(scenario.flow_count)) - needed
+    alone = _completion(scenario, path, everybody, on_progress)
+    ran = _completion(scenario, path, set(culprits) - needed, on_progress)
+    return Without(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
+
+
+def _before(scenario, flow):
+    """The flow, and those that it waits for before it begins."""
+    chain = {flow}
+    while (flow := int(scenario.flows.after[flow])) != NONE:
+        chain.add(flow)
+    return chain
+
+
+def _completion(scenario, path, gone, on_progress):
+    """The completion time of the flow of `path` in a run without the flows in `gone`."""
+    from shallows import _core
+    from shallows.worlds import packet
+
+    request = packet.request(scenario)
+    until = path.start_ps + 2 * path.fct_ps
+    start = request["flows"]["start_ps"].copy()
+    start[sorted(gone)] = until + AFTERWARDS_PS
+    request["flows"]["start_ps"] = start
+    request |= {"until_done": False, "duration_ps": until, "warmup_ps": 0}
+    request["record"] = {**request["record"], "queue_interval_ps": 0, "probe_interval_ps": 0}
+    answer = _core.simulate(request, on_progress, 1)
+    if answer["interrupted"]:
+        raise KeyboardInterrupt("in a run without others: what was saved is as it was")
+    flows = answer["flows"]
+    begun, finish = (flows[name][path.flow] for name in ("start_ps", "finish_ps"))
+    return int(finish - begun) if finish < np.uint64(until) else None
