@@ -22,8 +22,6 @@ PAGES = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *R
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 WITH_BLOCKS = [path for path in PAGES if FENCE.search(path.read_text())]
 TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
-COMMANDS = {command.name or command.callback.__name__ for command in cli.app.registered_commands}
-COMMANDS |= {group.name for group in cli.app.registered_groups}
 FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 
 
@@ -121,7 +119,7 @@ def test_what_is_named_in_passing_exists(page):
     """`make x` and `shallows x` within a sentence."""
     inline = re.findall(r"(?<!`)`((?:make|shallows) [^`\n]+)`", FENCE.sub("", page.read_text()))
     for words in map(str.split, inline):
-        names = TARGETS if words[0] == "make" else COMMANDS | {"--version", "--install-completion"}
+        names = TARGETS if words[0] == "make" else {*cli.COMMANDS, "--version", "--install-completion"}
         named = words[1].rstrip(",.")
         assert named in names or named.isupper(), " ".join(words)
 

@@ -27,6 +27,11 @@ HEAVY = {
     "pandas",
     "rich.console",  # 20 ms; flows without an end are told in plain text
     "scipy",
+    "shallows.cli_fluid",
+    "shallows.cli_live",
+    "shallows.cli_papers",
+    "shallows.cli_results",
+    "shallows.cli_sweep",
     "shallows.comparison",
     "shallows.fluid",
     "shallows.parts",
@@ -62,5 +67,5 @@ def test_a_run_imports_no_more_than_it_needs(tmp_path):
 
 @pytest.mark.parametrize("code", ["import shallows", "import shallows.cli"])
 def test_the_package_and_its_command_line_import_neither_tables_nor_figures(tmp_path, code):
-    more = {"pyarrow", "shallows.scenario", "shallows._core"}
+    more = {"numpy", "pyarrow", "pydantic", "shallows.scenario", "shallows._core"}
     assert (HEAVY | more) & imported(code, tmp_path) == set()

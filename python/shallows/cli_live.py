@@ -14,6 +14,7 @@ app = typer.Typer(
     help="The kernel world on this machine: real Linux TCP under eBPF. Needs root.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 

@@ -10,7 +10,9 @@ import typer
 from shallows.cli_settings import settings
 from shallows.cli_status import DONE, with_status
 
-app = typer.Typer(help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 STORE = Path("results", "papers")
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; said so wherever it shows.")]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from shallows import extras
+from shallows.cli_status import DONE, with_status
 from shallows.errors import ScenarioError
 
 Html = Annotated[
@@ -16,6 +17,7 @@ Html = Annotated[
 ]
 
 
+@with_status
 def report(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run or a comparison.")],
     html: Html = None,
@@ -24,7 +26,6 @@ def report(
     """Print the report of a saved result again, or write it as a page that needs no network."""
     import json
 
-    from shallows.cli_status import DONE
     from shallows.comparison import Comparison
     from shallows.report import comparison_report, print_parts, run_report
     from shallows.results import Run

@@ -11,6 +11,7 @@ app = typer.Typer(
     help="What results there are, how they differ, and what can go.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 Root = Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of results.")]

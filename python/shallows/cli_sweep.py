@@ -7,10 +7,12 @@ import typer
 
 from shallows import cli_completion
 from shallows.cli_settings import settings
+from shallows.cli_status import with_status
 
 EXAMPLE = "traffic.0.flows=20"
 
 
+@with_status
 def sweep(
     scenario: Annotated[
         str,

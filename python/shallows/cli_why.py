@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli_status import DONE, with_status
 
+
+@with_status
 def why(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")],
     flows: Annotated[
@@ -43,7 +46,6 @@ def why(
 ):
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
     from shallows import cli_report, extras
-    from shallows.cli_status import DONE
     from shallows.errors import ScenarioError
     from shallows.report import print_parts
     from shallows.results import Run

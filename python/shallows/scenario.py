@@ -272,7 +272,10 @@ class Scenario(Table):
     hosts: HostTable = Field(default_factory=dict)
     cc: AlgorithmChoice = Field(None, description="an algorithm, or a table with its parameters")
     traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
-    faults: list[Fault] = Field(default_factory=list, description="tables of what happens to links, and when")
+    faults: list[Fault] = Field(
+        default_factory=lambda: [],  # for `list` itself pydantic would parse its documented signature
+        description="tables of what happens to links, and when",
+    )
     record: RecordTable = Field(default_factory=dict)
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:

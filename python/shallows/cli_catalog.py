@@ -1,0 +1,83 @@
+"""What there is to choose from: `shallows scenarios`, `shallows cc`, `shallows schema`."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from shallows import cli_completion
+from shallows.cli_status import DONE, with_status
+from shallows.errors import ScenarioError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@with_status
+def scenarios(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this one's file.")] = None,
+):
+    """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
+    from shallows import examples
+    from shallows.units import did_you_mean
+
+    names = examples.names()
+    if name is None:
+        _print(None, [f"{known:20}  {examples.summary(known)}" for known in names], False)
+    elif name in names:
+        print(examples.find(name).read_text(encoding="utf-8"), end="")
+    else:
+        expected = "one of the names that `shallows scenarios` prints" + did_you_mean(name, names)
+        raise ScenarioError("scenario", name, expected)
+    return DONE
+
+
+@with_status
+def schema():
+    """Print the JSON Schema of a scenario file, by which editors complete and check it."""
+    from shallows.schema import scenario_schema
+
+    _print(scenario_schema(), [], True)
+    return DONE
+
+
+@with_status
+def cc(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One of them; all if absent.",
+            autocompletion=cli_completion.algorithms,
+        ),
+    ] = None,
+    json_: Json = False,
+):
+    """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
+    from shallows import catalog
+
+    if name is None:
+        rows = catalog.algorithms()
+        _print(rows, [catalog.list_table(rows), *catalog.other_parts()], json_)
+    else:
+        entry = catalog.entry(name)
+        row = entry.pop("cc", None)
+        pages = [part for key, beside in entry.items() for part in ("", *catalog.part_page(key, beside))]
+        if row:
+            _print({**row, **entry}, [*catalog.page(row), *pages], json_)
+        else:
+            _print(next(iter(entry.values())), pages[1:], json_)
+    return DONE
+
+
+def _print(data, report, as_json):
+    if as_json:
+        print(json.dumps(data, indent=2))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    # In a pipe or a file there is no window to fit into.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    for part in report:
+        console.print(part, soft_wrap=isinstance(part, str | Text))

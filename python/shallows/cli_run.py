@@ -1,0 +1,202 @@
+"""`shallows run` and `shallows compare`: one scenario, under one or several algorithms and worlds."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows import cli_completion, cli_report, extras
+from shallows.cli_settings import settings
+from shallows.cli_status import DONE, INTERRUPTED, with_status
+from shallows.errors import ScenarioError
+
+EXAMPLE = "traffic.0.flows=20"
+WORTH_TELLING_S = 10
+
+ScenarioFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="Scenario file (TOML), or the name of an example.",
+        autocompletion=cli_completion.scenarios,
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Replace a key: traffic.0.flows=20.",
+        autocompletion=cli_completion.keys,
+    ),
+]
+Algorithms = typer.Option(
+    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=cli_completion.algorithms
+)
+Seed = Annotated[int | None, typer.Option(help="Seed of everything random.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+@with_status
+def run(
+    scenario: ScenarioFile,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="An algorithm, a preset, or a class: ./mine.py:Aimd."),
+    ] = None,
+    world: Annotated[str, typer.Option(help="World to run in: packet, fluid or kernel.")] = "packet",
+    set_: Overrides = None,
+    seed: Seed = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, max=100, help="How often the kernel world runs it (3).")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of the packet world; as many as pay if absent.")
+    ] = None,
+    out: Out = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
+    html: cli_report.Html = None,
+    json_: Json = False,
+):
+    """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
+    from shallows.progress import Progress, said_if_slow
+    from shallows.report import run_report
+    from shallows.results import places
+    from shallows.runner import in_world, prepare
+
+    if plot:
+        extras.need("plot", "--plot")
+    with said_if_slow("preparing: the network is laid out, flows are drawn"):
+        changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
+        prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
+        simulate = in_world(world, repeats, threads)
+        folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
+        if html:
+            cli_report.check(html, folder)
+    if world == "packet":
+        _foretell([prepared])
+    with Progress() as progress:
+        result = simulate(prepared, progress.of(prepared))
+    try:
+        saved = _saved(result, folder, named=out is not None, plot=plot)
+    finally:
+        _tell(result.summary, run_report(result.summary), json_)
+    if html:
+        cli_report.write(result, html)
+    return _finish(result, saved)
+
+
+@with_status
+def compare(
+    scenario: ScenarioFile,
+    cc: Annotated[list[str], Algorithms],
+    world: Annotated[
+        list[str] | None, typer.Option(help="World to run in; several are compared with the first.")
+    ] = None,
+    set_: Overrides = None,
+    seed: Seed = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if absent.")] = None,
+    out: Out = None,
+    html: cli_report.Html = None,
+    json_: Json = False,
+):
+    """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
+    from shallows.comparison import Comparison, prepare_all, run_all
+    from shallows.progress import Progress
+    from shallows.report import comparison_report
+    from shallows.results import places
+
+    jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
+    first = next(iter(jobs.values()))[1]
+    folder = _place(out, first.file, lambda: places.of_comparison(jobs))
+    if html:
+        cli_report.check(html, folder)
+    packets = [prepared for world, prepared in jobs.values() if world == "packet"]
+    if packets:
+        _foretell(packets, threads or os.cpu_count())
+    with Progress() as bars:
+        comparison = Comparison(run_all(jobs, bars, threads))
+    told = {label: run.summary for label, run in comparison.runs.items()}
+    if comparison.distances:
+        told["distances"] = comparison.distances
+    try:
+        saved = _saved(comparison, folder, named=out is not None)
+    finally:
+        _tell(told, comparison_report(comparison), json_)
+    if html:
+        cli_report.write(comparison, html)
+    return _finish(comparison, saved)
+
+
+def _foretell(scenarios, at_a_time=1):
+    """Say what long runs will take; refuse those that this machine's memory cannot hold."""
+    from shallows.sweeps import estimate
+
+    if all(map(estimate.is_small, scenarios)):
+        return
+    expected = estimate.of_scenarios(scenarios, at_a_time)
+    estimate.check(expected, "--threads")
+    if expected.cpu_s > WORTH_TELLING_S:
+        print(estimate.sentence(expected), file=sys.stderr, flush=True)
+
+
+def _place(out, source, usual):
+    """The folder for results, tried now: a place that cannot be written costs no run."""
+    from shallows.results import store
+
+    folder = out or usual()
+    store.check_replaceable(folder, source)
+    store.check_writable(folder)
+    return folder
+
+
+def _saved(result, folder, *, named, **how):
+    """The folder that `result` was saved in: `folder`, a temporary one if that fails."""
+    from shallows.results import places
+
+    if result.interrupted and not named:
+        folder = places.interrupted(folder)
+    try:
+        result.save(folder, **how)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"while saving: {folder} is what it was before, or the whole new result"
+        ) from None
+    except (ScenarioError, OSError) as error:
+        return _rescued(result, error)
+    if not named:
+        places.newest(folder)
+    return folder
+
+
+def _rescued(result, error):
+    """The temporary folder that `result` was saved in because of `error`, raised if that fails too."""
+    import tempfile
+
+    try:
+        folder = result.save(Path(tempfile.mkdtemp(prefix="shallows-")))
+    except (ScenarioError, OSError):
+        raise error from None
+    print(f"shallows: {error}; what was done is not lost:", file=sys.stderr)
+    return folder
+
+
+def _tell(data, report, as_json):
+    from shallows.report import print_parts
+
+    if as_json:
+        print(json.dumps(data, indent=2))
+    else:
+        print_parts(report)
+
+
+def _finish(result, saved):
+    """The exit status after `result` was saved; says where, and whether it is whole."""
+    early = "interrupted; what was done is " if result.interrupted else ""
+    print(f"{early}saved in {saved}", file=sys.stderr)
+    result.check_books()
+    return INTERRUPTED if result.interrupted else DONE
