@@ -234,7 +234,7 @@ def fig15cd(lab):
     why="All but the order of DCTCP's largest queues. The paper explains it by single flows that grow while they see no mark. In the "
     "packet world, with marks at enqueue, the largest queue grows with the flows as the first round of windows that come "
     "together does: about K + N packets (SIGCOMM 2010, §3.3), 81 of 65 at 16 flows, then up to the buffer. What ramps up in "
-    "the paper is a flow whose acknowledgements are delayed or counted in ns-2's own way.",
+    "the paper may be a flow whose acknowledgements are delayed or counted in ns-2's own way: not shown, since ns-2 has no DCTCP.",
     plot=Plot("flows", "largest queue (KB)", "points", x_log=True),
 )
 def fig15ef(lab):

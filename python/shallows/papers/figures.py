@@ -50,7 +50,7 @@ def _reach_on(axes, axis, points, check):
     axes.axvline(axis.points.index(axis.home), lw=6, color="0.9", zorder=0)
     axes.set_xticks(list(at), [f"{value:g}" for value in axis.points], fontsize=7)
     axes.tick_params(labelsize=7)
-    if min(means) > 0 and max(means) > 20 * min(means):
+    if 0 < min(means) * 20 < max(means) < min(means) * 1e6:
         axes.set_yscale("log")
     axes.spines[["top", "right"]].set_visible(False)
 
