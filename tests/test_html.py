@@ -1,16 +1,19 @@
 """Pages of results: their numbers are those of the command line, and a browser shows them anywhere."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import shallows as sh
 import webdriver
 from shallows import cli
+from shallows.pages.chart import chart
 
 SMALL = str(Path(__file__).with_name("small.toml"))
 
@@ -77,6 +80,19 @@ def test_a_run_without_finished_flows_has_no_paths(tmp_path):
     page = sh.run("pingpong", overrides={"duration": "2ms", "warmup": "0s"}).html(tmp_path / "page.html")
     assert 'id="paths"' not in page.read_text()
     assert 'id="figures"' in page.read_text()
+
+
+def test_a_figure_in_a_page_has_the_texts_that_were_drawn():
+    """Paths are in hundredths of a point; texts stay, such as ticks 0.005 apart."""
+    figure = Figure()
+    ax = figure.add_subplot()
+    ax.plot([0, 1], [0.0, 0.0123456], gid="line")
+    ax.set_title("at 0.123456 of it")
+    ax.set_yticks([0.0, 0.005, 0.01], ["0.000", "0.005", "0.010"])
+    shown = chart(figure, "key", "title")
+    assert {"0.005", "0.010", "at 0.123456 of it"} <= set(re.findall(r"<text[^>]*>([^<]*)<", shown))
+    (data,) = json.loads(re.search(r"<script[^>]*>(.*)</script>", shown)[1])
+    assert data["lines"][0]["y"] == [0, 0.0123456]
 
 
 def test_a_page_needs_nothing_but_itself(made):

@@ -77,7 +77,7 @@ def queue_over_time(ax, runs, labels=None):
 
 
 def queue_close_up(ax, runs, labels=None):
-    """Queue of the bottleneck in the last `CLOSE_UP` samples, every one of them drawn."""
+    """Queue of the bottleneck at the end of the run, every sample drawn."""
     drawn = {}
     runs = _labelled(runs, labels)
     for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):

@@ -144,10 +144,11 @@ def _both(key, title, what, draw, boxes=None):
 
 def _source(runs):
     """What it takes to get the same numbers again."""
-    shown = "".join(
-        f'<p class="soft">{escape(", ".join(run.summary["cc"]))}: shallows {escape(run.summary["version"])}, '
-        f"seed {run.summary['seed']}, fingerprint {run.summary['fingerprint'] or '-'}</p>"
-        f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
-        for run in runs
-    )
-    return {"source": ("To get it again", shown)}
+    shown = []
+    for run in runs:
+        of = run.summary
+        told = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
+        told += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
+        file = f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
+        shown.append(f'<p class="soft">{escape(told)}</p>{file}')
+    return {"source": ("To get it again", "".join(shown))}

@@ -13,6 +13,7 @@ def of_paths(paths):
     if len(paths) == 1:
         return of_path(next(iter(paths.values())), paths.record)
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
+    table.columns[-1].justify = "left"
     for one in paths.values():
         told = [_us(one.fct_ps), _us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
         table.add_row(str(one.flow), *told)
