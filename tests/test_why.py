@@ -273,6 +273,17 @@ def test_a_question_without_an_answer_is_refused(small, arguments, message):
     assert message in result.stderr
 
 
+def test_groups_of_equal_slowdown_have_a_bar_each(small):
+    """Four flows of nearly one slowdown: to a decimal, some of them have the same."""
+    paths = sh.Run.load(small).why(range(4))
+    titles = [f"{one.fct_ps / one.ideal_ps:.1f}" for one in paths.values()]
+    assert len(set(titles)) < 4
+    left, _ = paths.figure().axes
+    assert len(left.get_xticks()) == 4
+    heights = [sum(bar.get_height() for bar in bars) for bars in zip(*left.containers, strict=True)]
+    assert heights == pytest.approx([100] * 4)
+
+
 def test_who_interrupts_the_second_pass_is_not_told_of_another_run(small, monkeypatch):
     from shallows import _core
 

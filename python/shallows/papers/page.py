@@ -11,7 +11,7 @@ from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
 _STYLE = """
-table { width: 100%; } .chart { max-width: 36rem; } .chart.across { max-width: none; } .number { text-align: left; }
+table { width: 100%; } td:first-child, td:last-child { min-width: 0 !important; } .chart { max-width: 36rem; } .chart.across { max-width: none; } .number { text-align: left; }
 .tag { display: inline-block; border-radius: .25rem; padding: 0 .45rem; font-size: .8rem; white-space: nowrap; }
 .holds { background: #dcefe3; color: #1d5c38; } .shape { background: #fbf0cf; color: #6b5200; }
 .fails { background: #f8ddd7; color: #8a2c17; } .cannot { background: #e6eaec; color: #44525a; }

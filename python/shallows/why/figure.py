@@ -152,10 +152,10 @@ def tail(paths, size=BROAD):
         left, right = figure.subplots(*((1, 2) if beside else (2, 1)), sharey=True)
         causes = list(paths.by_cause())
         slowdowns = [[everyone[at] for at in part] for part in deciles]
-        _stack(left, {f"{_slowdown(part):.1f}": part for part in slowdowns}, causes)
+        _stack(left, [(f"{_slowdown(part):.1f}", part) for part in slowdowns], causes)
         left.set_title("By slowdown, from the fastest tenth to the slowest")
         left.set_xlabel("mean slowdown of the tenth")
-        _stack(right, {f"{title}\n{len(part)}": part for title, part in sizes.items() if part}, causes)
+        _stack(right, [(f"{title}\n{len(part)}", part) for title, part in sizes.items() if part], causes)
         right.set_title("By size")
         right.set_xlabel("size, number of flows")
         left.set_ylabel("share of the completion time (%)")
@@ -168,14 +168,14 @@ def _slowdown(part):
 
 
 def _stack(ax, groups, causes):
-    """A bar a group of paths: mean shares of the causes."""
+    """A bar a group of paths, `(title, paths)`: mean shares of the causes."""
     base = np.zeros(len(groups))
     for cause in [cause for cause in CAUSES if cause in causes]:
         shares = [
             100 * float(np.mean([one.by_cause().get(cause, 0) / one.fct_ps for one in part]))
-            for part in groups.values()
+            for _, part in groups
         ]
         ax.bar(range(len(groups)), shares, bottom=base, color=CAUSES[cause].colour, label=CAUSES[cause].title)
         base += shares
-    ax.set_xticks(range(len(groups)), list(groups))
+    ax.set_xticks(range(len(groups)), [title for title, _ in groups])
     ax.grid(axis="x", visible=False)
