@@ -5,6 +5,10 @@ in its row, and is expected to fail.
 """
 
 import re
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from typer.testing import CliRunner
@@ -174,6 +178,41 @@ def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, 
     assert kept.get(row, 1, True, {"inigo.threshold": "1"}) is None
     assert kept.get(row, 1, False) is None
     assert store.key(row) != store.key(rows(["IN13"])[0])
+
+
+def children(pid):
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_who_is_killed_leaves_no_measurement_behind(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "shallows",
+        "papers",
+        "run",
+        "DX21",
+        "--threads",
+        "1",
+        "--store",
+        tmp_path,
+    ]
+    run, workers = subprocess.Popen(command, stderr=subprocess.DEVNULL), []
+    try:
+        deadline = monotonic() + 60
+        while len(workers) < 2 and monotonic() < deadline:  # the measurement, and who cleans up after it
+            sleep(0.1)
+            workers = children(run.pid)
+        assert len(workers) == 2
+        sleep(3)
+    finally:
+        run.kill()
+        run.wait()
+    deadline = monotonic() + 30
+    while any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers) and monotonic() < deadline:
+        sleep(0.1)
+    assert not [pid for pid in workers if Path(f"/proc/{pid}/cmdline").exists()]
 
 
 def test_the_documentation_says_what_is_on_file():

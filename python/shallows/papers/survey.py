@@ -3,6 +3,8 @@
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from threading import Thread
+from time import sleep
 
 from shallows.errors import ScenarioError
 from shallows.papers.lab import Lab
@@ -60,7 +62,9 @@ def survey(chosen, store, *, quick, threads=None, perturb=None, on_done=None):
     if not jobs:
         return
     # Python between the runs is worth a process each; a fork would carry the threads of the libraries along.
-    with ProcessPoolExecutor(threads or os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        threads or os.cpu_count(), get_context("spawn"), _end_with, (os.getpid(),)
+    ) as pool:
         futures = {pool.submit(_measured, row.id, seed, quick, perturb): (row, seed) for row, seed in jobs}
         try:
             for future in as_completed(futures):
@@ -74,6 +78,17 @@ def survey(chosen, store, *, quick, threads=None, perturb=None, on_done=None):
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _end_with(parent):
+    """Ends this process soon after `parent` has ended, killed or not: a measurement may take minutes."""
+
+    def watch():
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _measured(id_, seed, quick, perturb):
