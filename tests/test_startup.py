@@ -1,10 +1,16 @@
 """A short run pays for what it uses: `shallows run` imports nothing that other commands need."""
 
 import json
+import os
+import shutil
+import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import shallows
 
 SMALL = """
 duration = "10ms"
@@ -69,3 +75,35 @@ def test_a_run_imports_no_more_than_it_needs(tmp_path):
 def test_the_package_and_its_command_line_import_neither_tables_nor_figures(tmp_path, code):
     more = {"numpy", "pyarrow", "pydantic", "shallows.scenario", "shallows._core"}
     assert (HEAVY | more) & imported(code, tmp_path) == set()
+
+
+PAIRS = 9
+
+
+def test_a_short_run_takes_at_most_twice_what_its_libraries_take_to_load(tmp_path):
+    """In processor time, in pairs: as installed, where no checkout is asked what was edited."""
+    installed = tmp_path / "installed"
+    shutil.copytree(Path(shallows.__file__).parent, installed / "shallows")
+    (installed / "shallows" / "commit.txt").write_text("0123456789")
+    (tmp_path / "small.toml").write_text(SMALL)
+    bare = ["-c", "import numpy, pyarrow.parquet"]
+    run = ["-c", "from shallows.cli import main; main()", "run", "small.toml"]
+    for words in (bare, run):  # the first time, Python compiles them
+        processor_s(words, tmp_path, installed)
+    ratios = []
+    for _ in range(PAIRS):
+        loading_s = processor_s(bare, tmp_path, installed)
+        ratios.append(processor_s(run, tmp_path, installed) / loading_s)
+        shutil.rmtree(tmp_path / "results")
+    assert statistics.median(ratios) <= 2, ratios
+
+
+def processor_s(words, folder, installed):
+    """The processor time that a Python of its own takes, from its start to its end."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = str(installed)
+    told = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, *words], **told)
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0
+    return used.ru_utime + used.ru_stime
