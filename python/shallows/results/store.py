@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 from shallows.errors import ScenarioError
 from shallows.results.tables import TABLES
@@ -105,11 +106,20 @@ def put(filled: Path, folder: Path) -> None:
 
 
 def sync(folder: Place) -> None:
-    """Write everything below `folder` through to the disk."""
+    """Write everything below `folder` through to the disk, the files of a folder at once.
+
+    A disk takes what waits together in one or two turns; one file after the other each waits for a turn.
+    """
     for path, _, files in os.walk(folder):
-        for name in files:
-            _sync_path(os.path.join(path, name))
-        _sync_path(path)
+        failed: list[OSError] = []
+        paths = [path, *(os.path.join(path, name) for name in files)]
+        waiting = [Thread(target=_sync_or_tell, args=(one, failed)) for one in paths]
+        for thread in waiting:
+            thread.start()
+        for thread in waiting:
+            thread.join()
+        if failed:
+            raise failed[0]
 
 
 def point(link: Path, target: str) -> None:
@@ -158,6 +168,13 @@ def _lock(path: Path) -> int:
 
 def _beside(folder: Path, what: str) -> Path:
     return folder.with_name(f".{folder.name}.{what}")
+
+
+def _sync_or_tell(path: Place, failed: list[OSError]) -> None:
+    try:
+        _sync_path(path)
+    except OSError as error:
+        failed.append(error)
 
 
 def _sync_path(path: Place) -> None:
