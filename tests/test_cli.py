@@ -87,6 +87,7 @@ def test_compare_as_json(shallows):
         (["run"], "SCENARIO"),
         (["compare", "small.toml", "--cc", "dctcp", "--cc", "dctcp"], "each algorithm once"),
         (["compare", "small.toml", "--cc", "dctcp", "--threads", "0"], "'--threads'"),
+        (["run", "small.toml", "--threads", "0"], "threads = 0: expected a number from 1 to 1000"),
         (["cc", "dctpc"], 'did you mean "dctcp"'),
         (["fly"], "'fly'"),
     ],

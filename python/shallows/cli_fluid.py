@@ -185,7 +185,9 @@ def recommend(
     """The parameters with the largest worst-case phase margin within a queue bound."""
     from shallows.fluid.recommend import recommend as choose
 
-    built = _model(model, None, rate, delay, settings)
+    built = _model(
+        model, None, rate, delay, [*(settings or []), *(_first(one) for one in tune if "=" in one)]
+    )
     counts = _axes(built, [f"flows={flows}"], "--flows")["flows"]
     bound = _quantity("--queue-bound", queue_bound, SIZE) if queue_bound else np.inf
     found = choose(built, counts, _axes(built, tune, "--tune"), bound)
@@ -203,6 +205,12 @@ def recommend(
     )
     if plot:
         _draw_recommendation(plot, found)
+
+
+def _first(tuned):
+    """The first value of a range as a setting: a default may not go together with what is set."""
+    key, sign, values = tuned.partition("=")
+    return key + sign + values.replace(":", ",").partition(",")[0]
 
 
 def _model(name, flows, rate, delay, told):

@@ -55,7 +55,7 @@ def run(
         int | None, typer.Option(min=1, max=100, help="How often the kernel world runs it (3).")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of the packet world; as many as pay if absent.")
+        int | None, typer.Option(help="Threads of the packet world; as many as pay if absent.")
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,

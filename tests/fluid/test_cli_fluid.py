@@ -105,6 +105,12 @@ def test_recommend():
     assert found["worst_phase_margin_deg"] == pytest.approx(0.34, abs=0.02)
 
 
+def test_a_parameter_may_be_set_beyond_the_default_of_one_that_is_tuned():
+    """kmin = 400KB is above the default of kmax, 200KB, which is none of those to choose from."""
+    found = answer("recommend", "dcqcn", "--flows", "2", "--set", "kmin=400KB", "--tune", "kmax=800KB,1600KB")
+    assert found["parameters"]["kmax"] in ("800KB", "1.6MB")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -150,6 +156,10 @@ MISTAKES = [
     (("map", "dcqcn", "--over", "flows=9:2"), "expected FIRST:LAST"),
     (("map", "dcqcn", "--over", "delay=0us:1us:0us"), "a step above 0"),
     (("recommend", "dcqcn", "--flows", "2:9", "--tune", "r_ai=1"), 'r_ai = "1": expected a rate'),
+    (
+        ("recommend", "dcqcn", "--flows", "2:9", "--tune", "kmin=100KB,800KB", "--tune", "kmax=400KB,1MB"),
+        'kmax = "400KB": expected a size above kmin = 800KB',
+    ),
 ]
 
 

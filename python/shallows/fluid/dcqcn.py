@@ -269,6 +269,7 @@ def red_constants(model):
 
 def require_ramp(model):
     """Raises ScenarioError where kmax is not above kmin."""
-    if not np.all(np.asarray(model.kmax) > model.kmin):
-        above = in_words("size", np.max(model.kmin))
-        raise ScenarioError("kmax", in_words("size", model.kmax), f"a size above kmin = {above}")
+    kmin, kmax = np.broadcast_arrays(model.kmin, model.kmax)
+    for at in np.flatnonzero(~(kmax > kmin))[:1]:  # of a grid the first such pair
+        low, high = (in_words("size", float(one.flat[at])) for one in (kmin, kmax))
+        raise ScenarioError("kmax", high, f"a size above kmin = {low}")
