@@ -25,6 +25,20 @@ def watch(
 ) -> tuple[Answer, dict[str, Any]]:
     """The answer to a request, and why the packets of the flows that are `watched` left when they did."""
 
+def at(
+    request: Request,
+    time_ps: int,
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> tuple[Answer, dict[str, Any]]:
+    """The answer to a request, and what everything was doing after all that happens at or before a time."""
+
+def tap(
+    request: Request,
+    tap: dict[str, Any],
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> tuple[Answer, dict[str, Any]]:
+    """The answer to a request, and every frame at the ports that are tapped."""
+
 def paths(request: Request) -> list[tuple[list[int], list[int]]]:
     """The links on each flow's way there, and on the way back of what answers it."""
 

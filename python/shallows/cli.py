@@ -20,6 +20,7 @@ COMMANDS = {
     "sweep": "cli_sweep:sweep",
     "report": "cli_report:report",
     "why": "cli_why:why",
+    "at": "cli_at:at",
     "results": "cli_results:app",
     "scenarios": "cli_catalog:scenarios",
     "cc": "cli_catalog:cc",

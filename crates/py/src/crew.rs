@@ -9,6 +9,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
+use shallows_cc::units::Time;
 use shallows_sim::network::Network;
 use shallows_sim::observe::Observer;
 use shallows_sim::simulation::{Progress, Simulation};
@@ -103,6 +104,11 @@ impl<O: Observer + Send> Crew<O> {
         let [one, all] = [1, self.most].map(|threads| self.speed_of(threads));
         self.decide(all / one);
         if self.simulation.is_over() { Progress::Done } else { Progress::Running }
+    }
+
+    /// The same, up to a time; whether it has come there.
+    pub fn reach(&mut self, at: Time) -> bool {
+        self.simulation.reach(at, EVENTS_A_TURN)
     }
 
     /// The first turns, after which it goes on in domains or begins again without.

@@ -1,6 +1,6 @@
 //! A run with somebody who writes down why the packets of some flows left when they did (docs/why.md).
 
-use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,8 +10,17 @@ use shallows_sim::observe::causes::{Causes, LINK_EVENTS, OUTCOMES, WHYS, Watched
 use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::route;
 
+use crate::table::Table;
+use crate::tapping::link_events;
+
+/// A number of a dict.
+pub fn item<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
+    let found = dict.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))?;
+    found.extract().map_err(Into::into)
+}
+
 /// A column of a dict.
-fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult<Vec<T>> {
+pub fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult<Vec<T>> {
     let any = dict.get_item(key)?;
     let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
     Ok(array.to_vec()?)
@@ -57,7 +66,7 @@ pub fn to_python<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, P
     tables.set_item("causes", causes(py, record)?)?;
     tables.set_item("hops", hops(py, record)?)?;
     tables.set_item("frames", frames(py, record)?)?;
-    tables.set_item("links", links(py, record)?)?;
+    tables.set_item("links", link_events(py, &record.links)?)?;
     let completed = Table::new(py, &record.completed);
     completed.column("flow", |row| row.0)?;
     completed.column("packet", |row| row.1)?;
@@ -114,30 +123,4 @@ fn frames<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>>
     table.column("begun_ps", |row| row.begun.0)?;
     table.column("ended_ps", |row| row.ended.0)?;
     Ok(table.columns)
-}
-
-fn links<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py, &record.links);
-    table.column("time_ps", |row| row.time.0)?;
-    table.column("link", |row| row.link)?;
-    table.column("event", |row| row.event as u8)?;
-    table.column("through", |row| row.through)?;
-    Ok(table.columns)
-}
-
-/// Columns made from rows.
-struct Table<'a, 'py, R> {
-    rows: &'a [R],
-    columns: Bound<'py, PyDict>,
-}
-
-impl<'a, 'py, R> Table<'a, 'py, R> {
-    fn new(py: Python<'py>, rows: &'a [R]) -> Self {
-        Self { rows, columns: PyDict::new(py) }
-    }
-
-    fn column<T: Element>(&self, name: &str, value: impl Fn(&R) -> T) -> PyResult<()> {
-        let values: Vec<T> = self.rows.iter().map(value).collect();
-        self.columns.set_item(name, values.into_pyarray(self.columns.py()))
-    }
 }

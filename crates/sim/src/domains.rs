@@ -17,6 +17,7 @@ use crate::exchange::{Exchange, Plan};
 use crate::fault::Fault;
 use crate::flow::{Received, Sent};
 use crate::meeting::{Attendance, LOOKS, Meeting};
+use crate::moment::SenderState;
 use crate::network::{Balancing, Network};
 use crate::observe::Observer;
 use crate::packet::{Packet, PacketKind};
@@ -320,6 +321,12 @@ impl<O: Observer + Send> Domains<O> {
         &self.parts[domain as usize].hosts.sent[flow as usize]
     }
 
+    /// How it stands, while it lives.
+    pub fn sender_state(&self, flow: u32) -> Option<SenderState> {
+        let domain = self.partition.of(self.network.flows[flow as usize].src);
+        self.parts[domain as usize].hosts.sender_state(flow)
+    }
+
     /// And its receiver.
     pub fn receiver(&self, flow: u32) -> &Received {
         let domain = self.partition.of(self.network.flows[flow as usize].dst);
@@ -336,6 +343,11 @@ impl<O: Observer + Send> Domains<O> {
     pub fn balance(&self) -> Option<(Bytes, Bytes)> {
         let all = self.parts.iter().filter_map(|part| part.fabric.balance());
         all.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Tells those who look on of every packet on a link.
+    pub fn tell_what_remains(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.fabric.tell_what_remains());
     }
 
     /// Closes the statistics of all ports over the `span` that ends now.

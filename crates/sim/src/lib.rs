@@ -20,6 +20,7 @@ pub mod histogram;
 pub mod link;
 pub mod measure;
 mod meeting;
+pub mod moment;
 pub mod network;
 mod node;
 pub mod observe;

@@ -116,9 +116,13 @@ impl Link {
 
     /// What is on the list, in order.
     pub(crate) fn packets<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = &'a Packet> + 'a {
+        self.places(packets).map(|at| &packets[at])
+    }
+
+    /// The places of the same.
+    pub(crate) fn places<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
         let first = (self.head != NIL).then_some(self.head);
-        let list = std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL));
-        list.map(|at| &packets[at])
+        std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::domains::{Domains, Stop};
 use crate::fault::Change;
 use crate::flow;
 use crate::link::mix;
+use crate::moment::Moment;
 use crate::network::{Network, ideal_completion};
 use crate::observe::Observer;
 use crate::partition;
@@ -168,9 +169,20 @@ impl<O: Observer + Send> Simulation<O> {
     /// # Panics
     /// If an invariant is broken, such as time running backwards.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let until = self.events() + events;
+        self.reach(Time::MAX, events);
+        if self.over { Progress::Done } else { Progress::Running }
+    }
+
+    /// The same, but nothing happens that happens after `at`; whether there is nothing left to do up to then.
+    ///
+    /// # Panics
+    /// See [`Simulation::advance`].
+    pub fn reach(&mut self, at: Time, events: u64) -> bool {
+        let (until, behind) = (self.events() + events, Time(at.0.saturating_add(1)));
         while !self.over && self.events() < until {
-            match self.domains.run(self.schedule.next(), until - self.turns, self.heeds_pauses()) {
+            let due = self.schedule.next();
+            match self.domains.run(due.min(behind), until - self.turns, self.heeds_pauses()) {
+                Stop::Due if due >= behind && behind < Time::MAX => return true,
                 Stop::Crowded => self.end_crowded(),
                 Stop::Due => self.do_what_is_due(),
                 Stop::Paused(at) => self.watch_for_deadlock(at),
@@ -178,7 +190,12 @@ impl<O: Observer + Send> Simulation<O> {
                 Stop::Enough => {}
             }
         }
-        if self.over { Progress::Done } else { Progress::Running }
+        self.over
+    }
+
+    /// What everything is doing `at` a time up to which this has [`Self::reach`]ed.
+    pub fn moment(&mut self, at: Time) -> Moment {
+        Moment::of(&mut self.domains, at, self.network.flows.len() as u32)
     }
 
     fn events(&self) -> u64 {
@@ -342,6 +359,9 @@ impl<O: Observer + Send> Simulation<O> {
     #[must_use]
     pub fn finish_observed(mut self) -> (Answer, O) {
         let now = self.now();
+        if O::LISTENS {
+            self.domains.tell_what_remains();
+        }
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
         let mut extra: Vec<_> = standstill::disagreements(&self.domains).map(books::pause_problem).collect();

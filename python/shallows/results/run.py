@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shallows.scenario import Scenario
+    from shallows.why.at import Moment
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -198,6 +199,16 @@ class Run:
         if isinstance(flow, int):
             return paths.of_run(self, [flow])[flow]
         return paths.of_run(self, flow, **choose)
+
+    def at(self, time: str) -> "Moment":
+        """What every queue, window, rate and pause was at `time`, such as "3.2ms" (docs/timelines.md).
+
+        After everything that happens at or before it. Runs the scenario again to find out. Raises
+        `ScenarioError` for a time that is not one of the run, and where the second run was not the same.
+        """
+        from shallows.why import at
+
+        return at.of_run(self, time)
 
     @property
     def interrupted(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.units import NEVER
+from shallows.why import again
 
 NONE = 2**32 - 1
 """No packet, flow, link or cause."""
@@ -133,9 +134,7 @@ def of_run(run, flows, on_progress=None):
 
     Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
     """
-    if run.summary["world"] != "packet":
-        expected = 'a run of world "packet": only there is a run the same twice'
-        raise ScenarioError("world", run.summary["world"], expected)
+    scenario = again.scenario_of(run)
     table = run.table("flows")
     start, fct = (table[name].to_numpy() for name in ("start_us", "fct_us"))
     for flow in flows:
@@ -148,25 +147,16 @@ def of_run(run, flows, on_progress=None):
     flows = np.asarray(flows, np.uint32)
     begin = np.maximum(start[flows] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
     end = ((start + fct)[flows] * 1e6 + MARGIN_PS).astype(np.uint64)
-    record = of_scenario(run.scenario, flows, begin, end, on_progress)
-    if record.fingerprint != run.summary["fingerprint"]:
-        from shallows import __version__
-
-        expected = (
-            f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
-            f"this is {__version__}. Run the scenario again"
-        )
-        raise ScenarioError("fingerprint", record.fingerprint, expected)
+    record = of_scenario(scenario, flows, begin, end, on_progress)
+    again.check(run, record.fingerprint)
     return record
 
 
 def of_scenario(scenario, flows, begin_ps=None, end_ps=None, on_progress=None):
     """The `Record` of a run of `scenario` for these flows, from `begin_ps` to `end_ps` each (else always)."""
     from shallows import _core
-    from shallows.worlds import packet
 
-    request = packet.request(scenario)
-    request["record"] = {**request["record"], "queue_interval_ps": 0, "probe_interval_ps": 0}
+    request = again.request(scenario)
     flows = np.asarray(flows, np.uint32)
     if begin_ps is None:
         begin_ps, end_ps = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)

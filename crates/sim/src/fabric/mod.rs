@@ -185,6 +185,15 @@ impl<O: Observer> Fabric<O> {
         Arrival::Passed
     }
 
+    /// Tells who looks on of every packet on a link.
+    pub fn tell_what_remains(&mut self) {
+        for (number, link) in (0..).zip(&self.links) {
+            for place in link.places(&self.packets) {
+                self.observer.remains(self.now, Hop { link: number, place, packet: &self.packets[place] });
+            }
+        }
+    }
+
     /// The port for a packet that is not bound to one: of those whose link works, if there are such.
     #[inline(never)]
     fn choose(&self, switch: u32, at: u32) -> Option<u32> {

@@ -14,6 +14,7 @@ use super::halves::Halves;
 use super::opening;
 use crate::fabric::Fabric;
 use crate::flow::{Followers, Received, Sent};
+use crate::moment::SenderState;
 use crate::network::{Network, Nic};
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet, PacketKind};
@@ -479,6 +480,13 @@ impl Hosts {
             timeouts: self.sent[flow as usize].timeouts,
             paced: sending.pace_timer < Time::MAX,
         })
+    }
+
+    /// How a flow stands at its sender, while it lives.
+    pub fn sender_state(&self, flow: u32) -> Option<SenderState> {
+        let sending = self.sending.get(flow)?;
+        let (next, in_flight) = sending.reached();
+        Some(SenderState { next, in_flight, queued: sending.queued, paced: sending.pace_timer })
     }
 
     /// A flow that has begun and not ended, if there is one.

@@ -9,6 +9,7 @@ pub use crate::timers::{Kind, Timer};
 pub use crate::transport::Turn;
 
 pub mod causes;
+pub mod frames;
 pub mod log;
 
 /// A packet on one hop of its way.
@@ -38,6 +39,10 @@ pub trait Observer {
     /// A packet that had been let in is lost on `link`, or in its port, because something happened to the wire.
     #[inline]
     fn lost(&mut self, _now: Time, _hop: Hop<'_>) {}
+
+    /// The run ends while a packet is on its way over a link, or waits for it, and it is known when it would have come.
+    #[inline]
+    fn remains(&mut self, _now: Time, _hop: Hop<'_>) {}
 
     /// A flow begins to send.
     #[inline]

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::histogram::{Distribution, Histogram};
 use crate::link::Link;
 use crate::network::{Marking, PortSpec};
-use crate::packet::{NIL, Slab};
+use crate::packet::{NIL, Packet, Slab};
 
 pub mod admission;
 mod bucket;
@@ -138,6 +138,13 @@ impl Port {
     #[must_use]
     pub fn queue(&self, now: Time) -> Bytes {
         self.clock.bytes(self.backlog(now))
+    }
+
+    /// When the first and the last bit of a packet leave whose arrival at the other end of the link is known.
+    #[must_use]
+    pub fn sending_of(&self, packet: &Packet) -> (Time, Time) {
+        let ended = packet.arrives - self.delay;
+        (ended - self.clock.time(packet.bytes()), ended)
     }
 
     /// The time to send it.

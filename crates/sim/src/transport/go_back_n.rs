@@ -214,6 +214,11 @@ impl Sending {
         self.message.cut(self.reached.next_multiple_of(self.segment));
     }
 
+    /// What it sends next of what is new, and what is in flight since it last went back.
+    pub fn reached(&self) -> (u32, Option<u32>) {
+        (self.reached, Some(self.next.saturating_sub(self.unacked)))
+    }
+
     /// Whether everything was acknowledged.
     pub fn done(&self) -> bool {
         self.unacked == self.message.end

@@ -274,6 +274,11 @@ impl Sending {
         on!(SendingHalf, &self.half, half => (half.retransmits, half.timeouts))
     }
 
+    /// The number of the new data that it sends next, and the packets that it takes to be in flight, where it counts them.
+    pub fn reached(&self) -> (u32, Option<u32>) {
+        on!(SendingHalf, &self.half, half => half.reached())
+    }
+
     /// Credits that came and found nothing to send.
     pub fn wasted(&self) -> u64 {
         if let SendingHalf::Credit(half) = &self.half { half.wasted } else { 0 }

@@ -191,6 +191,11 @@ impl Sending {
         self.done
     }
 
+    /// What it sends next of what is new.
+    pub fn reached(&self) -> (u32, Option<u32>) {
+        (self.sent_below, None)
+    }
+
     /// Internals worth plotting; `since` is the span since they were last read.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let sent = std::mem::take(&mut self.sent_bytes);

@@ -215,6 +215,11 @@ impl Sending {
         self.board.unacked == self.message.end
     }
 
+    /// What it sends next of what is new, and what is in flight.
+    pub fn reached(&self) -> (u32, Option<u32>) {
+        (self.board.next, Some(self.board.in_flight()))
+    }
+
     /// Its window in full packets.
     pub fn window(&self) -> f64 {
         self.gate.window / self.message.mss

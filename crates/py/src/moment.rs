@@ -1,0 +1,69 @@
+//! What everything is doing at one moment, as tables for Python (docs/timelines.md).
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::units::Time;
+use shallows_sim::moment::{FlowState, Moment, PLACES, PacketState, PortState};
+use shallows_sim::packet::PACKET_KINDS;
+
+use crate::table::Table;
+
+/// Where a number would be and there is none.
+const NONE: u32 = u32::MAX;
+
+/// Its tables, and the names of its kinds.
+pub fn to_python<'py>(py: Python<'py>, moment: &Moment) -> PyResult<Bound<'py, PyDict>> {
+    let tables = PyDict::new(py);
+    tables.set_item("ports", ports(py, &moment.ports)?)?;
+    tables.set_item("flows", flows(py, &moment.flows)?)?;
+    tables.set_item("packets", packets(py, &moment.packets)?)?;
+    let probes = Table::new(py, &moment.probes.value);
+    probes.column("value", |&value| value)?;
+    probes.columns.set_item("flow", numpy::PyArray1::from_slice(py, &moment.probes.flow))?;
+    probes.columns.set_item("name", numpy::PyArray1::from_slice(py, &moment.probes.name))?;
+    tables.set_item("probes", probes.columns)?;
+    tables.set_item("names", &moment.probes.names)?;
+    tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
+    tables.set_item("places", PLACES)?;
+    Ok(tables)
+}
+
+fn ports<'py>(py: Python<'py>, rows: &[PortState]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("queue_bytes", |row| row.queue.0)?;
+    table.column("queue_frames", |row| row.waiting)?;
+    table.column("wire_frames", |row| row.flying)?;
+    table.column("wire_bytes", |row| row.flying_bytes.0)?;
+    table.column("paused", |row| row.paused)?;
+    table.column("down", |row| row.down)?;
+    Ok(table.columns)
+}
+
+fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("flow", |row| row.flow)?;
+    table.column("start_ps", |row| row.start.0)?;
+    table.column("finish_ps", |row| row.finish.0)?;
+    table.column("delivered_bytes", |row| row.delivered)?;
+    table.column("retransmits", |row| row.retransmits)?;
+    table.column("timeouts", |row| row.timeouts)?;
+    table.column("next", |row| row.sender.map_or(NONE, |sender| sender.next))?;
+    table.column("in_flight", |row| row.sender.and_then(|sender| sender.in_flight).unwrap_or(NONE))?;
+    table.column("queued", |row| row.sender.is_some_and(|sender| sender.queued))?;
+    table.column("paced_ps", |row| row.sender.map_or(Time::MAX, |sender| sender.paced).0)?;
+    table.column("sends", |row| row.sender.is_some())?;
+    Ok(table.columns)
+}
+
+fn packets<'py>(py: Python<'py>, rows: &[PacketState]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("link", |row| row.link)?;
+    table.column("place", |row| row.place as u8)?;
+    table.column("flow", |row| row.flow)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("number", |row| row.number)?;
+    table.column("length", |row| row.length)?;
+    table.column("marked", |row| row.marked)?;
+    table.column("arrives_ps", |row| row.arrives.0)?;
+    Ok(table.columns)
+}

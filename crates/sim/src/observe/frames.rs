@@ -1,0 +1,251 @@
+//! Writes down every frame at chosen ports, with what its header says: what a tap on these links would have seen, and what
+//! waited there when (docs/timelines.md).
+
+use shallows_cc::units::Time;
+
+use super::causes::{LinkEvent, LinkRow};
+use super::{Hop, Observer};
+use crate::clock::Clock;
+use crate::fault::Change;
+use crate::header::{Header, RoceData, TcpAck, TcpData};
+use crate::network::Network;
+use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::port::admission::{Outcome, Reason};
+
+/// Bits of [`FrameRow::bits`], by name: the first is 1, the next 2, then 4.
+pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
+
+/// A frame at a port.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameRow {
+    /// The link behind the port.
+    pub link: u32,
+    /// Its flow; that of a pause is [`NIL`].
+    pub flow: u32,
+    /// What it is for.
+    pub kind: PacketKind,
+    /// Its length on the wire.
+    pub length: u16,
+    /// When it came to the port.
+    pub offered: Time,
+    /// When its first bit left; [`Time::MAX`] if that had not left when the run ended, or never did.
+    pub begun: Time,
+    /// When its last bit did.
+    pub ended: Time,
+    /// What became of it there; a frame lost on the wire has left.
+    pub outcome: Outcome,
+    /// The number of what it carries, or of what it asks for; of an acknowledgement, that of a block that came early.
+    pub number: u32,
+    /// The number that it speaks of: the one expected next, or a credit's.
+    pub speaks_of: u32,
+    /// Length of an acknowledgement's block.
+    pub block: u16,
+    /// What an acknowledgement's receiver allows, in 16ths of a full payload; zero is no limit.
+    pub window: u16,
+    /// What it says yes to, of [`BITS`], as it left.
+    pub bits: u8,
+}
+
+/// Which links, and what of their lives.
+#[derive(Clone, Debug)]
+pub struct Tap {
+    /// The links.
+    pub links: Vec<u32>,
+    /// Frames that had left before are left out,
+    pub from: Time,
+    /// and those that come later.
+    pub until: Time,
+    /// No more of them than this are kept.
+    pub most: usize,
+}
+
+/// A link that is tapped, or not.
+#[derive(Debug)]
+struct Wire {
+    clock: Clock,
+    delay: Time,
+    tapped: bool,
+}
+
+/// What the taps saw.
+#[derive(Debug)]
+pub struct Frames {
+    /// Frames, each once it had left or was dropped, then those that never left.
+    pub frames: Vec<FrameRow>,
+    /// What happened to links.
+    pub links: Vec<LinkRow>,
+    /// Whether there were more frames than were to be kept.
+    pub full: bool,
+    tap: Tap,
+    wires: Vec<Wire>,
+    /// By place of a packet: its row, if it is at a link that is tapped.
+    here: Vec<Option<FrameRow>>,
+}
+
+impl Frames {
+    /// Nothing yet, of a run of this network.
+    ///
+    /// # Errors
+    /// A sentence about a link that the network does not have.
+    pub fn new(network: &Network, tap: Tap) -> Result<Self, String> {
+        let wire =
+            |port: &crate::network::PortSpec| Wire { clock: Clock::new(port.rate), delay: port.delay, tapped: false };
+        let mut wires: Vec<_> = network.ports.iter().map(wire).collect();
+        for &link in &tap.links {
+            wires.get_mut(link as usize).ok_or_else(|| format!("there is no link {link} to tap"))?.tapped = true;
+        }
+        let (frames, links) = (Vec::new(), Vec::new());
+        Ok(Self { frames, links, full: false, tap, wires, here: Vec::new() })
+    }
+
+    /// All of them: what was still waiting when the run ended comes last.
+    #[must_use]
+    pub fn into_rows(mut self) -> (Vec<FrameRow>, Vec<LinkRow>, bool) {
+        for row in std::mem::take(&mut self.here).into_iter().flatten() {
+            self.keep(row);
+        }
+        (self.frames, self.links, self.full)
+    }
+
+    fn keep(&mut self, row: FrameRow) {
+        if row.ended < self.tap.from {
+            return;
+        }
+        self.full |= self.frames.len() >= self.tap.most;
+        if !self.full {
+            self.frames.push(row);
+        }
+    }
+
+    /// The frame has left, so that its last bit comes to the other end when the packet says.
+    fn left(&mut self, place: u32, packet: &Packet) -> Option<FrameRow> {
+        let mut row = self.here.get_mut(place as usize)?.take()?;
+        let wire = &self.wires[row.link as usize];
+        row.ended = packet.arrives - wire.delay;
+        row.begun = row.ended - wire.clock.time(packet.bytes());
+        let bits = bits(packet);
+        // A port that marks what leaves had not told it as it came.
+        if bits & 2 > row.bits & 2 {
+            row.outcome = Outcome::Marked;
+        }
+        row.bits = bits;
+        Some(row)
+    }
+
+    fn link_event(&mut self, time: Time, link: u32, event: LinkEvent, through: u32) {
+        if self.wires[link as usize].tapped {
+            self.links.push(LinkRow { time, link, event, through });
+        }
+    }
+}
+
+/// What a packet says yes to.
+fn bits(packet: &Packet) -> u8 {
+    let (ece, cwr, asks) = match packet.header {
+        Header::TcpAck(TcpAck { marked, .. }) | Header::RatedAck(TcpAck { marked, .. }, _) => (marked, false, false),
+        Header::TcpData(TcpData { window_reduced, .. }) | Header::RatedData(TcpData { window_reduced, .. }, _) => {
+            (false, window_reduced, false)
+        }
+        Header::RoceData(RoceData { asks, .. }) => (false, false, asks),
+        _ => (false, false, false),
+    };
+    let all = [packet.flags.has(Flags::ECT), packet.flags.has(Flags::CE), ece, cwr, asks];
+    all.into_iter().zip(0..).map(|(yes, bit)| u8::from(yes) << bit).sum()
+}
+
+impl Observer for Frames {
+    fn offered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>, outcome: Outcome) {
+        let at = place as usize;
+        if at >= self.here.len() {
+            self.here.resize(at + 1, None);
+        }
+        self.here[at] = None;
+        if !self.wires[link as usize].tapped || now > self.tap.until {
+            return;
+        }
+        let (number, speaks_of) = packet.header.numbers();
+        let (block, window) = match packet.header {
+            Header::TcpAck(ack) | Header::RatedAck(ack, _) => (ack.block, ack.window),
+            _ => (0, 0),
+        };
+        let row = FrameRow {
+            link,
+            flow: packet.flow,
+            kind: packet.flags.kind(),
+            length: packet.length,
+            offered: now,
+            begun: Time::MAX,
+            ended: Time::MAX,
+            outcome,
+            number,
+            speaks_of,
+            block,
+            window,
+            bits: bits(packet),
+        };
+        if let Outcome::Dropped(_) = outcome {
+            if now >= self.tap.from {
+                self.keep(row);
+            }
+        } else {
+            self.here[at] = Some(row);
+        }
+    }
+
+    fn delivered(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
+        if let Some(row) = self.left(place, packet) {
+            self.keep(row);
+        }
+    }
+
+    fn remains(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
+        if let Some(row) = self.left(place, packet) {
+            self.keep(row);
+        }
+    }
+
+    fn lost(&mut self, now: Time, Hop { place, packet, .. }: Hop<'_>) {
+        let on_the_wire = packet.arrives == now;
+        let row = if on_the_wire { self.left(place, packet) } else { self.here[place as usize].take() };
+        if let Some(row) = row {
+            self.keep(FrameRow { outcome: Outcome::Dropped(Reason::Fault), ..row });
+        }
+    }
+
+    fn asked(&mut self, now: Time, link: u32, through: u32, pause: bool) {
+        let event = if pause { LinkEvent::PauseAsked } else { LinkEvent::ResumeAsked };
+        self.link_event(now, link, event, through);
+    }
+
+    fn paused(&mut self, now: Time, link: u32, pause: bool) {
+        self.link_event(now, link, if pause { LinkEvent::Paused } else { LinkEvent::Resumed }, NIL);
+    }
+
+    fn changed(&mut self, now: Time, link: u32, change: Change, _sent_by: Time) {
+        match change {
+            Change::Down => self.link_event(now, link, LinkEvent::Down, NIL),
+            Change::Up => self.link_event(now, link, LinkEvent::Up, NIL),
+            Change::Rate(_) | Change::Loss(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::RoceAnswer;
+    use shallows_cc::units::Bytes;
+
+    /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
+    #[test]
+    fn what_a_packet_says_yes_to_is_a_sum_of_bits() {
+        let data = |header| Packet::new(0, Bytes(1500), true, header);
+        let mut marked = data(Header::TcpData(TcpData::default()));
+        marked.flags = marked.flags.with(Flags::CE, true);
+        let ack = Header::TcpAck(TcpAck { marked: true, ..TcpAck::default() });
+        let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
+        let answer = Packet::new(0, Bytes(64), false, Header::RoceAck(RoceAnswer::default()));
+        let of = [marked, Packet::new(0, Bytes(64), false, ack), data(asks), answer];
+        assert_eq!(of.map(|packet| bits(&packet)), [3, 4, 17, 0]);
+    }
+}

@@ -1,0 +1,36 @@
+"""A run once more, to look closer: what it takes, and the proof that it was the same."""
+
+from shallows.errors import ScenarioError
+
+
+def scenario_of(run):
+    """The scenario of `run`; raises `ScenarioError` where no second run would be the same."""
+    if run.summary["world"] != "packet":
+        expected = 'a run of world "packet": only there is a run the same twice'
+        raise ScenarioError("world", run.summary["world"], expected)
+    if run.interrupted:
+        expected = "a run that came to its end: one that was stopped by hand stops elsewhere the next time"
+        raise ScenarioError("interrupted", True, expected)
+    return run.scenario
+
+
+def request(scenario, probe_interval_ps=0):
+    """What crosses for a second pass: nothing is sampled over time but, if told, the senders."""
+    from shallows.worlds import packet
+
+    whole = packet.request(scenario)
+    sampled = {"queue_interval_ps": 0, "probe_interval_ps": probe_interval_ps}
+    return {**whole, "record": {**whole["record"], **sampled}}
+
+
+def check(run, fingerprint):
+    """Raise `ScenarioError` unless that is the fingerprint of `run`."""
+    if fingerprint == run.summary["fingerprint"]:
+        return
+    from shallows import __version__
+
+    expected = (
+        f"{run.summary['fingerprint']}, as the run had, which version {run.summary['version']} made; "
+        f"this is {__version__}. Run the scenario again"
+    )
+    raise ScenarioError("fingerprint", fingerprint, expected)

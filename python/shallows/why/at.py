@@ -1,0 +1,165 @@
+"""What every queue, window, rate and pause was at one moment of a run, and what was in flight.
+
+The scenario runs again up to that moment, is read, and goes on to its end: the same fingerprint proves that
+it was the same run. The state is that after everything that happens at or before the moment
+(docs/timelines.md).
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.told import plain
+from shallows.units import NEVER, TIME
+from shallows.why import again
+from shallows.why.record import NONE
+
+STATES = ("to come", "blocked", "paced", "ready", "finished")
+"""Of a flow: not begun; waits for its window, an answer or a credit; for its pace; for the NIC; done."""
+
+
+class Moment:
+    """The state of a run at `time_ps`: `ports`, `flows` and `packets` as pandas tables."""
+
+    def __init__(self, scenario, time_ps, answer, tables):
+        self.scenario, self.time_ps = scenario, time_ps
+        self.fingerprint, self.ended_ps = answer["fingerprint"], answer["ended_ps"]
+        self._tables = tables
+
+    @cached_property
+    def ports(self):
+        """A row for each egress port: `queue_bytes` and `queue_frames` count the frame being sent.
+
+        The former by what is left of it, the latter as one. `wire_frames` and `wire_bytes` are on the way to
+        the other end; `paused` and `down` say what keeps the port from sending.
+        """
+        import pandas
+
+        columns = {"port": self.scenario.wiring.port_names, **self._tables["ports"]}
+        return pandas.DataFrame(columns)
+
+    @cached_property
+    def flows(self):
+        """A row for each flow, with its `state`, one of `STATES`.
+
+        `sent_pkt` counts packets sent at least once; `in_flight_pkt` those that the sender takes to be in
+        flight (it hears of arrivals and losses late). Columns behind `paced_until_us` are what the algorithm
+        knows and decides, as in the table `probes` of a result: only what this algorithm has.
+        """
+        import pandas
+
+        hosts, flows = self.scenario.wiring.host_names, self.scenario.flows
+        table = pandas.DataFrame(
+            {
+                "flow": np.arange(len(flows), dtype=np.uint32),
+                "src": [hosts[host] for host in flows.src],
+                "dst": [hosts[host] for host in flows.dst],
+                "bytes": pandas.Series(flows.bytes).mask(flows.bytes == 0).astype("UInt64"),
+            }
+        )
+        return table.join(self._begun(), on="flow").fillna({"state": "to come"})
+
+    def _begun(self):
+        import pandas
+
+        its = self._tables["flows"]
+        sends, paced = its["sends"], its["paced_ps"]
+        state = np.select(
+            [
+                its["finish_ps"] <= self.time_ps,
+                its["queued"],
+                sends & (paced > self.time_ps) & (paced < NEVER),
+            ],
+            ["finished", "ready", "paced"],
+            "blocked",
+        )
+        table = pandas.DataFrame(
+            {
+                "state": state,
+                "start_us": its["start_ps"] / 1e6,
+                "delivered_bytes": its["delivered_bytes"],
+                "sent_pkt": _known(its["next"]),
+                "in_flight_pkt": _known(its["in_flight"]),
+                "retransmits": its["retransmits"],
+                "timeouts": its["timeouts"],
+                "paced_until_us": np.where(state == "paced", paced / 1e6, np.nan),
+            },
+            index=its["flow"],
+        )
+        return table.join(self._probes())
+
+    def _probes(self):
+        """A column for each thing that an algorithm tells."""
+        import pandas
+
+        probes, names = self._tables["probes"], self._tables["names"]
+        wide = {}
+        for number, name in enumerate(names):
+            mine = probes["name"] == number
+            wide[name] = pandas.Series(probes["value"][mine], index=probes["flow"][mine])
+        return pandas.DataFrame(wide)
+
+    @cached_property
+    def packets(self):
+        """A row for each packet in flight, by port, those first that leave first.
+
+        `place` is where on its hop it is: "waiting", "leaving" (some of its bits have left) or "flying" (all
+        have); `number` its number in the flow, or the one that it speaks of; `arrives_us` empty where its
+        port has classes and has not sent it yet.
+        """
+        import pandas
+
+        its = self._tables["packets"]
+        ports, arrives = np.asarray(self.scenario.wiring.port_names), its["arrives_ps"]
+        return pandas.DataFrame(
+            {
+                "port": ports[its["link"]],
+                "place": np.asarray(self._tables["places"])[its["place"]],
+                "flow": _known(its["flow"]),
+                "kind": np.asarray(self._tables["kinds"])[its["kind"]],
+                "number": its["number"],
+                "length": its["length"],
+                "marked": its["marked"],
+                "arrives_us": np.where(arrives < NEVER, arrives / 1e6, np.nan),
+            }
+        )
+
+    def __repr__(self):
+        return f"<Moment {TIME.text(self.time_ps)} of {self.scenario.name}>"
+
+
+def _known(values):
+    """Numbers, empty where there is none."""
+    import pandas
+
+    return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
+
+
+def of_run(run, time, on_progress=None):
+    """The `Moment` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
+
+    Raises `ScenarioError` for a time before the run's begin or behind its end, for a run of another world,
+    and where the second pass was not the same run.
+    """
+    from shallows import _core
+
+    scenario = again.scenario_of(run)
+    ended_ps = round(run.summary["duration_s"] * 1e12)
+    time_ps = within(time, ended_ps)
+    answer, tables = _core.at(again.request(scenario), time_ps, on_progress)
+    if answer["interrupted"]:
+        raise KeyboardInterrupt
+    again.check(run, answer["fingerprint"])
+    return Moment(scenario, time_ps, answer, tables)
+
+
+def within(time, ended_ps, key="time"):
+    """A text such as "3.2ms" as picoseconds of a run that ended at `ended_ps`; raises `ScenarioError`."""
+    try:
+        time_ps = TIME.parse(plain(time))
+    except ValueError as error:
+        raise ScenarioError(key, time, f"{error}, counted from the beginning of the run") from None
+    if time_ps > ended_ps:
+        raise ScenarioError(key, time, f"at most {TIME.text(ended_ps)}, when the run ended")
+    return time_ps

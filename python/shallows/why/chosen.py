@@ -1,0 +1,24 @@
+"""Which ports and flows of a scenario somebody named."""
+
+from shallows.errors import ScenarioError
+
+
+def ports(scenario, names):
+    """The links of `names`, or of the patterns among them; None of none. Raises `ScenarioError`."""
+    if not names:
+        return None
+    try:
+        return scenario.wiring.ports(names)
+    except ValueError as error:
+        raise ScenarioError("port", *error.args) from None
+
+
+def flows(scenario, numbers):
+    """`numbers`, each once, if the scenario has such flows; None of none. Raises `ScenarioError`."""
+    if not numbers:
+        return None
+    for flow in numbers:
+        if not 0 <= flow < scenario.flow_count:
+            expected = f"a number from 0 to {scenario.flow_count - 1}: there are {scenario.flow_count} flows"
+            raise ScenarioError("flow", flow, expected)
+    return list(dict.fromkeys(numbers))

@@ -1,0 +1,171 @@
+"""What everything was doing at one moment: exact, of the same run, and told to those who ask."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import cli
+from shallows.errors import ScenarioError
+
+
+def elephant_and_mouse(**settings):
+    """Twenty frames of `a` and one of `b`, at 10 Gbps and 1 us a cable, to `c` behind 1 Gbps.
+
+    A full frame takes 1.2 us, on the last link 12 us.
+    """
+    edges = [["a", "s", "10Gbps", "1us"], ["b", "s", "10Gbps", "1us"], ["s", "c", "1Gbps", "1us"]]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]}
+    flows = [[0, "a", "c", 20 * 1460], [5e-6, "b", "c", 1460]]
+    cc = {"name": "fixed", "window": "1000pkt"}
+    traffic = [{"kind": "trace", "flows": flows}]
+    return sh.run(sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc, **settings))
+
+
+def ports(moment):
+    return moment.ports.set_index("port")[["queue_frames", "queue_bytes", "wire_frames", "wire_bytes"]].T
+
+
+def test_queues_flows_and_packets_at_one_moment():
+    """Frames come to the last link at 2.2, 3.4, 4.6, 5.8, 7.0 us, the mouse at 7.2 us.
+
+    The first is sent there from 2.2 us on: at 7.2 us 7 of its 12 us are left, 875 B. Frame 5 has just left
+    its host (6 * 1.2 us) and is on the wire; 6 begins to leave.
+    """
+    run = elephant_and_mouse()
+    moment = run.at("7.2us")
+    found = ports(moment)
+    assert found["s->c"].tolist() == [6, 875 + 5 * 1500, 0, 0]
+    assert found["a->s"].tolist() == [1, 1500, 1, 1500]
+    assert found["b->s"].tolist() == [0, 0, 0, 0]
+    waiting = moment.packets[moment.packets.port == "s->c"]
+    assert waiting.place.tolist() == ["leaving"] + 5 * ["waiting"]
+    assert list(zip(waiting.flow, waiting.number, strict=True)) == [*((0, seq) for seq in range(5)), (1, 0)]
+    assert waiting.arrives_us.tolist() == pytest.approx([2.2 + 12 * (1 + at) + 1 for at in range(6)])
+    flows = moment.flows
+    assert flows.state.tolist() == ["ready", "blocked"]
+    assert flows.sent_pkt.tolist() == [7, 1]
+    assert flows.in_flight_pkt.tolist() == [7, 1]
+    assert flows.window_pkt.tolist() == [1000, 1000]
+    assert flows.delivered_bytes.tolist() == [0, 0]
+    assert moment.fingerprint == run.summary["fingerprint"]
+
+
+def test_a_moment_is_after_everything_at_it_and_before_all_else():
+    """A picosecond before 7.2 us the mouse is on its wire, and frame 5 is still leaving."""
+    before = elephant_and_mouse().at("7199999ps")
+    assert ports(before)["s->c"].tolist() == [5, 875 + 4 * 1500, 0, 0]
+    assert ports(before)["b->s"].tolist() == [0, 0, 1, 1500]
+    assert before.flows.sent_pkt.tolist() == [6, 1]
+
+
+def test_the_beginning_and_the_end_are_moments_too():
+    """The mouse's frame is the sixth of 21: the last byte is there at 2.2 + 21 * 12 + 1 = 255.2 us."""
+    run = elephant_and_mouse()
+    first = run.at("0s")
+    assert first.flows.state.tolist() == ["ready", "to come"]
+    assert ports(first)["a->s"].tolist() == [1, 1500, 0, 0]
+    last = run.at("255.2us")
+    assert last.flows.delivered_bytes.tolist() == [20 * 1460, 1460]
+    assert last.flows.state.tolist() == ["finished", "finished"]
+    with pytest.raises(
+        ScenarioError, match=r'time = "255.3us": expected at most 255.2us, when the run ended'
+    ):
+        run.at("255.3us")
+
+
+def test_queues_are_those_that_the_run_recorded():
+    """A sample is taken before what happens at its time: it is the moment a picosecond before."""
+    scenario = sh.Scenario(
+        duration="3ms",
+        topology={"kind": "dumbbell", "hosts": 8, "rtt": "80us"},
+        traffic=[{"kind": "long-lived", "flows": 8}],
+        cc="dctcp",
+        record={"queues": "7us"},
+    )
+    run = sh.run(scenario)
+    queues = run.queues
+    busiest = queues.sort_values("queue_bytes", ascending=False, kind="stable")
+    for sample in busiest.iloc[:: len(busiest) // 8].itertuples():
+        if sample.time_us:
+            port = run.at(f"{round(sample.time_us * 1e6) - 1}ps").ports.set_index("port").loc[sample.port]
+            assert port.queue_bytes == pytest.approx(sample.queue_bytes, abs=1)
+
+
+def test_pauses_of_a_deadlock_are_there_at_the_end():
+    run = sh.run("pause-deadlock")
+    circle = run.summary["network"]["deadlock"]
+    assert len(circle) == 5
+    held = run.at(f"{run.summary['duration_s']}s").ports.set_index("port")
+    assert held.loc[circle].paused.all()
+    assert not run.at("1us").ports.paused.any()
+
+
+def test_every_transport_has_a_moment():
+    """Windows, rates and credits: what an algorithm probes is there, and packets of both directions."""
+    wanted = {
+        "dctcp": "window_pkt",
+        "dcqcn": "pace_gbps",
+        "rcp": "pace_gbps",
+        "expresspass": "credit_rate_mbps",
+    }
+    for name, column in wanted.items():
+        scenario = sh.Scenario(
+            duration="1ms",
+            topology={"kind": "dumbbell", "hosts": 2, "rtt": "40us"},
+            traffic=[{"kind": "long-lived", "flows": 2}],
+            cc=name,
+        )
+        moment = sh.run(scenario).at("700us")
+        assert moment.flows[column].notna().all(), name
+        assert moment.packets.kind.nunique() >= 2, name
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("at") / "run"
+    elephant_and_mouse().save(folder)
+    return folder
+
+
+def test_the_command_tells_tables_and_json(saved):
+    told = CliRunner().invoke(cli.app, ["at", str(saved), "7.2us"])
+    assert told.exit_code == 0, told.output
+    first = [line.split() for line in told.stdout.splitlines()]
+    busiest = next(words for words in first if words and words[0] == "s->c")
+    assert busiest[1:3] == ["6", "8375"]
+    chosen = ["--port", "s->?", "--flow", "1", "--json"]
+    data = json.loads(CliRunner().invoke(cli.app, ["at", str(saved), "7.2us", *chosen]).stdout)
+    assert [data["time_ps"], len(data["ports"]), len(data["flows"]), len(data["packets"])] == [
+        7_200_000,
+        3,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["1s"], "at most 255.2us, when the run ended"),
+        (["--", "-1us"], "a time of 0 or more"),
+        (["7.2"], 'such as "200us"'),
+        (["7us", "--port", "s->d"], 'a port such as "c->s"; did you mean "s->c"?'),
+        (["7us", "--flow", "2"], "a number from 0 to 1: there are 2 flows"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(saved, arguments, message):
+    result = CliRunner().invoke(cli.app, ["at", str(saved), *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_another_run_has_no_moment(saved):
+    run = sh.Run.load(saved)
+    run.summary["fingerprint"] = "0" * 16
+    with pytest.raises(ScenarioError, match="Run the scenario again"):
+        run.at("1us")
+    run.summary["interrupted"] = True
+    with pytest.raises(ScenarioError, match="stopped by hand"):
+        run.at("1us")
