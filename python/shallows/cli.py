@@ -21,6 +21,7 @@ COMMANDS = {
     "report": "cli_report:report",
     "why": "cli_why:why",
     "at": "cli_at:at",
+    "export": "cli_export:export",
     "results": "cli_results:app",
     "scenarios": "cli_catalog:scenarios",
     "cc": "cli_catalog:cc",

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from shallows.errors import ScenarioError
 
-LIBRARIES = {"plot": "matplotlib", "fluid": "numba", "graph": "networkx"}
+LIBRARIES = {"plot": "matplotlib", "fluid": "numba", "graph": "networkx", "export": "perfetto"}
 """The library that each extra brings."""
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.figure import Figure
 
+    from shallows.export import Taps
     from shallows.scenario import Scenario
     from shallows.why.at import Moment
 
@@ -209,6 +210,16 @@ class Run:
         from shallows.why import at
 
         return at.of_run(self, time)
+
+    def taps(self, ports=None, **how: Any) -> "Taps":
+        """Every frame at these egress ports, named or by pattern, or at all: its `shallows.export.Taps`.
+
+        They become files: `run.taps(["s0->h8"]).pcap("one.pcapng")`, `.perfetto(file)`, `.csv(folder)`. Runs
+        the scenario again. `flows`, `since`, `until` and `every` as in `shallows export` (docs/timelines.md).
+        """
+        from shallows.export import taps
+
+        return taps.of_run(self, ports, **how)
 
     @property
     def interrupted(self) -> bool:

@@ -1,0 +1,57 @@
+"""`shallows export`: a run as a timeline for Perfetto, a capture for Wireshark, or tables."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows.cli_at import Ports, Result
+from shallows.cli_status import DONE, with_status
+
+Moment = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]
+
+
+@with_status
+def export(
+    result: Result,
+    perfetto: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A trace for ui.perfetto.dev: flows, queues, marks.")
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A capture (pcapng) at --port, for Wireshark.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Frames, events, flows and probes as CSV.")
+    ] = None,
+    port: Ports = None,
+    flow: Annotated[
+        list[int] | None,
+        typer.Option("--flow", metavar="F", help="Only these flows as tracks, with samples."),
+    ] = None,
+    since: Moment = None,
+    until: Moment = None,
+    every: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Between samples of senders; a thousandth of the span if absent."),
+    ] = None,
+):
+    """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
+    from shallows import extras
+    from shallows.errors import ScenarioError
+    from shallows.results import Run
+
+    if not (perfetto or pcap or csv):
+        raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE or --csv DIR")
+    if pcap and not port:
+        raise ScenarioError(
+            "export", "--pcap", '--port too: the ports to capture at, such as --port "s0->h0"'
+        )
+    if perfetto or pcap:
+        extras.need("export", "export")
+    run = Run.load(result)
+    taps = run.taps(port, flows=flow, since=since, until=until, every=every, nics=bool(perfetto))
+    for written, file in ((taps.perfetto, perfetto), (taps.pcap, pcap), (taps.csv, csv)):
+        if file:
+            print(f"written {written(file)}", file=sys.stderr)
+    return DONE

@@ -1,0 +1,191 @@
+"""The bytes of a frame as a tap would have seen them: IPv4 with TCP, RoCE or UDP in it; pauses of 802.1Qbb.
+
+A frame of the packet world is as long as the scenario says, headers and all. What it says is put into headers
+of the protocols that it stands for; nothing is put in that it does not say. Behind the packet follow as many
+zeros as the frame is longer: padding of short frames, what `network.header` counts beside these headers.
+"""
+
+import struct
+
+import dpkt
+
+from shallows.errors import ScenarioError
+
+DATA_PORT, ROCE_PORT, CREDIT_PORT = 5201, 4791, 61440
+"""Destinations: of TCP data; of RoCE; of credits and questions for rates, which have none of their own."""
+FIRST_PORT, PORTS = 1024, 40_000
+"""Flows count their source ports from here, so many; then the destination counts on."""
+QUEUE_PAIR = 16
+"""The first queue pair of a RoCE flow; each flow has its own."""
+LOSSLESS = 3
+"""The class of 802.1Qbb that stands for data, the only one that is paused."""
+WINDOW_SHIFT = 7
+"""Windows are told in units of 128 B, as after a window scale option of 7."""
+CONTROL = (
+    "credit_request",
+    "credit",
+    "credit_stop",
+    "rate_request",
+    "rate_answer",
+)
+"""Kinds that have a datagram of their own: a byte with the place in this list plus 1, and two numbers."""
+DATA, ACK, NACK = len(CONTROL) + 1, len(CONTROL) + 2, len(CONTROL) + 3
+"""The same byte of data, acknowledgements and requests for repair of flows on credits."""
+
+PAUSES = ("pause", "resume")
+"""Kinds that no flow sends: frames of Ethernet itself."""
+SNAPPED = 64
+"""Bytes kept of a frame; but of RoCE all, because Wireshark takes a part of it for malformed."""
+
+_TCP_LEAST = 40
+_ACK, _ECE, _CWR = dpkt.tcp.TH_ACK, dpkt.tcp.TH_ECE, dpkt.tcp.TH_CWR
+_SEND = {(True, True): 4, (True, False): 0, (False, False): 1, (False, True): 2}
+"""Opcodes of reliable connections by (first, last): SEND only, first, middle, last."""
+_ACKNOWLEDGE, _CNP = 0x11, 0x81
+_ACK_SYNDROME, _NAK_SYNDROME = 0x1F, 0x60
+"""An acknowledgement without credits, and one of a PSN out of sequence."""
+
+
+class Headers:
+    """Makes the bytes of the frames of a scenario."""
+
+    def __init__(self, scenario):
+        self.scenario, self.flows = scenario, scenario.flows
+        self.mss = scenario.mtu - scenario.network.header
+        self.transports = [_transport(used) for used in self.flows.ccs]
+        if "tcp" in self.transports and scenario.network.header < _TCP_LEAST:
+            expected = f"at least {_TCP_LEAST} B, which IPv4 and TCP take, for a capture"
+            raise ScenarioError("network.header", f"{scenario.network.header}B", expected)
+
+    def frame(self, row):
+        """The bytes of a frame, a dict of a row of `frames`, as far as they are kept."""
+        if row["kind"] in PAUSES:
+            return self._pause(row)
+        transport = self._transport_of(row)
+        made = {"tcp": self._tcp, "roce": self._roce, "credit": self._datagram}[transport](row)
+        padded = made.ljust(row["length"], b"\0")
+        return padded if transport == "roce" else padded[:SNAPPED]
+
+    def _transport_of(self, row):
+        told = self.transports[self.flows.cc[row["flow"]]]
+        return "credit" if told == "tcp" and row["kind"] in CONTROL else told
+
+    def _end(self, number, flow):
+        """Bytes of a flow before its packet `number`."""
+        whole = int(self.flows.bytes[flow])
+        return min(number * self.mss, whole) if whole else number * self.mss
+
+    def _payload(self, row):
+        number, flow = row["number"], row["flow"]
+        return self._end(number + 1, flow) - self._end(number, flow) if row["kind"] == "data" else 0
+
+    def _ends(self, row):
+        """(source, destination, source port, offset of the destination port): answers go the other way."""
+        flow = row["flow"]
+        src, dst = int(self.flows.src[flow]), int(self.flows.dst[flow])
+        forward = row["kind"] in ("data", "credit_request", "credit_stop", "rate_request")
+        return (src, dst, forward, FIRST_PORT + flow % PORTS, flow // PORTS)
+
+    def _tcp(self, row):
+        _, _, forward, port, more = self._ends(row)
+        flow, flags = row["flow"], _ACK
+        ports = (port, DATA_PORT + more) if forward else (DATA_PORT + more, port)
+        options = b""
+        if forward:
+            seq, ack, window = 1 + self._end(row["number"], flow), 1, 0xFFFF
+            flags |= _CWR if row["cwr"] else 0
+        else:
+            seq, ack, window = 1, 1 + self._end(row["speaks_of"], flow), self._window(row)
+            flags |= _ECE if row["ece"] else 0
+            options = self._sack(row)
+        segment = dpkt.tcp.TCP(
+            sport=ports[0],
+            dport=ports[1],
+            seq=seq % 2**32,
+            ack=ack % 2**32,
+            flags=flags,
+            win=window,
+            off=5 + len(options) // 4,
+            opts=options,
+            data=bytes(self._payload(row)),
+        )
+        return self._ip(row, segment, dpkt.ip.IP_PROTO_TCP)
+
+    def _window(self, row):
+        if not row["window"]:
+            return 0xFFFF
+        return min(-(-(row["window"] * self.mss // 16) >> WINDOW_SHIFT), 0xFFFF)
+
+    def _sack(self, row):
+        if not row["block"]:
+            return b""
+        edges = [1 + self._end(row["number"] + more, row["flow"]) for more in (0, row["block"])]
+        nop, kind, length = dpkt.tcp.TCP_OPT_NOP, dpkt.tcp.TCP_OPT_SACK, 10
+        return struct.pack(">BBBBII", nop, nop, kind, length, *(edge % 2**32 for edge in edges))
+
+    def _roce(self, row):
+        """BTH, behind it payload with its padding, an AETH, or a CNP's reserved bytes; an empty ICRC."""
+        flow, room = row["flow"], row["length"] - 20 - 8 - 12 - 4
+        psn, flags, rest, padding = row["number"], 0, b"", 0
+        if row["kind"] == "data":
+            whole = int(self.flows.bytes[flow])
+            last = bool(whole) and self._end(row["number"] + 1, flow) == whole
+            opcode = _SEND[row["number"] == 0, last]
+            flags = 1 << 31 if row["asks"] else 0
+            payload = min(self._payload(row), room // 4 * 4)
+            padding = -payload % 4
+            rest = bytes(payload + padding)
+        elif row["kind"] == "notification":
+            opcode, psn, rest = _CNP, 0, bytes(16)
+        else:
+            opcode, nack = _ACKNOWLEDGE, row["kind"] == "nack"
+            psn = row["speaks_of"] - (not nack)
+            whole = int(self.flows.bytes[flow])
+            done = bool(whole) and self._end(row["speaks_of"], flow) == whole
+            rest = struct.pack(">I", (_NAK_SYNDROME if nack else _ACK_SYNDROME) << 24 | done)
+        pair = QUEUE_PAIR + flow | (1 << 30 if opcode == _CNP else 0)
+        base = struct.pack(">BBHII", opcode, padding << 4, 0xFFFF, pair, flags | psn % 2**24)
+        return self._udp(row, base + rest + bytes(4), ROCE_PORT)
+
+    def _datagram(self, row):
+        """A credit, what asks for credits or for a rate, and data that a credit has called."""
+        kinds = {"data": DATA, "ack": ACK, "nack": NACK}
+        kind = kinds.get(row["kind"]) or 1 + CONTROL.index(row["kind"])
+        head = struct.pack(">BxxxII", kind, row["number"], row["speaks_of"])
+        payload = max(min(self._payload(row), row["length"] - 20 - 8 - len(head)), 0)
+        return self._udp(row, head + bytes(payload), CREDIT_PORT)
+
+    def _udp(self, row, data, service):
+        _, _, forward, port, more = self._ends(row)
+        roce = service == ROCE_PORT
+        here, there = (port, service if roce else service + more)
+        datagram = dpkt.udp.UDP(
+            sport=here if forward or roce else there,
+            dport=there if forward or roce else here,
+            data=data,
+        )
+        datagram.ulen = len(datagram)
+        return self._ip(row, datagram, dpkt.ip.IP_PROTO_UDP)
+
+    def _ip(self, row, inside, protocol):
+        src, dst, forward, *_ = self._ends(row)
+        ecn = 3 if row["ce"] else 2 if row["ect"] else 0
+        ends = [struct.pack(">I", 10 << 24 | host + 1) for host in ((src, dst) if forward else (dst, src))]
+        packet = dpkt.ip.IP(src=ends[0], dst=ends[1], p=protocol, tos=ecn, df=1, data=inside)
+        return bytes(packet)
+
+    def _pause(self, row):
+        """A class-based pause: for as long as it may be told, or not at all, which lets data go on."""
+        times = [0] * 8
+        times[LOSSLESS] = 0xFFFF if row["kind"] == "pause" else 0
+        control = struct.pack(">HH8H", 0x0101, 1 << LOSSLESS, *times)
+        node = int(self.scenario.wiring.link_from[row["link"]])
+        frame = dpkt.ethernet.Ethernet(
+            dst=bytes.fromhex("0180c2000001"), src=struct.pack(">HI", 0x0200, node), type=0x8808, data=control
+        )
+        return bytes(frame)
+
+
+def _transport(used):
+    """The name of a catalog's transport; where ports tell rates, its data is that of TCP."""
+    return {"rated": "tcp"}.get(used.transport, used.transport)

@@ -1,0 +1,60 @@
+"""A capture for Wireshark: pcapng with an interface for each port, and nanoseconds (docs/timelines.md)."""
+
+from pcapng import FileWriter, blocks
+
+from shallows.errors import ScenarioError
+from shallows.export.headers import PAUSES, Headers
+
+IPV4, ETHERNET = 228, 1
+"""Types of links, as pcapng numbers them."""
+NANOSECONDS = b"\x09"
+
+
+def write(taps, file):
+    """Write the frames of `taps` into `file`; return its path. Raises `ScenarioError` where none left."""
+    taken = taps.sent[taps.tapped[taps.sent]]
+    if not len(taken):
+        raise ScenarioError("export", file, "a port and a span in which a frame leaves: none did")
+    headers, section = Headers(taps.scenario), blocks.SectionHeader(options={"shb_userappl": "shallows"})
+    interfaces = _interfaces(section, taps)
+    with file.open("wb") as stream:
+        writer = FileWriter(stream, section)
+        for row in _rows(taps, taken):
+            begun_ns = row["begun_ps"] // 1000
+            block = section.new_member(
+                blocks.EnhancedPacket,
+                interface_id=interfaces[row["link"], row["kind"] in PAUSES],
+                timestamp_high=begun_ns >> 32,
+                timestamp_low=begun_ns & 0xFFFFFFFF,
+                packet_data=headers.frame(row),
+                packet_len=row["length"],
+            )
+            writer.write_block(block)
+    return file
+
+
+def _interfaces(section, taps):
+    """Numbers of the interfaces by (link, whether it is for pauses, which are no IPv4 but Ethernet's)."""
+    numbers = {}
+    pauses = taps.scenario.network.pfc is not None or taps.scenario.network.shared is not None
+    for link in taps.links:
+        for ethernet in (False, True) if pauses else (False,):
+            name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]
+            numbers[link, ethernet] = len(numbers)
+            section.new_member(
+                blocks.InterfaceDescription,
+                link_type=ETHERNET if ethernet else IPV4,
+                snaplen=0,
+                options={"if_name": name, "if_tsresol": NANOSECONDS},
+            )
+    return numbers
+
+
+def _rows(taps, taken):
+    """The rows of `frames` at these places, as dicts of numbers, its kind and bits by name."""
+    columns = {name: column[taken].tolist() for name, column in taps.frames.items()}
+    columns["kind"] = [taps.kinds[kind] for kind in columns["kind"]]
+    columns |= {name: taps.bit(name)[taken].tolist() for name in taps.bits}
+    names = list(columns)
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(names, values, strict=True))

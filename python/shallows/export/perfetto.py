@@ -1,0 +1,141 @@
+"""A trace for Perfetto's viewer (ui.perfetto.dev): flows and ports as tracks (docs/timelines.md)."""
+
+from itertools import count
+
+import numpy as np
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
+from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
+
+from shallows.export.taps import NONE
+from shallows.units import NEVER
+
+SEQUENCE = 1
+"""Everything is written by one hand, so to say: the trace's only sequence of packets."""
+UNITS = {"pkt": "packets", "gbps": "Gbit/s", "mbps": "Mbit/s", "us": "us"}
+"""Of a probe, by the end of its name."""
+INSTANTS = {"marked": "mark", "dropped": "drop", "no_memory": "drop", "lost": "lost"}
+"""What a frame's outcome at a port is called there."""
+
+
+def write(taps, file):
+    """Write the trace of `taps` into `file`; return its path."""
+    with file.open("wb") as stream:
+        trace = _Trace(stream)
+        _ports(trace, taps)
+        _flows(trace, taps)
+    return file
+
+
+class _Trace:
+    """The tracks and events of a file; times are picoseconds here and nanoseconds there."""
+
+    def __init__(self, stream):
+        self.builder, self.numbers = StreamingTraceProtoBuilder(stream), count(1)
+
+    def track(self, name, parent=None, unit=None):
+        """The number of a new track; with a unit it is one of a counter."""
+        packet, number = self.builder.create_packet(), next(self.numbers)
+        packet.trusted_packet_sequence_id = SEQUENCE
+        packet.track_descriptor.uuid = number
+        packet.track_descriptor.name = name
+        if parent:
+            packet.track_descriptor.parent_uuid = parent
+        if unit:
+            packet.track_descriptor.counter.unit_name = unit
+        self.builder.write_packet(packet)
+        return number
+
+    def _event(self, track, time_ps, kind):
+        packet = self.builder.create_packet()
+        packet.trusted_packet_sequence_id = SEQUENCE
+        packet.timestamp = int(time_ps) // 1000
+        packet.track_event.type, packet.track_event.track_uuid = kind, track
+        return packet
+
+    def counter(self, track, times_ps, values):
+        for time_ps, value in zip(times_ps.tolist(), values.tolist(), strict=True):
+            packet = self._event(track, time_ps, TrackEvent.TYPE_COUNTER)
+            packet.track_event.double_counter_value = value
+            self.builder.write_packet(packet)
+
+    def slice(self, track, name, since_ps, until_ps):
+        packet = self._event(track, since_ps, TrackEvent.TYPE_SLICE_BEGIN)
+        packet.track_event.name = name
+        self.builder.write_packet(packet)
+        self.builder.write_packet(self._event(track, until_ps, TrackEvent.TYPE_SLICE_END))
+
+    def instant(self, track, name, time_ps, **notes):
+        packet = self._event(track, time_ps, TrackEvent.TYPE_INSTANT)
+        packet.track_event.name = name
+        for key, value in notes.items():
+            note = packet.track_event.debug_annotations.add()
+            note.name, note.int_value = key, int(value)
+        self.builder.write_packet(packet)
+
+
+def _ports(trace, taps):
+    """For each port its queue, what was marked, dropped and lost there, and when it was stopped."""
+    group = trace.track("ports")
+    tracks = {}
+    for link in taps.links:
+        times, queue = taps.queue(link)
+        if len(times):
+            tracks[link] = trace.track(taps.names[link], group)
+            trace.counter(trace.track(f"queue {taps.names[link]}", tracks[link], "B"), times, queue)
+    for name, ends in (("paused", "resumed"), ("down", "up")):
+        for link, since, until in taps.stops(name, ends):
+            since, until = max(since, taps.from_ps), min(until, taps.until_ps)
+            if link in tracks and since < until:
+                trace.slice(tracks[link], "link down" if name == "down" else name, since, until)
+    for outcome, name in INSTANTS.items():
+        _instants(trace, taps, np.flatnonzero(taps.outcome(outcome) & taps.tapped), name, tracks)
+
+
+def _instants(trace, taps, places, name, tracks):
+    frames = taps.frames
+    for place in places:
+        track = tracks.get(int(frames["link"][place]))
+        if track is not None and taps.from_ps <= frames["offered_ps"][place] <= taps.until_ps:
+            flow = frames["flow"][place]
+            notes = {} if flow == NONE else {"flow": flow, "number": frames["number"][place]}
+            trace.instant(track, name, frames["offered_ps"][place], **notes)
+
+
+def _flows(trace, taps):
+    """For each flow that lives in the span its life, what it sent again, and samples of its sender."""
+    scenario, frames = taps.scenario, taps.frames
+    group, hosts, flows = trace.track("flows"), scenario.wiring.host_names, scenario.flows
+    lives = (taps.start_ps <= taps.until_ps) & ((taps.finish_ps >= taps.from_ps) | (taps.finish_ps == NEVER))
+    chosen = np.flatnonzero(lives & np.isin(np.arange(len(lives)), _chosen(taps)))
+    tracks = {}
+    for flow in chosen.tolist():
+        size = f"{int(flows.bytes[flow])} B" if flows.bytes[flow] else "no end"
+        ends = f"{hosts[flows.src[flow]]} to {hosts[flows.dst[flow]]}"
+        tracks[flow] = trace.track(f"flow {flow}: {ends}, {size}", group)
+        since = max(int(taps.start_ps[flow]), taps.from_ps)
+        until = min(int(taps.finish_ps[flow]), taps.until_ps, taps.ended_ps)
+        trace.slice(tracks[flow], f"flow {flow}", since, until)
+    for place in np.flatnonzero(taps.again):
+        flow, time_ps = int(frames["flow"][place]), frames["offered_ps"][place]
+        if flow in tracks and taps.from_ps <= time_ps <= taps.until_ps:
+            trace.instant(tracks[flow], "sent again", time_ps, number=frames["number"][place])
+    _samples(trace, taps, tracks)
+
+
+def _chosen(taps):
+    """Flows to draw: those that were named, or all that have a frame at the ports that were tapped."""
+    return taps.flows if taps.flows is not None else np.unique(taps.frames["flow"][taps.tapped])
+
+
+def _samples(trace, taps, tracks):
+    probes, names = taps.probes, taps.probe_names
+    inside = (probes["time_ps"] >= taps.from_ps) & (probes["time_ps"] <= taps.until_ps)
+    for flow, track in tracks.items():
+        mine = inside & (probes["flow"] == flow)
+        for number, name in enumerate(names):
+            its = mine & (probes["name"] == number)
+            if its.any():
+                counter = trace.track(
+                    f"{name} of flow {flow}", track, UNITS.get(name.rpartition("_")[2], "1")
+                )
+                trace.counter(counter, probes["time_ps"][its], probes["value"][its])

@@ -1,0 +1,187 @@
+"""A run once more with taps on some of its ports: every frame there, pauses, samples of senders."""
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from shallows.errors import ScenarioError
+from shallows.units import NEVER, TIME
+from shallows.why import again, chosen
+from shallows.why.at import within
+
+MOST_FRAMES = 1_000_000
+"""Frames that a file is made of, at most: nobody could look at more, and no viewer opens it."""
+MOST_SAMPLES = 2_000_000
+"""Samples of senders, at most."""
+SAMPLES = 1000
+"""Samples of each sender, where nobody says how far they are apart."""
+NONE = 2**32 - 1
+"""No flow."""
+
+
+class Taps:
+    """What taps on `links` saw from `from_ps` to `until_ps`, with samples of the senders of `flows`.
+
+    `frames` are numpy columns by time of the first bit (docs/timelines.md has their meaning), `events` what
+    happened to the links besides, `probes` the samples.
+    """
+
+    def __init__(self, scenario, span, links, flows, answer, seen):
+        self.scenario, self.links, self.flows = scenario, links, flows
+        self.from_ps, self.until_ps = span
+        self.ended_ps = answer["ended_ps"]
+        self.start_ps, self.finish_ps = answer["flows"]["start_ps"], answer["flows"]["finish_ps"]
+        self.probes, self.probe_names = answer["probes"], answer["probe_names"]
+        self.kinds, self.outcomes = list(seen["kinds"]), list(seen["outcomes"])
+        self.bits, self.link_events = list(seen["bits"]), list(seen["link_events"])
+        self.events = seen["links"]
+        columns = seen["frames"]
+        order = np.lexsort((columns["offered_ps"], columns["begun_ps"]))
+        self.frames = {name: column[order] for name, column in columns.items()}
+        self.names = scenario.wiring.port_names
+
+    @cached_property
+    def sent(self):
+        """Places of the frames whose first bit left in the span, in that order."""
+        begun = self.frames["begun_ps"]
+        return np.flatnonzero((begun >= self.from_ps) & (begun <= min(self.until_ps, self.ended_ps)))
+
+    @cached_property
+    def tapped(self):
+        """Whether each frame is at one of `links`."""
+        return np.isin(self.frames["link"], self.links)
+
+    def of_kind(self, kind):
+        """Whether each frame is of a kind, by its name."""
+        return self.frames["kind"] == self.kinds.index(kind)
+
+    def outcome(self, *names):
+        """Whether each frame's outcome is one of `names`."""
+        return np.isin(self.frames["outcome"], [self.outcomes.index(name) for name in names])
+
+    def bit(self, name):
+        """Whether each frame says yes to `name`, one of `bits`."""
+        return (self.frames["bits"] >> self.bits.index(name)) & 1 == 1
+
+    @cached_property
+    def again(self):
+        """Whether each frame is data that its sender had sent before, seen at the sender's own port."""
+        frames = self.frames
+        mine = np.flatnonzero(self.of_kind("data") & self.scenario.wiring.is_nic[frames["link"]])
+        key = (frames["flow"][mine].astype(np.uint64) << np.uint64(32)) | frames["number"][mine]
+        order = np.lexsort((frames["offered_ps"][mine], key))
+        repeated = np.zeros(len(frames["link"]), bool)
+        repeated[mine[order[1:]]] = key[order[1:]] == key[order[:-1]]
+        return repeated
+
+    def stops(self, begins, ends):
+        """(link, since, until) of each span between two kinds of `link_events`; the last may end the run."""
+        since, spans = {}, []
+        columns = (self.events[name].tolist() for name in ("time_ps", "link", "event"))
+        for time, link, event in zip(*columns, strict=True):
+            name = self.link_events[event]
+            if name == begins:
+                since.setdefault(link, time)
+            elif name == ends and link in since:
+                spans.append((link, since.pop(link), time))
+        return spans + [(link, begun, self.ended_ps) for link, begun in since.items()]
+
+    def queue(self, link):
+        """(times in ps, bytes) of the queue at a port: wherever it jumps, and what is left then.
+
+        Between two times it falls as the frame at its head leaves, whose rest counts too.
+        """
+        mine = (self.frames["link"] == link) & ~self.outcome("dropped", "no_memory")
+        offered, begun, ended = (self.frames[name][mine] for name in ("offered_ps", "begun_ps", "ended_ps"))
+        begun, ended = (
+            np.where(self.outcome("lost")[mine] & (begun == NEVER), offered, its) for its in (begun, ended)
+        )
+        length = self.frames["length"][mine].astype(np.int64)
+        times = np.unique(np.concatenate([offered, ended[ended < NEVER]]))
+        times = times[(times >= self.from_ps) & (times <= min(self.until_ps, self.ended_ps))]
+        waiting = _sum_up_to(times, offered, length) - _sum_up_to(times, begun, length)
+        order = np.argsort(begun, kind="stable")
+        head = np.searchsorted(begun[order], times, side="right") - 1
+        last = order[np.maximum(head, 0)] if len(order) else np.zeros(len(times), int)
+        leaving = (head >= 0) & (ended[last] > times)
+        left = np.where(leaving, ended[last] - np.minimum(times, ended[last]), 0) / np.maximum(
+            ended[last] - begun[last], 1
+        )
+        return times, waiting + left * length[last] * leaving
+
+    def perfetto(self, file):
+        """Write a trace for Perfetto's viewer, with flows and ports as tracks; return its path."""
+        from shallows.export import perfetto
+
+        return perfetto.write(self, Path(file))
+
+    def pcap(self, file):
+        """Write a capture (pcapng) for Wireshark, an interface for each port; return its path."""
+        from shallows.export import pcap
+
+        return pcap.write(self, Path(file))
+
+    def csv(self, folder):
+        """Write `frames.csv`, `events.csv`, `flows.csv` and `probes.csv` into `folder`; return its path."""
+        from shallows.export import tables
+
+        return tables.write(self, Path(folder))
+
+
+def _sum_up_to(times, at, amounts):
+    """By time: the sum of `amounts` whose `at` is not after it."""
+    order = np.argsort(at, kind="stable")
+    sums = np.concatenate([[0], np.cumsum(amounts[order])])
+    return sums[np.searchsorted(at[order], times, side="right")]
+
+
+def of_run(run, ports=None, *, flows=None, since=None, until=None, every=None, nics=True, on_progress=None):
+    """The `Taps` of a second pass over `run`, on the ports that `ports` names, by patterns too, or on all.
+
+    `flows` are numbers of flows whose senders are sampled `every` so often (a thousandth of the span), those
+    that the scenario probes if absent; `since` and `until` are times such as "3ms". Without `nics` the ports
+    of senders are not tapped besides, and what these send again is not known. Raises `ScenarioError` for what
+    the run does not have, for too much, and where the second pass was not the same run.
+    """
+    from shallows import _core
+
+    scenario = again.scenario_of(run)
+    links, numbers = chosen.ports(scenario, ports), chosen.flows(scenario, flows)
+    ended_ps = round(run.summary["duration_s"] * 1e12)
+    span = _span(since, until, ended_ps)
+    probed = scenario.probed_flows if numbers is None else np.asarray(numbers, np.uint32)
+    request = again.request(scenario, _interval(every, span, ended_ps, len(probed)))
+    request["record"]["probe_flows"] = probed
+    drawn = np.arange(len(scenario.wiring.port_names)) if links is None else np.asarray(links)
+    tapped = np.union1d(drawn, np.flatnonzero(scenario.wiring.is_nic)) if nics else drawn
+    tap = {"links": tapped.astype(np.uint32), "from_ps": span[0], "until_ps": span[1], "most": MOST_FRAMES}
+    answer, seen = _core.tap(request, tap, on_progress)
+    if answer["interrupted"]:
+        raise KeyboardInterrupt
+    again.check(run, answer["fingerprint"])
+    if seen["full"]:
+        expected = f"at most {MOST_FRAMES} frames: fewer ports (--port), or a shorter span (--since, --until)"
+        raise ScenarioError("export", "all frames" if ports is None else ", ".join(ports), expected)
+    return Taps(scenario, span, drawn.tolist(), numbers, answer, seen)
+
+
+def _span(since, until, ended_ps):
+    """The two times in picoseconds, the whole run's where there is none."""
+    begin = 0 if since is None else within(since, ended_ps, "since")
+    end = ended_ps if until is None else within(until, ended_ps, "until")
+    if begin >= end:
+        raise ScenarioError("since", since, f"less than until, {TIME.text(end)}")
+    return begin, end
+
+
+def _interval(every, span, ended_ps, flows):
+    """Picoseconds between two samples of so many senders."""
+    least = max(-(-ended_ps * flows // MOST_SAMPLES), 1)
+    if every is None:
+        return max((span[1] - span[0]) // SAMPLES, least)
+    interval = within(every, ended_ps, "every")
+    if interval < least:
+        expected = f"at least {TIME.text(least)}, for {MOST_SAMPLES} samples, or fewer flows (--flow)"
+        raise ScenarioError("every", every, expected)
+    return interval

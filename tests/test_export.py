@@ -1,0 +1,264 @@
+"""Timelines that others read: Perfetto's own trace processor and tshark find in them what the result says."""
+
+import csv
+import shutil
+import subprocess
+from collections import Counter
+
+import pytest
+from typer.testing import CliRunner
+
+import shallows as sh
+from shallows import catalog, cli
+from shallows.errors import ScenarioError
+from trace_queries import ask
+
+
+def star(cc, size, **settings):
+    """Four senders at once to one receiver over 10 Gbps."""
+    settings = {"duration": "until-done", **settings}
+    return sh.run(
+        sh.Scenario(
+            topology={"kind": "star", "hosts": 5, "rate": "10Gbps", "rtt": "20us"},
+            traffic=[{"kind": "incast", "senders": 4, "size": size, "to": 4}],
+            cc=cc,
+            **settings,
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def lossy():
+    """TCP over a short buffer: frames are dropped and sent again, with SACK blocks for the holes."""
+    marking = {"kind": "step", "threshold": "8pkt"}
+    run = star("dctcp", "200KB", network={"buffer": "12pkt", "marking": marking})
+    assert run.flows.retransmits.sum() > 10
+    return run
+
+
+@pytest.fixture(scope="module")
+def lossless():
+    """RoCE at line rate under PFC: pauses, marks and congestion notifications."""
+    network = {"mtu": "1000B", "header": "48B", "pfc": {"threshold": "20KB"}}
+    run = star("dcqcn", "300KB", network=network)
+    assert run.ports.pauses.sum() > 10
+    return run
+
+
+def of_port(run, column, port="s0->h4"):
+    return run.ports.set_index("port").loc[port, column]
+
+
+def test_perfetto_finds_the_queues_marks_drops_and_repairs(lossy, tmp_path):
+    """A counter's maximum is the queue's, to the byte; everything that happened is there once."""
+    file = lossy.taps().perfetto(tmp_path / "run.pftrace")
+    queues, events, lives, windows = ask(
+        file,
+        "select t.name, max(value) from counter c join counter_track t on c.track_id = t.id "
+        "where t.name like 'queue %' group by t.name",
+        "select name, count(*) from slice where dur = 0 group by name",
+        "select name, ts, dur from slice where name like 'flow %' order by name",
+        "select max(value) from counter c join counter_track t on c.track_id = t.id "
+        "where t.name like 'window_pkt%'",
+    )
+    ports = lossy.ports.set_index("port")
+    assert len(queues) == len(ports)
+    for name, most in queues:
+        expected = ports.loc[name.removeprefix("queue "), "queue_max_pkt"] * 1500
+        assert most == pytest.approx(expected, abs=1), name
+    expected = {"mark": ports.marked.sum(), "drop": ports.dropped.sum()}
+    assert dict(events) == {**expected, "sent again": lossy.flows.retransmits.sum()}
+    fct_ns = [int(fct * 1000) for fct in lossy.flows.fct_us]
+    assert [
+        (name, 0, pytest.approx(fct, abs=1))
+        for name, fct in zip([f"flow {i}" for i in range(4)], fct_ns, strict=True)
+    ] == lives
+    assert 2 < windows[0][0] < 200
+
+
+def test_perfetto_finds_the_pauses(lossless, tmp_path):
+    file = lossless.taps().perfetto(tmp_path / "run.pftrace")
+    (pauses,) = ask(
+        file,
+        "select t.name, count(*), sum(dur) from slice s join track t on s.track_id = t.id "
+        "where s.name = 'paused' group by t.name",
+    )
+    ports = lossless.ports.set_index("port")
+    assert {name: count for name, count, _ in pauses} == {
+        name: count for name, count in ports.pauses.items() if count
+    }
+    for name, count, length_ns in pauses:
+        assert length_ns == pytest.approx(ports.loc[name, "paused_us"] * 1000, abs=count), name
+
+
+def tshark(file, *arguments):
+    """Lines that tshark prints of a capture; skips where there is none."""
+    if not shutil.which("tshark"):
+        pytest.skip("no tshark (Debian: apt install tshark) to read the capture with")
+    command = ["tshark", "-r", str(file), "-o", "tcp.relative_sequence_numbers:false", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True
+    ).stdout.splitlines()
+
+
+def fields(file, *names, where=""):
+    """A tuple of texts for each frame."""
+    chosen = [word for name in names for word in ("-e", name)]
+    return [tuple(line.split("\t")) for line in tshark(file, "-Y", where, "-T", "fields", *chosen)]
+
+
+def assert_well_formed(file):
+    assert tshark(file, "-Y", "_ws.malformed || _ws.short") == []
+
+
+def test_tshark_reads_tcp_as_the_result_has_it(lossy, tmp_path):
+    """At the receiver's port frames, bytes, marks; at the senders' what they sent again; everywhere acks."""
+    file = lossy.taps(["s0->h4", "h?->s0"]).pcap(tmp_path / "tcp.pcapng")
+    assert_well_formed(file)
+    data = 'frame.interface_name == "s0->h4"'
+    found = fields(file, "tcp.srcport", "tcp.seq", "tcp.len", "frame.len", "ip.dsfield.ecn", where=data)
+    assert len(found) == of_port(lossy, "sent")
+    assert sum(1 for *_, ecn in found if ecn == "3") == of_port(lossy, "marked")
+    assert sum(int(length) for *_, length, _ in found) * 8 / 10e3 == pytest.approx(
+        of_port(lossy, "utilization") * lossy.summary["duration_s"] * 1e6, rel=1e-6
+    )
+    assert {int(length) - int(payload) for *_, payload, length, _ in found} == {40}
+    delivered = {}
+    for port, seq, payload, *_ in found:
+        delivered.setdefault(int(port) - 1024, {})[int(seq)] = int(payload)
+    for flow, pieces in delivered.items():
+        ends = [1, *(seq + length for seq, length in sorted(pieces.items()))]
+        assert sorted(pieces) == ends[:-1], "a hole, or pieces that overlap"
+        assert ends[-1] - 1 == lossy.flows.bytes[flow]
+    for flow in range(4):
+        where = f'frame.interface_name == "h{flow}->s0" && tcp.len > 0'
+        sent = Counter(fields(file, "tcp.seq", where=where))
+        assert sum(sent.values()) - len(sent) == lossy.flows.retransmits[flow]
+        acks = fields(file, "tcp.ack", where=f"tcp.dstport == {1024 + flow} && tcp.flags.ack == 1")
+        assert max(int(ack) for (ack,) in acks) - 1 == lossy.flows.bytes[flow]
+    assert len(fields(file, "tcp.options.sack_le", where="tcp.options.sack_le > 0")) > 10
+
+
+def test_a_frame_leaves_when_the_capture_says(tmp_path):
+    """Three frames of 1.2 us back to back from 0 on, over 10 us of wire; an answer to each 11.2 us later."""
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology={
+            "kind": "graph",
+            "edges": [["a", "s", "10Gbps", "10us"], ["s", "b", "10Gbps", "10us"]],
+            "hosts": ["a", "b"],
+        },
+        traffic=[{"kind": "trace", "flows": [[0, "a", "b", 3 * 1460]]}],
+        cc={"name": "fixed", "window": "10pkt"},
+    )
+    file = sh.run(scenario).taps(["s->b", "b->s"]).pcap(tmp_path / "three.pcapng")
+    found = fields(file, "frame.time_epoch", "frame.interface_name", "frame.len", "tcp.seq", "tcp.ack")
+    there = [
+        (f"{(11_200 + 1_200 * at) / 1e9:.9f}", "s->b", "1500", str(1 + 1460 * at), "1") for at in range(3)
+    ]
+    back = [
+        (f"{(22_400 + 1_200 * at) / 1e9:.9f}", "b->s", "64", "1", str(1 + 1460 * (at + 1))) for at in range(3)
+    ]
+    assert found == there + back
+
+
+def test_tshark_reads_roce_and_pauses_as_the_result_has_them(lossless, tmp_path):
+    file = lossless.taps(["s0->*", "h?->s0"]).pcap(tmp_path / "roce.pcapng")
+    assert_well_formed(file)
+    packets = -(-300_000 // 952)
+    for flow in range(4):
+        where = f'frame.interface_name == "h{flow}->s0" && infiniband.bth.opcode <= 4'
+        sent = fields(file, "infiniband.bth.psn", "infiniband.bth.opcode", "frame.len", where=where)
+        assert [int(psn) for psn, *_ in sent] == list(range(packets))
+        assert [opcode for _, opcode, _ in sent] == ["0", *["1"] * (packets - 2), "2"]
+        assert {length for *_, length in sent[:-1]} == {"1000"}
+        where = f"infiniband.bth.opcode == 17 && ip.dst == 10.0.0.{flow + 1}"
+        acknowledged = fields(file, "infiniband.bth.psn", "infiniband.aeth.msn", where=where)
+        assert acknowledged[-1] == (str(packets - 1), "1")
+    marks = fields(file, "ip.dsfield.ecn", where='frame.interface_name == "s0->h4" && ip.dsfield.ecn == 3')
+    assert len(marks) == of_port(lossless, "marked") > 0
+    for host in range(4):
+        where = f'frame.interface_name == "s0->h{host} pauses"'
+        found = fields(
+            file, "macc.opcode", "macc.cbfc.enbv", "macc.cbfc.pause_time.c3", "frame.len", where=where
+        )
+        stops = [time for *_, time, _ in found if int(time, 0)]
+        assert len(stops) == of_port(lossless, "pauses", f"h{host}->s0")
+        assert {(int(opcode, 0), int(enabled, 0), length) for opcode, enabled, _, length in found} == {
+            (0x101, 8, "64")
+        }
+
+
+def test_tshark_reads_credits(tmp_path):
+    """A datagram for each credit that the receiver's port did not drop, and one for each frame of data."""
+    network = {"mtu": "1538B", "header": "78B"}
+    run = star("expresspass", "50KB", network=network)
+    file = run.taps(["h4->s0", "s0->h4"]).pcap(tmp_path / "credits.pcapng")
+    assert_well_formed(file)
+    kinds = [data[0][:2] for data in fields(file, "data.data", where="udp.port == 61440")]
+    assert kinds.count("02") == run.flows.credits.sum() - of_port(run, "dropped", "h4->s0")
+    assert kinds.count("06") == sum(-(-50_000 // 1460) for _ in range(4))
+
+
+@pytest.mark.parametrize("cc", [row["name"] for row in catalog.algorithms()])
+def test_every_algorithm_has_a_capture_without_a_malformed_frame(cc, tmp_path):
+    run = star(cc, "30KB", duration="20ms")
+    assert_well_formed(run.taps(["s0->h4", "h4->s0"]).pcap(tmp_path / "all.pcapng"))
+
+
+def test_tables_say_what_the_result_says(lossy, tmp_path):
+    folder = lossy.taps(["s0->h4"]).csv(tmp_path / "csv")
+    rows = {file.stem: list(csv.DictReader(file.open())) for file in folder.iterdir()}
+    assert set(rows) == {"frames", "events", "flows", "probes"}
+    outcomes = Counter(row["outcome"] for row in rows["frames"])
+    assert outcomes["marked"] == of_port(lossy, "marked")
+    assert outcomes["dropped"] == of_port(lossy, "dropped")
+    assert sum(row["ended_ps"] != "" for row in rows["frames"]) == of_port(lossy, "sent")
+    fct = [(int(row["finish_ps"]) - int(row["start_ps"])) / 1e6 for row in rows["flows"]]
+    assert fct == pytest.approx(lossy.flows.fct_us.tolist())
+    assert "window_pkt" in {row["name"] for row in rows["probes"]}
+
+
+def test_a_span_is_a_part_of_the_whole(lossy):
+    whole, part = lossy.taps(["s0->h4"]), lossy.taps(["s0->h4"], since="200us", until="300us")
+    begun = whole.frames["begun_ps"][whole.sent]
+    inside = begun[(begun >= 200_000_000) & (begun <= 300_000_000)]
+    assert part.frames["begun_ps"][part.sent].tolist() == inside.tolist()
+    link = whole.links[0]
+    times, queue = whole.queue(link)
+    mine = (times >= 200_000_000) & (times <= 300_000_000)
+    assert [times[mine].tolist(), queue[mine].tolist()] == [column.tolist() for column in part.queue(link)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--perfetto FILE, --pcap FILE or --csv DIR"),
+        (["--pcap", "x.pcapng"], "--port too"),
+        (["--csv", "x", "--port", "s9*"], "a pattern of at least one port"),
+        (["--csv", "x", "--flow", "4"], "a number from 0 to 3"),
+        (["--csv", "x", "--since", "1s"], "when the run ended"),
+        (["--csv", "x", "--since", "20us", "--until", "10us"], "less than until, 10us"),
+        (["--csv", "x", "--every", "1ps"], "2000000 samples"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused(lossy, tmp_path, arguments, message):
+    lossy.save(tmp_path / "run")
+    result = CliRunner().invoke(cli.app, ["export", str(tmp_path / "run"), *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_headers_without_room_for_tcp_are_refused(tmp_path):
+    run = star("dctcp", "3KB", network={"header": "20B"})
+    with pytest.raises(ScenarioError, match="at least 40 B, which IPv4 and TCP take"):
+        run.taps(["s0->h4"]).pcap(tmp_path / "x.pcapng")
+
+
+def test_the_command_writes_all_three(lossy, tmp_path):
+    lossy.save(tmp_path / "run")
+    files = ["--perfetto", tmp_path / "a.pftrace", "--pcap", tmp_path / "a.pcapng", "--csv", tmp_path / "csv"]
+    words = ["export", str(tmp_path / "run"), "--port", "s0->h4", *map(str, files)]
+    result = CliRunner().invoke(cli.app, words)
+    assert result.exit_code == 0, result.output
+    assert all(path.exists() for path in files[1::2])
