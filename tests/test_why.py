@@ -185,6 +185,51 @@ def test_a_delayed_acknowledgement():
     assert us(one) == pytest.approx(expected, **ABOUT)
 
 
+TWO_WAYS = [
+    ["a", "s1"],
+    ["s1", "s2"],
+    ["s1", "s3", "10Gbps", "50us"],
+    ["s2", "s4"],
+    ["s3", "s4"],
+    ["s4", "c"],
+]
+"""From `s1` to `s4` by `s2` in 2 us, by `s3` in 51 us."""
+
+
+def test_frames_that_overtook_each_other():
+    """RoCE over two ways: the first frame takes the long one, the second comes at 1.2 + 4 * 2.2 = 10 us.
+
+    The receiver answers that the first is missing, over the long way: 4 * 0.0512 + 53 us. Both are sent
+    again; the first copy of the first is there meanwhile, and the second takes the long way, 4 * 1.2 + 53 us,
+    1.2 us behind the first, as it was 1.2 us behind it before.
+    """
+    paths = followed(
+        TWO_WAYS, [[0, "a", "c", 2 * 1460]], cc="dcqcn", network={"balancing": "packet"}, seed=10
+    )
+    assert ways(paths.record, "data") == ["s3", "s2", "s2", "s3"]
+    assert ways(paths.record, "nack") == ["s3"]
+    expected = {"reordering": 4 * 2.2 + 53.2048, "transmission": 4 * 1.2 + 2 * 1.2, "propagation": 53}
+    assert us(paths[0]) == pytest.approx(expected, **ABOUT)
+
+
+def ways(record, kind):
+    """By which of the two switches each packet of a kind went, in their order."""
+    hops, packets = record.tables["hops"], record.tables["packets"]
+    pairs = zip(hops["packet"], (record.names[link] for link in hops["link"]), strict=True)
+    mine = [name for packet, name in pairs if record.kinds[packets["kind"][packet]] == kind]
+    return [name[-2:] for name in mine if name in ("s1->s2", "s1->s3", "s4->s2", "s4->s3")]
+
+
+def test_where_nothing_is_lost_no_time_is_lost_to_losses():
+    """TCP over the two ways and endless buffers: what is sent again had only been overtaken."""
+    flows = [[0, "a", "c", packets * 1460] for packets in (100, 107, 131)]
+    settings = {"network": {"balancing": "packet", "buffer": "unlimited"}, "cc": "reno"}
+    paths = followed(TWO_WAYS, flows, **settings)
+    assert not np.isin(paths.record.tables["hops"]["outcome"], (2, 3, 4)).any()
+    assert paths.by_cause()["reordering"] > 0
+    assert not {"loss", "timeout"} & set(paths.by_cause())
+
+
 def test_a_nic_that_fifty_flows_share():
     """The last of fifty frames waits for the turn of the others, 1.2 us each."""
     paths = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 1460]] * 50)

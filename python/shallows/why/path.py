@@ -137,6 +137,7 @@ class _Walks:
         first_drop = record.outcomes.index("dropped")
         self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
         self.cuts = self._cuts(record.outcomes.index("marked"))
+        self.first_loss = self._first_losses()
 
     def _copies(self):
         """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
@@ -159,6 +160,15 @@ class _Walks:
                     known = time if self.dropped[last] else arrived
                     cuts.setdefault(self.packets["flow"][packet], []).append((known, port, time))
         return {flow: sorted(its) for flow, its in cuts.items()}
+
+    def _first_losses(self):
+        """By flow: when its first data packet was dropped, or lost on a wire."""
+        first = {}
+        for packet, hops in enumerate(self.hops_of):
+            if self.kind[packet] == "data" and self.dropped[hops[-1]]:
+                flow, time = self.packets["flow"][packet], self.hops["offered_ps"][hops[-1]]
+                first[flow] = min(time, first.get(flow, time))
+        return first
 
     def path(self, flow):
         start, finish = int(self.record.start_ps[flow]), int(self.record.finish_ps[flow])
@@ -411,12 +421,21 @@ class _Walk:
             return "credit"
         copy, _ = walks.copies.get(packet, (None, None))
         if copy is not None:
-            return "loss" if self._was_dropped(copy) or kind[by] != "nack" else "reordering"
+            return "loss" if self._was_dropped(copy) or self._repairs(packet, by) else "reordering"
         allowed = walks.packets["window"][by]
         in_flight = walks.packets["seq"][packet] - walks.packets["cumulative"][by] + 1
         if allowed and in_flight * 16 >= allowed:
             return "receiver"
         return "cut" if self._was_cut(walks.packets["left_ps"][by]) else "window"
+
+    def _repairs(self, packet, by):
+        """Whether a copy of what was not lost is sent in the repair of something else that was."""
+        lost = self.walks.first_loss.get(self.flow)
+        return (
+            self.walks.kind[by] != "nack"
+            and lost is not None
+            and lost < self.walks.packets["left_ps"][packet]
+        )
 
     def _was_cut(self, time):
         """Whether a mark or a loss among frames of others was known at `time`; keeps whose they were."""
