@@ -23,6 +23,8 @@ def scenario(ports="bottleneck"):
         mtu=1500,
         warmup_ps=100 * US,
         hosts=SimpleNamespace(rto_max=10**12),
+        network=SimpleNamespace(balancing="flow", convergence=NEVER),
+        faults=[],
         doubts=[],
         duration_ps=300 * US,
         frame=Frame(1500, 1460),

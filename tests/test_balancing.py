@@ -29,3 +29,18 @@ def test_a_flow_has_one_way_and_its_packets_have_all():
 def test_packets_share_all_ways(balancing):
     sent = sent_up(balancing)
     assert sent.min() > 0.7 * sent.mean()
+
+
+def test_a_flow_over_several_slow_ways_beats_the_ideal_of_one_and_the_run_says_so():
+    """Four spines at 1 Gbps carry one flow: at best in a quarter of what one way takes; the books close."""
+    change = {
+        "duration": "until-done",
+        "topology.spine_rate": "1Gbps",
+        "network.balancing": "queue",
+        "cc": {"name": "fixed", "window": "100pkt"},
+        "traffic": [{"kind": "incast", "senders": 1, "size": "3MB"}],
+    }
+    run = sh.run(SCENARIO.replace(change))
+    assert 0.25 <= run.flows.slowdown[0] < 0.5
+    (doubt,) = (doubt for doubt in run.summary["doubts"] if "slowdown" in doubt)
+    assert "1 of 1 flows have a slowdown below 1" in doubt

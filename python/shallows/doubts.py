@@ -25,7 +25,7 @@ FRAMES = 100
 
 def of_run(answer: "Answer") -> list[str]:
     """The doubts of a run."""
-    checks = (_no_statistics, _coarse, _not_recorded, _no_patience, _sent_again, _unlike)
+    checks = (_no_statistics, _coarse, _not_recorded, _no_patience, _sent_again, _unlike, _several_ways)
     return [doubt for check in checks for doubt in check(answer)]
 
 
@@ -34,6 +34,17 @@ def _no_statistics(answer):
         return []
     ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
+
+
+def _several_ways(answer):
+    """The ideal time is that of one way, which a flow over several may beat."""
+    quicker = answer.flow_columns["slowdown"] < 1
+    if answer.one_way or not quicker.any():
+        return []
+    return [
+        f"{quicker.sum()} of {len(quicker)} flows have a slowdown below 1: their packets went several ways, "
+        "and the ideal time is that of one"
+    ]
 
 
 def _coarse(answer):

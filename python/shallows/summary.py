@@ -141,11 +141,11 @@ def flows_by_size(flows: Columns, *, warmup_us: float) -> list[dict[str, Any]]:
     return rows
 
 
-def flow_problems(flows: Columns, delivered_bytes: Column) -> list[str]:
+def flow_problems(flows: Columns, delivered_bytes: Column, one_way: bool = True) -> list[str]:
     """What is wrong with the books of the flows: a list of sentences, empty when they close.
 
     A flow is finished (it has a size, and all of it arrived) or cut off (some of it did not); any
-    other state is unaccounted for. No flow can beat its empty path.
+    other state is unaccounted for. No flow can beat its empty path if it keeps to `one_way`.
     """
     limited, ended = np.isfinite(flows["bytes"]), np.isfinite(flows["fct_us"])
     complete = limited & (delivered_bytes == np.nan_to_num(flows["bytes"]))
@@ -154,7 +154,7 @@ def flow_problems(flows: Columns, delivered_bytes: Column) -> list[str]:
         (ended & ~complete, "finished without having delivered exactly its bytes"),
         (~ended & ~cut_off, "delivered all its bytes, or more, and yet did not finish"),
         (ended & ~(flows["fct_us"] > 0), "finished before it started"),
-        (flows["slowdown"] < 1, "beat its empty path (slowdown below 1)"),
+        (one_way & (flows["slowdown"] < 1), "beat its empty path (slowdown below 1)"),
     ]
     return [_sentence(np.flatnonzero(wrong), what) for wrong, what in checks if wrong.any()]
 

@@ -71,7 +71,10 @@ def _note(findings, counts, seed, number, done):
     counts[f"{kind} {outcome}"] += 1
     if wrong:
         counts["findings"] += 1
-        findings.setdefault(re.sub(r"[-\d.]+", "#", wrong)[:120], []).append((number, world, wrong))
+        alike = findings.setdefault(re.sub(r"[-\d.]+", "#", wrong)[:120], [])
+        if not alike:
+            print(f"\n{seed}/{number}: {wrong[:300]}", flush=True)
+        alike.append((number, world, wrong))
 
 
 def _report(findings, counts, seed, out, seconds):

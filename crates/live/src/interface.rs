@@ -3,10 +3,12 @@
 #![allow(unsafe_code, reason = "system calls")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
+
+use rustix::ioctl::{Opcode, Updater, ioctl};
 
 use crate::Outcome;
 
@@ -16,22 +18,27 @@ pub const NAME: &str = "shallows0";
 const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
 
 /// Of linux/sockios.h.
-const SIOCETHTOOL: libc::c_ulong = 0x8946;
+const SIOCETHTOOL: Opcode = 0x8946;
 
 /// Makes the device; frames are read from and written to the file, without blocking.
 pub fn tap() -> Outcome<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let mut request = named();
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: TUNSETIFF takes an ifreq, and writes the device's name into it.
+    unsafe { ioctl(&file, Updater::<{ libc::TUNSETIFF as Opcode }, _>::new(&mut request)) }
+        .map_err(|error| format!("a TAP device: {error}"))?;
+    Ok(file)
+}
+
+/// A request of the kernel that means the device of this name.
+fn named() -> libc::ifreq {
     // SAFETY: an ifreq is plain data, for which zeros are lawful.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
-    // SAFETY: TUNSETIFF takes an ifreq.
-    if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as libc::c_ulong, &raw mut request) } != 0 {
-        return Err(format!("a TAP device: {}", io::Error::last_os_error()).into());
-    }
-    Ok(file)
+    request
 }
 
 /// Makes a cable from the calling thread's namespace to this one; both ends have [`NAME`].
@@ -50,17 +57,12 @@ pub fn checksums_in_software() -> Outcome<()> {
     }
     const SET_TRANSMIT_CHECKSUMS: u32 = 0x17;
     let mut value = Value { command: SET_TRANSMIT_CHECKSUMS, value: 0 };
-    // SAFETY: an ifreq is plain data, for which zeros are lawful.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, &from) in request.ifr_name.iter_mut().zip(NAME.as_bytes()) {
-        *to = from as libc::c_char;
-    }
+    let mut request = named();
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
     let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
     // SAFETY: SIOCETHTOOL takes an ifreq that points to a structure of ethtool.
-    if unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } != 0 {
-        return Err(format!("checksums of {NAME}: {}", io::Error::last_os_error()).into());
-    }
+    unsafe { ioctl(&socket, Updater::<SIOCETHTOOL, _>::new(&mut request)) }
+        .map_err(|error| format!("checksums of {NAME}: {error}"))?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::answer::FlowReport;
-use crate::network::Network;
+use crate::network::{Balancing, Network};
 use crate::port::PortReport;
 
 /// Problems named before the rest is only counted.
@@ -33,8 +33,9 @@ impl Ledger<'_> {
         }
         let mut rates = vec![Rate::MAX; self.network.nodes as usize];
         self.network.ports.iter().for_each(|port| rates[port.from as usize] = port.rate);
+        let one_way = self.network.faults.is_empty() && self.network.balancing == Balancing::Flow;
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes, self.network.faults.is_empty())
+            let problem = flow_problem(flow, spec.bytes, one_way)
                 .or_else(|| self.too_fast(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }

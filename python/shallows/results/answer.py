@@ -177,10 +177,16 @@ class Answer:
     def _books(self) -> dict[str, Any]:
         books = self.answer["books"]
         delivered = self.answer["flows"]["delivered_bytes"]
-        problems = sums.flow_problems(self.flow_columns, delivered) + sums.capacity_problems(
+        problems = sums.flow_problems(self.flow_columns, delivered, self.one_way) + sums.capacity_problems(
             self.port_columns, self.flow_columns, delivered, self._last_link_bps(), self.ended_ps / 1e6
         )
         return {"closed": books["closed"] and not problems, "problems": [*books["problems"], *problems]}
+
+    @property
+    def one_way(self) -> bool:
+        """Whether every packet of a flow takes the way that the flow's ideal time is of."""
+        network, rerouted = self.scenario.network, bool(self.scenario.faults)
+        return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
 
     def _last_link_bps(self) -> F64:
         """The rate of the link to each flow's receiver; of a network of one port, that port's."""
