@@ -37,8 +37,8 @@ def test_a_flow_over_several_slow_ways_beats_the_ideal_of_one_and_the_run_says_s
         "duration": "until-done",
         "topology.spine_rate": "1Gbps",
         "network.balancing": "queue",
-        "cc": {"name": "fixed", "window": "100pkt"},
-        "traffic": [{"kind": "incast", "senders": 1, "size": "3MB"}],
+        "cc": {"name": "fixed", "window": 100},
+        "traffic": [{"kind": "trace", "flows": [[0, "h0", "h2", 3_000_000]]}],
     }
     run = sh.run(SCENARIO.replace(change))
     assert 0.25 <= run.flows.slowdown[0] < 0.5

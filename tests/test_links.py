@@ -3,7 +3,7 @@
 import pytest
 
 import shallows as sh
-from shallows.errors import ScenarioError
+from shallows.errors import BooksError, ScenarioError
 from shallows.worlds import fluid, kernel
 
 BASE = {
@@ -44,6 +44,12 @@ def test_a_cable_that_is_down_holds_a_flow_up_for_as_long():
     up = {"link": CABLE, "kind": "up", "at": "5ms"}
     plain, held = run().flows.fct_us[0], run(up, down).flows.fct_us[0]
     assert plain < 2000 < 5000 < held
+
+
+@pytest.mark.parametrize("at", ["0s", "1us"])
+def test_a_run_whose_only_way_stays_down_ends_and_says_so(at):
+    with pytest.raises(BooksError, match="flow 0 cannot get on: timers repeat"):
+        run({"link": CABLE, "kind": "down", "at": at})
 
 
 def test_a_slower_link_takes_as_much_longer():

@@ -74,12 +74,12 @@ def _cut(scenario):
     down = {}
     for fault in sorted(scenario.faults, key=lambda fault: fault.at):
         if fault.kind in ("down", "up"):
-            down |= {link: fault.kind == "down" for link in fault.links(scenario.wiring)}
+            down |= dict.fromkeys(fault.links(scenario.wiring), fault.kind == "down")
     return any(down.values())
 
 
 def _collapsed(error, scenario):
-    """Whether a run was ended because nothing gets through: a link stays down, or its flows have tried enough."""
+    """Whether a run was ended as nothing gets through: a link stays down, or its flows tried often enough."""
     stuck = [
         re.match(r"flow \d+(?: and (\d+) others)? cannot get on: timers repeat", said)
         for said in error.problems

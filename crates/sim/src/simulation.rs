@@ -273,9 +273,9 @@ impl<O: Observer + Send> Simulation<O> {
             }
             self.domains.change(change);
             self.faults += 1;
-            if let (Change::Down | Change::Up, Some(at)) =
-                (change.change, now.0.checked_add(self.network.convergence.0))
-            {
+            // MAX is never, also of what happens at time zero.
+            let heard = now.0.checked_add(self.network.convergence.0).filter(|&at| at != Time::MAX.0);
+            if let (Change::Down | Change::Up, Some(at)) = (change.change, heard) {
                 self.schedule.set(Time(at), Due::Convergence);
             }
         }
