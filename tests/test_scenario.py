@@ -282,6 +282,7 @@ WRONG = [
     ({"hosts.nic": "fast"}, 'hosts.nic = "fast"', "'fair' or 'fifo'"),
     ({"hosts.rto_initial": "1us"}, 'hosts.rto_initial = "1us"', "1ms or more"),
     ({"hosts.ack_delay": "40ms"}, 'hosts.ack_delay = "40ms"', "less than rto_min (1ms)"),
+    ({"hosts.rto_min": "1ps"}, 'hosts.rto_min = "1ps"', "2ps or more"),
     ({"cc.name": "dctpc"}, 'cc.name = "dctpc"', 'did you mean "dctcp"?'),
     ({"cc.name": "dctcp@ns-3"}, 'cc.name = "dctcp@ns-3"', 'dctcp@ns-2; did you mean "ns-2"?'),
     ({"cc.name": "dx@ns-2"}, 'cc.name = "dx@ns-2"', "it has no presets"),

@@ -191,6 +191,10 @@ class HostTable(Table):
         """Fills in what the preset says, moved where a time that was told leaves no room for it."""
         preset = _RTO[self.rto]
         low = self.rto_min or preset["rto_min"]
+        if low < 2:
+            raise ScenarioError(
+                "rto_min", TIME.text(low), "2ps or more: an ack may wait for less, and longer than 0"
+            )
         first = self.rto_initial or max(preset["rto_initial"], low)
         high = self.rto_max or max(preset["rto_max"], first)
         delay = self.ack_delay or min(preset["ack_delay"], low // 2)

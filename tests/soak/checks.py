@@ -80,14 +80,15 @@ def _cut(scenario):
 
 def _collapsed(error, scenario):
     """Whether a run was ended as nothing gets through: a link stays down, or its flows tried often enough."""
+    waits = all("cannot get on" in said or "wait for nothing" in said for said in error.problems)
+    if waits and _cut(scenario):
+        return True
     stuck = [
         re.match(r"flow \d+(?: and (\d+) others)? cannot get on: timers repeat", said)
         for said in error.problems
     ]
     if len(stuck) != 1 or stuck[0] is None:
         return False
-    if _cut(scenario):
-        return True
     flows = error.run.flows
     # Those of which all has arrived too: a sender tries on until it hears so.
     tried = flows.timeouts >= 15

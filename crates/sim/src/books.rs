@@ -35,8 +35,8 @@ impl Ledger<'_> {
         self.network.ports.iter().for_each(|port| rates[port.from as usize] = port.rate);
         let one_way = self.network.faults.is_empty() && self.network.balancing == Balancing::Flow;
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
-            let problem = flow_problem(flow, spec.bytes, one_way)
-                .or_else(|| self.too_fast(flow, rates[spec.src as usize]));
+            let problem =
+                flow_problem(flow, spec.bytes, one_way).or_else(|| self.too_fast(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
         if problems.len() > NAMED {
