@@ -243,6 +243,26 @@ def test_killed_at_random_it_goes_on_and_ends_with_the_same_table(tmp_path, kill
     assert not list(tmp_path.glob("out/runs/.*"))
 
 
+def test_workers_end_with_the_command_that_is_killed(tmp_path):
+    """Killed alone, it can tell them nothing."""
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    process = command(tmp_path, "--seeds", "500", "--workers", "2", "--out", "out")
+    while not list(tmp_path.glob("out/runs/run=*")):
+        time.sleep(0.01)
+    group = os.getpgid(process.pid)
+    process.kill()
+    process.wait()
+    ends = time.monotonic() + 60
+    while time.monotonic() < ends:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(group, signal.SIGKILL)
+    pytest.fail("a minute later its workers are there")
+
+
 def test_two_sweeps_do_not_share_a_folder(scenario, tmp_path):
     from filelock import FileLock
 

@@ -10,6 +10,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from threading import Thread
 
 from shallows.errors import ScenarioError
 from shallows.sweeps.jobs import perform, perform_all, row
@@ -149,7 +150,7 @@ def _pooled(jobs, folder, workers):
     context.set_forkserver_preload(["shallows.sweeps.warm"])
     left, flying = deque(jobs), {}
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_deaf)
+    pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_attached)
     try:
         while left or flying:
             while left and len(flying) < 2 * workers:
@@ -168,11 +169,17 @@ def _pooled(jobs, folder, workers):
             process.terminate()  # what it has not finished leaves nothing
 
 
-def _deaf():
-    """Ctrl-C is for the process that started the sweep."""
+def _attached():
+    """Ctrl-C is for the process that started the sweep; a worker ends with it, also where it is killed."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)  # what it has not finished leaves nothing
 
 
 def _told(error, result, jobs):
