@@ -71,6 +71,7 @@ def once(monkeypatch):
             "no ECMP",
         ),
         ("network.marking", {"kind": "rcp"}, "a kind that marks"),
+        ("network.marking", {"kind": "int"}, "a kind that marks"),
         ("cc.name", "vegas", "an algorithm of the kernel world"),
         ("topology.rate", "10Gbps", "at most 1Gbps"),
         ("topology.hosts", "40", "at most 64"),

@@ -99,7 +99,7 @@ def tables(row, scenario, part, told):
         if told.get("mark"):
             found["network"]["marking"] = {"kind": "step", **MARKS["step"]}
     else:
-        found["cc"] = "rcp" if row["tells"] == "rates" else "dctcp"
+        found["cc"] = {"marks": "dctcp", "rates": "rcp", "records": "hpcc"}[row["tells"]]
         found["network"]["marking"] = {"kind": row["name"], **MARKS.get(row["name"], {}), **told}
     return found
 

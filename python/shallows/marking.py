@@ -40,7 +40,7 @@ class Marking:
 
     @property
     def tells(self):
-        """What senders hear of it: "marks" or "rates"."""
+        """What senders hear of it: "marks", "rates" or "records"."""
         return tells(self.kind)
 
     def largest_threshold(self, rate_bps, mtu):
@@ -61,7 +61,7 @@ class Marking:
 
 
 def tells(kind):
-    """What senders hear of a port of this kind: "marks" or "rates"."""
+    """What senders hear of a port of this kind: "marks", "rates" or "records"."""
     return _row(kind)["tells"]
 
 

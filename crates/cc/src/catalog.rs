@@ -23,6 +23,8 @@ pub enum Marking {
     WhenFlag(&'static str, &'static str),
     /// It is lost without this kind, which tells its packets a rate instead of marking them.
     Rates(&'static str),
+    /// It is lost without this kind, which writes records into its packets instead of marking them.
+    Records(&'static str),
 }
 
 /// How a transport finds out what was lost, and sends it again.
@@ -170,7 +172,7 @@ impl Algorithm {
     #[must_use]
     pub fn ecn_capable(&self, values: &Values) -> bool {
         match self.marking {
-            Marking::Unused | Marking::Rates(_) => false,
+            Marking::Unused | Marking::Rates(_) | Marking::Records(_) => false,
             Marking::Required(_) => true,
             Marking::WhenFlag(flag, _) => values.flag(flag),
         }
@@ -194,7 +196,8 @@ impl Algorithm {
     /// What its sender decides that begins with a window of so many packets, and then hears of ten of these round trips.
     fn after(&self, packets: u64, rtt: Time) -> Decision {
         let mss = Bytes(1460);
-        let path = Path { mss, initial_window: mss * packets, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
+        let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(50));
+        let path = Path { mss, initial_window: mss * packets, line_rate, base_rtt, seed: 1, active: 0 };
         let mut sender = (self.sender)(&Values::defaults(self.parameters), &path);
         for n in (1..=10).filter(|_| rtt > Time::ZERO) {
             let now = Time::from_millis(10) * n;
@@ -244,13 +247,15 @@ pub(crate) use algorithms;
 mod tests {
     use super::*;
 
-    /// A flow that waits for rates needs ports that tell them, one that waits for credits a receiver that hands them out.
+    /// A flow that waits for rates needs ports that tell them, one that waits for credits a receiver that hands them out, and
+    /// records come back in selective acknowledgements.
     #[test]
     fn the_parts_of_a_row_go_together() {
         for row in ALGORITHMS {
             let rates = matches!(row.marking, Marking::Rates(_));
             assert_eq!(row.transport.leave == Leave::AtRates, rates, "{}", row.name);
             assert_eq!(row.transport.leave == Leave::OnCredits, row.credits.is_some(), "{}", row.name);
+            assert!(!matches!(row.marking, Marking::Records(_)) || *row.transport == TCP, "{}", row.name);
         }
     }
 }

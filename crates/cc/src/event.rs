@@ -3,7 +3,7 @@
 //! Events are structs with defaults, so that a new signal reaches the algorithms that want it without touching the
 //! others: whoever makes one names what it knows and adds `..Ack::default()`.
 
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Rate, Time};
 
 /// An acknowledgement reached the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,4 +50,17 @@ pub struct Loss {
     pub in_flight: Bytes,
     /// A timeout with nothing acknowledged since the one before: the threshold is held (RFC 5681 §3.1).
     pub repeated: bool,
+}
+
+/// What a port wrote into a packet as it began to leave (in-band network telemetry).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HopRecord {
+    /// Rate of its link.
+    pub rate: Rate,
+    /// What it left behind in the queue.
+    pub queue: Bytes,
+    /// What had left before it, from the beginning on.
+    pub sent: Bytes,
+    /// When.
+    pub at: Time,
 }

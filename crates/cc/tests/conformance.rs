@@ -3,9 +3,9 @@
 //!
 //! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
 
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, RATED, ROCE, TCP};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, RATED, ROCE, TCP};
 use shallows_cc::draws::Draws;
-use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
 use shallows_cc::parameter::Values;
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -66,6 +66,19 @@ impl Life {
         }
     }
 
+    /// What two or three hops wrote; now and then the same as before, or of another path.
+    fn records(&mut self) -> Vec<HopRecord> {
+        let at = self.sent_at + Time::from_nanos(self.below(500));
+        let hops = if self.chance(0.95) { 2 } else { 3 };
+        let record = |hop| HopRecord {
+            rate: Rate::from_gbps(10),
+            queue: MSS * self.below(100),
+            sent: Rate::from_gbps(10).sent_in(at).scale(self.draws.uniform()),
+            at: at + Time::from_nanos(hop),
+        };
+        (0..hops).map(record).collect()
+    }
+
     /// Something happens; gives what the algorithm then decides.
     fn step(&mut self, sender: &mut dyn Sender, row: &Algorithm) -> Decision {
         match self.below(100) {
@@ -83,6 +96,10 @@ impl Life {
             }
             _ => {
                 let ack = self.ack(sender, row);
+                if matches!(row.marking, Marking::Records(_)) {
+                    let hops = self.records();
+                    sender.on_records(self.now, &hops);
+                }
                 sender.on_ack(self.now, &ack);
             }
         }
@@ -101,7 +118,14 @@ fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
 }
 
 fn live(row: &Algorithm, values: &Values, seed: u64) -> Vec<Decision> {
-    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed, active: 0 };
+    let path = Path {
+        mss: MSS,
+        initial_window: MSS * 10,
+        line_rate: Rate::from_gbps(10),
+        base_rtt: Time::from_micros(50),
+        seed,
+        active: 0,
+    };
     let mut sender = (row.sender)(values, &path);
     let mut life = Life::new(seed);
     let mut decisions = vec![sender.decision()];

@@ -53,6 +53,11 @@ fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, 
         }
         assert_eq!(point.offer().is_some(), row.tells == Tells::Rates, "{about}: offers what it does not tell");
         assert!(!marked || row.tells == Tells::Marks, "{about}: marks, though it tells rates");
+        assert_eq!(
+            point.record(now, met).is_some(),
+            row.tells == Tells::Records,
+            "{about}: records what it does not tell"
+        );
         if let Some(offer) = point.offer() {
             assert!(offer.0 > 0 && offer <= LINE_RATE, "{about}: offers {offer:?} of a link of {LINE_RATE:?}");
         }

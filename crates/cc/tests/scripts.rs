@@ -4,7 +4,7 @@ mod script;
 
 use script::{Follower, Line, all, follow, time, values};
 use shallows_cc::catalog::{self, ALGORITHMS};
-use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{Answered, CreditPath, Credits, Grant};
 use shallows_cc::sender::{Path, Sender};
@@ -24,6 +24,18 @@ struct Catalogued {
 
 fn packets(line: &Line<'_>, key: &str) -> Bytes {
     MSS.scale(line.value(key).map_or(0.0, |v| v.parse().expect("a number of packets")))
+}
+
+/// Of a line with `queue=`, `sent=` and `at=` for every hop, in this order.
+fn records(line: &Line<'_>) -> Vec<HopRecord> {
+    let bytes = |word: &str, key| Bytes(word.strip_prefix(key).expect("queue=, sent=, at=").parse().expect("bytes"));
+    let record = |hop: &[&str]| HopRecord {
+        rate: LINE_RATE,
+        queue: bytes(hop[0], "queue="),
+        sent: bytes(hop[1], "sent="),
+        at: time(hop[2].strip_prefix("at=").expect("at=")),
+    };
+    line.words[2..].chunks(3).map(record).collect()
 }
 
 impl Follower for Catalogued {
@@ -59,6 +71,7 @@ impl Follower for Catalogued {
                 let gbps: f64 = line.value("rate").expect("rate=").parse().expect("a number of Gbps");
                 sender.on_offer(now, Rate((gbps * 1e9) as u64));
             }
+            "records" => sender.on_records(now, &records(line)),
             "grant" => {
                 let credits = self.credits.as_mut().expect("an algorithm with credits");
                 self.granted = Some((now, credits.grant(now, [0.5; 2])));
@@ -109,7 +122,8 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let row = catalog::find(used.words[1]).expect("an algorithm of the catalog");
     let initial_window = packets(path, "initial");
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
-    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, seed, active: 0 };
+    let base_rtt = path.time("rtt").unwrap_or_default();
+    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, base_rtt, seed, active: 0 };
     let values = values(used);
     let shaper = || CreditShaper::new(&values, FRAME);
     let credits = row

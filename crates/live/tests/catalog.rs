@@ -57,7 +57,14 @@ fn exact(ack: &CoreAck) -> event::Ack {
 
 fn sender(name: &str, seed: u64) -> Box<dyn Sender> {
     let row = find(name).expect("an algorithm of the catalog");
-    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(1), active: 0, seed };
+    let path = Path {
+        mss: MSS,
+        initial_window: MSS * 10,
+        line_rate: Rate::from_gbps(1),
+        base_rtt: Time::ZERO,
+        active: 0,
+        seed,
+    };
     (row.sender)(&Values::defaults(row.parameters), &path)
 }
 

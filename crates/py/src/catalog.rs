@@ -19,7 +19,7 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     let (port, marking) = match algorithm.marking {
         _ if algorithm.transport.leave == Leave::OnCredits => ("credit", "none"),
         Marking::Unused => ("", "none"),
-        Marking::Required(kind) | Marking::Rates(kind) => (kind, "required"),
+        Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),
     };
     row.set_item("name", algorithm.name)?;
@@ -74,6 +74,7 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
     let tells = match mechanism.tells {
         Tells::Marks => "marks",
         Tells::Rates => "rates",
+        Tells::Records => "records",
     };
     row.set_item("tells", tells)?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;

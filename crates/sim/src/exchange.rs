@@ -9,9 +9,9 @@
 use shallows_cc::units::Time;
 
 use crate::domain::Domain;
+use crate::fabric::Parcel;
 use crate::meeting::Meeting;
 use crate::observe::Observer;
-use crate::packet::Packet;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -63,7 +63,7 @@ impl Report {
 /// One side of the exchange: a box from each domain to each other one, and a report of each.
 #[derive(Debug)]
 struct Side {
-    boxes: Vec<Mutex<Vec<Packet>>>,
+    boxes: Vec<Mutex<Parcel>>,
     reports: Vec<Report>,
 }
 
@@ -78,7 +78,7 @@ impl Exchange {
     /// Between so many domains.
     pub fn new(domains: usize) -> Self {
         let side = || Side {
-            boxes: (0..domains * domains).map(|_| Mutex::new(Vec::new())).collect(),
+            boxes: (0..domains * domains).map(|_| Mutex::new(Parcel::default())).collect(),
             reports: (0..domains).map(|_| Report::empty()).collect(),
         };
         Self { domains, sides: [side(), side()] }
@@ -124,9 +124,9 @@ impl Exchange {
         lookahead: Time,
     ) {
         let sent = domain.fabric.hand_over(closed, lookahead);
-        for (to, packets) in domain.fabric.handed_over().iter_mut().enumerate() {
-            if !packets.is_empty() {
-                std::mem::swap(packets, &mut self.open(side, number, to));
+        for (to, parcel) in domain.fabric.handed_over().iter_mut().enumerate() {
+            if !parcel.is_empty() {
+                std::mem::swap(parcel, &mut self.open(side, number, to));
             }
         }
         let report = &self.sides[side].reports[number];
@@ -139,12 +139,12 @@ impl Exchange {
     /// All have met.
     fn take_in<O: Observer>(&self, side: usize, number: usize, domain: &mut Domain<O>) {
         for from in 0..self.domains {
-            self.open(side, from, number).drain(..).for_each(|packet| domain.fabric.adopt(packet));
+            domain.fabric.adopt(&mut self.open(side, from, number));
         }
     }
 
     /// A box. Nobody ever waits here: its writer opens it before all meet, its reader after that.
-    fn open(&self, side: usize, from: usize, to: usize) -> MutexGuard<'_, Vec<Packet>> {
+    fn open(&self, side: usize, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
         self.sides[side].boxes[from * self.domains + to].lock().expect("nobody panics with a box open")
     }
 
@@ -170,6 +170,7 @@ impl Exchange {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use crate::packet::Packet;
     use loom::sync::Arc;
     use loom::thread;
 
@@ -179,10 +180,10 @@ mod loom_tests {
     fn go_through(exchange: &Exchange, meeting: &Meeting, number: usize) {
         let (mut side, other) = (0, 1 - number);
         for window in 0..WINDOWS {
-            exchange.open(side, number, other).push(Packet { flow: window, ..Packet::default() });
+            exchange.open(side, number, other).packets.push(Packet { flow: window, ..Packet::default() });
             exchange.sides[side].reports[number].next.store(u64::from(window), Ordering::Relaxed);
             assert!(meeting.wait());
-            let came: Vec<_> = exchange.open(side, other, number).drain(..).map(|packet| packet.flow).collect();
+            let came: Vec<_> = exchange.open(side, other, number).packets.drain(..).map(|packet| packet.flow).collect();
             assert_eq!(came, [window]);
             assert_eq!(exchange.least(side, |report| &report.next), Time(u64::from(window)));
             side = 1 - side;

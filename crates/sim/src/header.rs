@@ -138,6 +138,10 @@ pub enum Header {
     RatedData(TcpData, RateQuery),
     /// And what the newest data was offered.
     RatedAck(TcpAck, Rate),
+    /// The same where hops write records into data ([`crate::packet::Slab::trail`]).
+    TracedData(TcpData),
+    /// And bring back those of the newest data.
+    TracedAck(TcpAck),
     /// Asks the ports on its way for a rate, without payload.
     RateRequest {
         /// When it left its host.
@@ -197,10 +201,15 @@ impl Header {
     #[must_use]
     pub const fn kind(&self) -> PacketKind {
         match self {
-            Self::Bare | Self::TcpData(_) | Self::RatedData(..) | Self::RoceData(_) | Self::CreditData(_) => {
-                PacketKind::Data
+            Self::Bare
+            | Self::TcpData(_)
+            | Self::RatedData(..)
+            | Self::TracedData(_)
+            | Self::RoceData(_)
+            | Self::CreditData(_) => PacketKind::Data,
+            Self::TcpAck(_) | Self::RatedAck(..) | Self::TracedAck(_) | Self::RoceAck(_) | Self::CreditAck { .. } => {
+                PacketKind::Ack
             }
-            Self::TcpAck(_) | Self::RatedAck(..) | Self::RoceAck(_) | Self::CreditAck { .. } => PacketKind::Ack,
             Self::RoceNack(_) | Self::CreditNack { .. } => PacketKind::Nack,
             Self::Notification { .. } => PacketKind::Notification,
             Self::Pause => PacketKind::Pause,
@@ -221,8 +230,9 @@ impl Header {
         match *self {
             Self::TcpData(TcpData { seq, .. })
             | Self::RatedData(TcpData { seq, .. }, _)
+            | Self::TracedData(TcpData { seq, .. })
             | Self::RoceData(RoceData { seq, .. }) => (seq, 0),
-            Self::TcpAck(ack) | Self::RatedAck(ack, _) => (ack.block_from, ack.cumulative),
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => (ack.block_from, ack.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
             | Self::Notification { cumulative, .. }
@@ -242,7 +252,9 @@ impl Header {
         match *self {
             Self::TcpData(TcpData { sent, .. })
             | Self::RatedData(TcpData { sent, .. }, _)
+            | Self::TracedData(TcpData { sent, .. })
             | Self::TcpAck(TcpAck { sent, .. })
+            | Self::TracedAck(TcpAck { sent, .. })
             | Self::RatedAck(TcpAck { sent, .. }, _)
             | Self::RateRequest { sent, .. }
             | Self::RateAnswer { sent, .. }
@@ -259,6 +271,13 @@ impl Header {
             | Self::CreditAck { .. }
             | Self::CreditNack { .. } => Time::ZERO,
         }
+    }
+
+    /// Whether a row of hops' records belongs to it.
+    #[inline]
+    #[must_use]
+    pub const fn is_traced(&self) -> bool {
+        matches!(self, Self::TracedData(_) | Self::TracedAck(_))
     }
 
     /// What it asks of the ports on its way, if it asks them for a rate.

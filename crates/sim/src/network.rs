@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shallows_cc::catalog::{Algorithm, Leave};
+use shallows_cc::catalog::{Algorithm, Leave, Marking as Marks};
 use shallows_cc::parameter::Values;
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute};
@@ -102,6 +102,12 @@ impl Control {
     #[must_use]
     pub fn waits_for_credits(&self) -> bool {
         self.algorithm.transport.leave == Leave::OnCredits
+    }
+
+    /// Whether hops write records into the data of its flows.
+    #[must_use]
+    pub fn asks_for_records(&self) -> bool {
+        matches!(self.algorithm.marking, Marks::Records(_))
     }
 
     /// What hands out the credits of a flow that begins now, where it waits for credits; `frame` is a full one.
@@ -322,11 +328,14 @@ impl Network {
             if flow.control as usize >= self.controls.len() {
                 return Err(format!("flow {at} uses algorithm {}: there are {}", flow.control, self.controls.len()));
             }
-            let credits = self.controls[flow.control as usize].waits_for_credits();
-            if credits && self.balancing != Balancing::Flow {
-                return Err(format!(
-                    "flow {at} waits for credits, which need one way there and back: expected no balancing by packet"
-                ));
+            let control = &self.controls[flow.control as usize];
+            let one_way = match control.algorithm.marking {
+                _ if control.waits_for_credits() => Some("waits for credits, which need one way there and back"),
+                Marks::Records(_) => Some("compares the records of hops from packet to packet, which need one way"),
+                _ => None,
+            };
+            if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
+                return Err(format!("flow {at} {why}: expected no balancing by packet"));
             }
             if let Some(first) = flow.after {
                 let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);

@@ -1,5 +1,6 @@
 //! Packets, and the slab they live in.
 
+use shallows_cc::event::HopRecord;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::header::Header;
@@ -194,6 +195,8 @@ impl Packet {
 #[derive(Debug)]
 pub struct Slab {
     packets: Vec<Packet>,
+    /// By place: what hops wrote into its packet, where [`Header::is_traced`]; of no packet where none is.
+    trails: Vec<Vec<HopRecord>>,
     free: u32,
     live: u64,
     created: u64,
@@ -201,7 +204,7 @@ pub struct Slab {
 
 impl Default for Slab {
     fn default() -> Self {
-        Self { packets: Vec::new(), free: NIL, live: 0, created: 0 }
+        Self { packets: Vec::new(), trails: Vec::new(), free: NIL, live: 0, created: 0 }
     }
 }
 
@@ -240,6 +243,20 @@ impl Slab {
         let packet = self[at];
         self.remove(at);
         packet
+    }
+
+    /// What hops wrote into a packet that is traced.
+    #[must_use]
+    pub fn trail(&self, at: u32) -> &[HopRecord] {
+        &self.trails[at as usize]
+    }
+
+    /// The same, to write into or to take along. One that is newly traced begins by clearing it.
+    pub fn trail_mut(&mut self, at: u32) -> &mut Vec<HopRecord> {
+        if self.trails.len() <= at as usize {
+            self.trails.resize(self.packets.len(), Vec::new());
+        }
+        &mut self.trails[at as usize]
     }
 
     /// Packets that exist now.

@@ -34,7 +34,7 @@ fn credits_first(values: &Values) -> Discipline {
 fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
     let row = catalog::find(name).expect("an algorithm of the catalog");
     let mechanism = match row.marking {
-        Marking::Required(kind) | Marking::Rates(kind) => port::find(kind),
+        Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => port::find(kind),
         _ => None,
     };
     let (left, right) = (2 * flows, 2 * flows + 1);

@@ -117,6 +117,21 @@ fn rates() -> Network {
     until_done(shifted(shifted(network, 6, 300_000), 9, 30_000))
 }
 
+/// Records that every hop writes, over a tree; and what waits for acknowledgements that cover two.
+fn records() -> Network {
+    let mut network = marking(fat_tree(4), "int", MarkAt::Dequeue);
+    network.controls = vec![control("hpcc")];
+    network.host.acks_every = 2;
+    until_done(shifted(shifted(network, 6, 300_000), 9, 30_000))
+}
+
+/// The same through ports with classes that pause.
+fn records_paused() -> Network {
+    let mut network = pauses("hpcc", None);
+    network.markings[0].mechanism = shallows_cc::port::find("int").expect("a row of the table");
+    network
+}
+
 /// Ports of four frames: timeouts and repairs, of which some are not needed and come after their flow is done.
 fn losses(name: &str) -> Network {
     let mut network = shifted(shifted(fat_tree(4), 6, 120_000), 9, 50_000);
@@ -141,6 +156,8 @@ fn all() -> Vec<(&'static str, Network)> {
         ("request-response", request_response()),
         ("credits", credits()),
         ("rates", rates()),
+        ("records", records()),
+        ("records-paused", records_paused()),
         ("losses", losses("reno")),
         ("losses-cubic", losses("cubic")),
         ("losses-roce", losses("dcqcn")),
@@ -185,5 +202,5 @@ fn the_fabrics_have_what_they_are_for() {
     assert!(paused(pauses("timely", None)) > 0 && paused(pauses("dcqcn", None)) > 0);
     let used = run(ecmp()).ports.iter().filter(|port| port.delivered > 0).count();
     assert!(used > 80, "{used} of 96 links");
-    assert!(run(rates()).flows.iter().all(|flow| flow.finish < Time::MAX));
+    assert!([rates(), records()].into_iter().all(|it| run(it).flows.iter().all(|flow| flow.finish < Time::MAX)));
 }

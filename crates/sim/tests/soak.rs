@@ -81,7 +81,7 @@ fn flows(dice: &mut Dice, network: &Network) -> Vec<FlowSpec> {
 /// What the algorithm needs of ports: marks, rates, a class of credits; pauses, where data may wait.
 fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
     let kind = match control.algorithm.marking {
-        Marking::Required(kind) | Marking::Rates(kind) => Some(kind),
+        Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => Some(kind),
         _ => None,
     };
     if let Some(mechanism) = kind.and_then(port::find) {

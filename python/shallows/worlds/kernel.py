@@ -45,7 +45,7 @@ WORLD = World(
     },
     limits={
         "topology": "one shortest path between hosts; 64 hosts, 1 Gbps at the bottleneck",
-        "network.marking": "not `rcp`",
+        "network.marking": "not `rcp`, `int`",
         "hosts.rto": "its `rto_min`",
         "hosts.acks_every": "1 or 2",
         "duration": "a time",
@@ -70,10 +70,10 @@ def check(scenario):
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
-    if getattr(scenario.network.marking, "kind", None) == "rcp":
-        raise ScenarioError(
-            "network.marking.kind", "rcp", "a kind that marks: no algorithm here asks for rates"
-        )
+    if getattr(scenario.network.marking, "tells", "marks") != "marks":
+        kind = scenario.network.marking.kind
+        expected = "a kind that marks: no algorithm here asks for rates or records"
+        raise ScenarioError("network.marking.kind", kind, expected)
     wiring = scenario.wiring
     _check_ways(wiring, scenario.flows)
     slowest = int(wiring.rate_bps[~wiring.is_nic].min())

@@ -28,14 +28,23 @@ WORLD = World(
 
 
 def check(scenario):
-    """Raise `ScenarioError` for an algorithm that only a kernel has, and for credits over many ways."""
+    """Raise `ScenarioError` for an algorithm that only a kernel has, or that needs one way over many."""
     WORLD.refuse(scenario)
-    if scenario.credits and scenario.network.balancing != "flow":
-        expected = '"flow": credits and what they call need one way there and back'
-        raise ScenarioError("network.balancing", scenario.network.balancing, expected)
+    if scenario.network.balancing != "flow":
+        _check_one_way(scenario)
     for used in scenario.flows.ccs:
         if used.native:
             raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
+
+
+def _check_one_way(scenario):
+    why = None
+    if scenario.credits:
+        why = "credits and what they call need one way there and back"
+    elif getattr(scenario.network.marking, "tells", None) == "records":
+        why = "records are compared from packet to packet, and need one way"
+    if why:
+        raise ScenarioError("network.balancing", scenario.network.balancing, f'"flow": {why}')
 
 
 def run(scenario, on_progress=None, threads=1):

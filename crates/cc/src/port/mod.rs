@@ -6,12 +6,14 @@
 
 use std::fmt::Debug;
 
+use crate::event::HopRecord;
 use crate::parameter::{Parameter, Values};
 use crate::units::{Bytes, Rate, Time};
 
 use step::Step;
 
 pub mod credit;
+pub mod int;
 pub mod phantom;
 pub mod pi;
 pub mod rcp;
@@ -48,6 +50,12 @@ pub trait CongestionPoint: Debug + Send {
         None
     }
 
+    /// What it writes into a packet that begins to leave now and leaves `queue` behind, if it is one that keeps records:
+    /// asked before [`Self::on_packet`].
+    fn record(&self, _now: Time, _queue: Bytes) -> Option<HopRecord> {
+        None
+    }
+
     /// When it wants to look at the queue regardless of packets: always or never, from the start.
     fn next_wake(&self) -> Option<Time> {
         None
@@ -72,6 +80,8 @@ pub enum Tells {
     Marks,
     /// It lowers the rate that they ask for to the one it offers.
     Rates,
+    /// It writes into those that ask what its queue is and what it has sent.
+    Records,
 }
 
 /// One mechanism: what a scenario's `marking.kind` names.
@@ -140,4 +150,6 @@ mechanisms! {
         "Moves the marking probability until the queue is where it should be.", "Zhu et al., CoNEXT 2016 eq. 32";
     rcp: Dequeue tells Rates;
         "Offers every flow the rate at which the link is full and its queue empty.", "Dukkipati et al., IWQoS 2005 eq. 2";
+    int: Dequeue tells Records;
+        "Writes its queue, what it has sent, the time and its rate into packets that ask.", "Li et al., SIGCOMM 2019 §3.1";
 }

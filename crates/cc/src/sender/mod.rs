@@ -13,6 +13,7 @@ pub mod dx;
 pub mod expresspass;
 pub mod fixed;
 pub mod gap;
+pub mod hpcc;
 pub mod hull;
 pub mod inigo;
 pub mod patched_timely;
@@ -25,7 +26,7 @@ pub mod vegas;
 use std::fmt::Debug;
 
 use crate::catalog::{Algorithm, Marking, algorithms};
-use crate::event::{Ack, Loss};
+use crate::event::{Ack, HopRecord, Loss};
 use crate::units::{Bytes, Rate, Time};
 
 algorithms! {
@@ -41,6 +42,8 @@ algorithms! {
         "Cuts in proportion to the share of marked packets.", "RFC 8257; Alizadeh et al., SIGCOMM 2010";
     hull: ACCURATE_ECHO, Marking::Required("phantom");
         "DCTCP on marks of a virtual queue, so that the real one stays empty; paced.", "Alizadeh et al., NSDI 2012";
+    hpcc: ACCURATE_ECHO, Marking::Records("int");
+        "Fits what is in flight to the fullest link, which every hop's records show.", "Li et al., SIGCOMM 2019";
     cdg: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
         "Backs off at random as the delay's gradient rises.", "Hayes and Armitage, Networking 2011; Linux tcp_cdg.c";
     gap: ACCURATE_ECHO, Marking::Unused;
@@ -72,6 +75,8 @@ pub struct Path {
     pub initial_window: Bytes,
     /// Rate of the host's own link.
     pub line_rate: Rate,
+    /// Round trip of a full packet and its acknowledgement, with all queues empty.
+    pub base_rtt: Time,
     /// Of this flow's draws, for algorithms that throw dice ([`crate::draws`]).
     pub seed: u64,
     /// Flows that the host already sends.
@@ -130,6 +135,10 @@ pub trait Sender: Debug + Send {
     fn goes_through_pacer(&self, _now: Time) -> bool {
         false
     }
+
+    /// What every hop wrote into the newest packet that an acknowledgement covers, which [`Self::on_ack`] follows. Only an
+    /// algorithm whose ports keep records hears it.
+    fn on_records(&mut self, _now: Time, _hops: &[HopRecord]) {}
 
     /// How long the host takes to answer the credit that arrived. Only a transport that sends on credits asks.
     fn answer_time(&mut self) -> Time {

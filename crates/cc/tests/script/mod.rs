@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! use dctcp g=0.0625 alpha=1          the algorithm and its parameters (SI base units)
-//! path initial=10                     initial window in packets of 1460 bytes; seed=2: of its draws
+//! path initial=10                     initial window in packets of 1460 bytes; rtt=100us: with empty queues; seed=2: of its draws
 //! 100us ack sent=0us acked=1 -> window=11 alpha=0.9375
 //! 200us loss in_flight=20 -> window=5
 //! 300us timeout in_flight=20 -> window=1
 //! 400us sent bytes=1500               a frame left
 //! 410us notify -> pace=5              a congestion notification; the pace in Gbps
 //! 420us offer rate=2                  the least rate that the ports on its way offer, in Gbps
+//! 430us records queue=3000 sent=9000 at=410us     of every hop: bytes left behind, bytes gone before, when
 //! 465us wake                          at the very time it asked for
 //! 470us grant -> credit=0 credit_gap_us=2.6   the next credit is due: its number, the time to the one after, `credit_bytes=`
 //! 490us data number=0 granted=470us   data came that answers a credit

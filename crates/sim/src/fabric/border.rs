@@ -1,6 +1,9 @@
 //! What leaves a domain: packets on links to another one. They gather at the upstream end, which hands them over when a window
 //! closes; the downstream end puts them on its list before any of them arrives.
 
+use std::collections::VecDeque;
+
+use shallows_cc::event::HopRecord;
 use shallows_cc::units::Time;
 
 use super::Fabric;
@@ -8,6 +11,19 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet};
 use crate::partition::Share;
+
+/// Packets that another domain takes in, and in their order the rows of those that hops write records into.
+#[derive(Debug, Default)]
+pub struct Parcel {
+    pub packets: Vec<Packet>,
+    trails: VecDeque<Vec<HopRecord>>,
+}
+
+impl Parcel {
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
 
 /// The links that lead out of a domain.
 #[derive(Debug, Default)]
@@ -17,7 +33,7 @@ pub struct Border {
     /// Those on which something waits to be handed over.
     waiting: Vec<u32>,
     /// By domain: what has been.
-    out: Vec<Vec<Packet>>,
+    out: Vec<Parcel>,
 }
 
 impl Border {
@@ -27,7 +43,11 @@ impl Border {
             return Self::default();
         }
         let to = network.ports.iter().map(|port| share.leads_to(port).unwrap_or(NIL));
-        Self { to: to.collect(), waiting: Vec::new(), out: vec![Vec::new(); share.partition.domains() as usize] }
+        Self {
+            to: to.collect(),
+            waiting: Vec::new(),
+            out: (0..share.partition.domains()).map(|_| Parcel::default()).collect(),
+        }
     }
 
     /// Whether a link that was empty leads out: then what is on it now will be handed over.
@@ -54,10 +74,13 @@ impl<O: Observer> Fabric<O> {
             port.close(end, &mut self.packets);
             let stays = port.first_to_leave();
             while let Some(at) = link.take_off(stays, &self.packets) {
+                let parcel = &mut self.border.out[self.border.to[number as usize] as usize];
+                if self.packets[at].header.is_traced() {
+                    parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
+                }
                 let packet = self.packets.hand_over(at);
                 next = next.min(packet.arrives);
-                let to = self.border.to[number as usize];
-                self.border.out[to as usize].push(Packet { next: number, ..packet });
+                parcel.packets.push(Packet { next: number, ..packet });
             }
             let rest = link.first_arrival(&self.packets);
             next = next.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
@@ -75,14 +98,24 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// What has been taken out for other domains, by domain.
-    pub fn handed_over(&mut self) -> &mut [Vec<Packet>] {
+    pub fn handed_over(&mut self) -> &mut [Parcel] {
         &mut self.border.out
     }
 
-    /// A packet that another domain has handed over joins its link.
-    pub fn adopt(&mut self, packet: Packet) {
+    /// The packets that another domain has handed over join their links.
+    pub fn adopt(&mut self, parcel: &mut Parcel) {
+        for packet in parcel.packets.drain(..) {
+            self.adopt_one(packet, &mut parcel.trails);
+        }
+    }
+
+    #[inline]
+    fn adopt_one(&mut self, packet: Packet, trails: &mut VecDeque<Vec<HopRecord>>) {
         let number = packet.next;
         let at = self.packets.adopt(Packet { next: NIL, ..packet });
+        if packet.header.is_traced() {
+            *self.packets.trail_mut(at) = trails.pop_front().expect("a row comes with each packet that has one");
+        }
         if let Some(arrives) = self.links[number as usize].append(at, packet.arrives, &mut self.packets) {
             self.events.push(arrives, number);
         }

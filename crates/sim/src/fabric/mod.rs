@@ -23,7 +23,7 @@ use crate::route::{Routes, pick};
 mod border;
 mod scheduled;
 
-pub use border::Border;
+pub use border::{Border, Parcel};
 
 /// Where a packet is that has come to the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -124,19 +124,20 @@ impl Hosts {
         } else {
             let packet = fabric.packets[at];
             fabric.packets.remove(at);
-            self.tell_receiver(fabric, &packet);
+            self.tell_receiver(fabric, at, &packet);
         }
     }
 
     #[inline]
-    fn tell_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
+    fn tell_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, place: u32, packet: &Packet) {
         let flow = packet.flow;
         let Some(receiving) = self.receiving.get_mut(flow) else {
-            return self.meet_without_receiver(fabric, packet);
+            return self.meet_without_receiver(fabric, place, packet);
         };
         let Ends { src, dst, .. } = receiving.ends;
         let way = fabric.routes.way(flow, src, true);
-        let replies = receiving.on_packet(fabric.now, packet, &mut Outlet { packets: &mut fabric.packets, flow, way });
+        let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
+        let replies = receiving.on_packet(fabric.now, place, packet, out);
         if let Some(at) = receiving.arm_timer(fabric.now) {
             self.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
@@ -149,13 +150,13 @@ impl Hosts {
 
     /// The first packet of a flow makes its receiving half; after the last one it is answered without.
     #[cold]
-    fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, packet: &Packet) {
+    fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, place: u32, packet: &Packet) {
         let spec = self.network.flows[packet.flow as usize];
         if self.received[packet.flow as usize].finish == Time::MAX {
             let rate = |host| self.network.ports[fabric.routes.nic(host) as usize].rate;
             let receiving = opening::receiving(&self.network, packet.flow, fabric.now, rate(spec.src), rate(spec.dst));
             self.receiving.insert(packet.flow, receiving);
-            self.tell_receiver(fabric, packet);
+            self.tell_receiver(fabric, place, packet);
         } else {
             let Some((length, header)) = transport::late_answer(fabric.now, packet, (spec.bytes, self.network.mss()))
             else {
@@ -206,7 +207,7 @@ impl Hosts {
             return fabric.packets.remove(at);
         };
         let wake = sending.wake();
-        sending.on_packet(fabric.now, &packet.header);
+        sending.on_packet(fabric.now, &packet.header, (at, &fabric.packets));
         fabric.packets.remove(at);
         if sending.done() {
             self.close_sender(fabric.now, flow);

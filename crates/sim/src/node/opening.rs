@@ -36,14 +36,16 @@ pub fn sending(network: &Network, flow: u32, now: Time, path: &[Vec<u32>; 2], ac
     let spec = &network.flows[flow as usize];
     let mss = network.mss();
     let line_rate = network.ports[path[0][0] as usize].rate;
+    let (initial_window, base_rtt) = (network.host.initial_window, round_trip(network, path));
     // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
-    let first_timeout = network.host.rto_initial.max(round_trip(network, path) * 3);
-    let path = Path { mss, initial_window: network.host.initial_window, line_rate, seed: seed(network, flow), active };
+    let first_timeout = network.host.rto_initial.max(base_rtt * 3);
+    let path = Path { mss, initial_window, line_rate, base_rtt, seed: seed(network, flow), active };
     let control = &network.controls[spec.control as usize];
     let opening = Opening {
         bytes: spec.bytes,
         mss,
         ecn: control.algorithm.ecn_capable(&control.values),
+        traced: control.asks_for_records(),
         host: &network.host,
         first_timeout,
         control: control.sender(&path),
@@ -68,6 +70,7 @@ pub fn receiving(network: &Network, flow: u32, now: Time, sends_at: Rate, line_r
         mss: network.mss(),
         ack_delay: network.host.ack_delay,
         notification: control.notification(network.host.acks_every),
+        traced: control.asks_for_records(),
         measure,
         credits: credits.map(|credits| (credits, Draws::new(seed, 2))),
     };

@@ -5,6 +5,7 @@ use shallows_cc::port::{CongestionPoint, MarkAt};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::clock::Clock;
+use crate::header::Header;
 use crate::packet::{Flags, NIL, Packet, Slab};
 
 /// A congestion point that is more than a step compared on joining.
@@ -13,8 +14,9 @@ pub(super) struct Congestion {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
     draws: Draws,
-    /// Whether it offers rates.
+    /// Whether it offers rates, and whether it keeps records.
     offers: bool,
+    records: bool,
     /// Whether it looks at times of its own.
     wakes: bool,
     /// Which packet leaves next.
@@ -28,7 +30,8 @@ impl Congestion {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
         let wakes = point.next_wake().is_some();
         let offers = point.offer().is_some();
-        Self { point, at, draws, offers, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
+        let records = point.record(Time::ZERO, Bytes::ZERO).is_some();
+        Self { point, at, draws, offers, records, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
     }
 
     /// A packet comes, whether or not there is room for it.
@@ -41,15 +44,22 @@ impl Congestion {
 
     /// The next packet leaves; whether it is marked.
     fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
-        let packet = &mut packets[self.next];
-        self.next = packet.next;
-        self.departed += packet.bytes();
+        let at = self.next;
+        self.next = packets[at].next;
+        self.departed += packets[at].bytes();
         let left_behind = self.joined - self.departed;
-        self.at == MarkAt::Dequeue && self.marks(now, left_behind, packet)
+        self.at == MarkAt::Dequeue && self.marks(now, left_behind, at, packets)
     }
 
     /// Shows the point a packet; whether the packet bears a new mark.
-    pub fn marks(&mut self, now: Time, queue: Bytes, packet: &mut Packet) -> bool {
+    pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
+        if self.records
+            && let Header::TracedData(_) = packets[at].header
+            && let Some(record) = self.point.record(now, queue)
+        {
+            packets.trail_mut(at).push(record);
+        }
+        let packet = &mut packets[at];
         let marked = self.point.on_packet(now, queue, packet.bytes(), &mut || self.draws.uniform());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
@@ -64,12 +74,11 @@ impl Congestion {
 
     /// A packet joins a queue that leaves in the order in which it came; whether it bears a new mark.
     pub fn join(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
-        let packet = &mut packets[at];
-        self.joined += packet.bytes();
+        self.joined += packets[at].bytes();
         if self.next == NIL {
             self.next = at;
         }
-        self.at == MarkAt::Enqueue && self.marks(now, queue, packet)
+        self.at == MarkAt::Enqueue && self.marks(now, queue, at, packets)
     }
 
     /// The packet that leaves next.

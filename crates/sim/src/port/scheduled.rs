@@ -322,13 +322,15 @@ impl Port {
             Some(congestion) => {
                 congestion.meet(packet);
                 let enqueue = congestion.at == MarkAt::Enqueue;
-                congestion.marks(now, if enqueue { self.clock.bytes(sending) } else { Bytes::ZERO }, packet)
+                let queue = if enqueue { self.clock.bytes(sending) } else { Bytes::ZERO };
+                congestion.marks(now, queue, joining.packet, packets)
             }
             None => mark_by_step(self.marking, self.clock.bytes(sending), packet),
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
         let arrives = self.busy_until + room.rest(self.busy_until, sending, length) + self.delay;
+        let packet = &mut packets[joining.packet];
         (packet.arrives, packet.next) = (arrives, NIL);
         self.count(length, sending, Time::ZERO, sending);
         Some(Offered::queued(marked, link.append(joining.packet, arrives, packets)))
@@ -373,10 +375,10 @@ impl Port {
             self.histogram.begin(after);
         }
         self.largest = self.largest.max(after);
-        let (queue, packet) = (self.clock.bytes(after), &mut packets[at]);
+        let queue = self.clock.bytes(after);
         let marked = match congestion {
-            Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, packet),
-            None => mark_by_step(self.marking, queue, packet),
+            Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, at, packets),
+            None => mark_by_step(self.marking, queue, &mut packets[at]),
         };
         self.counters.marked += u64::from(marked);
         Offered::queued(marked, None)
@@ -393,7 +395,7 @@ impl Port {
         if let Some(congestion) = self.congestion()
             && congestion.at == MarkAt::Dequeue
         {
-            let marked = congestion.marks(now, left_behind, &mut packets[at]);
+            let marked = congestion.marks(now, left_behind, at, packets);
             self.counters.marked += u64::from(marked);
         }
     }

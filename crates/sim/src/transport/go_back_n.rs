@@ -365,6 +365,7 @@ mod tests {
         Sending::new(Opening {
             bytes: MSS * packets,
             mss: MSS,
+            traced: false,
             ecn: true,
             host: &host,
             first_timeout: host.rto_initial,
@@ -379,6 +380,7 @@ mod tests {
             bytes: MSS * packets,
             mss: MSS,
             ack_delay: Time::ZERO,
+            traced: false,
             measure: None,
             credits: None,
             notification,

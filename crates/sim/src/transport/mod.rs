@@ -2,7 +2,7 @@
 //!
 //! A catalog row names the transport that its algorithm runs over, and that its parts: a reliability ([`selective`],
 //! [`go_back_n`]), and what lets a packet leave: window and pace of the algorithm ([`gate`]), rates that ports tell besides ([`rated`]), or
-//! credits of the receiver ([`credit`]). A reliability is a folder or a file with a `Sending` and a `Receiving`; to
+//! credits of the receiver ([`credit`]); and, by its marking, whether hops write records ([`traced`]). A reliability is a folder or a file with a `Sending` and a `Receiving`; to
 //! add one, write it, name it in [`shallows_cc::catalog::Reliability`] and give it a line in the two enums below. The simulation
 //! knows only what they share: when a flow may send and what, which packets came, which timers are wanted.
 
@@ -18,13 +18,16 @@ use crate::network::{HostSpec, MIN_FRAME};
 use crate::packet::{Flags, Packet, Slab};
 
 mod alarm;
+mod asks;
 mod credit;
 mod gate;
 mod go_back_n;
 mod message;
 mod rated;
 mod selective;
+mod traced;
 
+use asks::{Answering, Asking};
 use gate::Gate;
 use message::Message;
 
@@ -53,6 +56,8 @@ pub struct Opening<'a> {
     pub bytes: Bytes,
     pub mss: Bytes,
     pub ecn: bool,
+    /// Whether hops write records into its data.
+    pub traced: bool,
     pub host: &'a HostSpec,
     /// How long it waits for an answer before it has a sample of its own.
     pub first_timeout: Time,
@@ -66,6 +71,8 @@ pub struct Expecting {
     pub mss: Bytes,
     pub ack_delay: Time,
     pub notification: Box<dyn Receiver>,
+    /// Whether hops write records into its data.
+    pub traced: bool,
     /// What stamps show, where they are not ideal.
     pub measure: Option<Box<Measure>>,
     /// What hands out credits, where those are what the flow waits for, and its draws.
@@ -111,7 +118,7 @@ pub struct Sending {
     pub urgent: bool,
     /// When the world will look at its pace again; [`Time::MAX`] is never.
     pub pace_timer: Time,
-    asking: Option<Box<rated::Asking>>,
+    asking: Option<Box<Asking>>,
     half: SendingHalf,
 }
 
@@ -126,7 +133,7 @@ enum SendingHalf {
 #[derive(Debug)]
 pub struct Receiving {
     pub ends: Ends,
-    answering: Option<Box<rated::Answering>>,
+    answering: Option<Box<Answering>>,
     half: ReceivingHalf,
 }
 
@@ -150,6 +157,7 @@ macro_rules! on {
 
 impl Sending {
     pub fn new(transport: &Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
+        let asking = Asking::of(transport, opening.traced);
         let half = match (transport.leave, transport.reliability) {
             (Leave::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(opening, now)),
             (_, Reliability::Selective { dup_thresh }) => {
@@ -157,7 +165,6 @@ impl Sending {
             }
             (_, Reliability::GoBackN) => SendingHalf::GoBackN(go_back_n::Sending::new(opening)),
         };
-        let asking = (transport.leave == Leave::AtRates).then(Box::default);
         Self { ends, queued: false, urgent: false, pace_timer: Time::MAX, asking, half }
     }
 
@@ -169,12 +176,12 @@ impl Sending {
 
     /// When it is to ask for a rate by a request, where its next data leaves later than that.
     pub fn request_due(&self, data: Time) -> Option<Time> {
-        self.asking.as_ref().and_then(|asking| asking.due(data))
+        if let Some(Asking::Rates(asking)) = self.asking.as_deref() { asking.due(data) } else { None }
     }
 
     /// Sends that request.
     pub fn request(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<u32> {
-        self.asking.as_mut().map(|asking| asking.request(now, out))
+        if let Some(Asking::Rates(asking)) = self.asking.as_deref_mut() { Some(asking.request(now, out)) } else { None }
     }
 
     /// Sends the packet whose turn it is; `header` is the length of what is not payload.
@@ -182,28 +189,32 @@ impl Sending {
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let at = on!(SendingHalf, &mut self.half, half => half.send(now, header, out));
         if let Some(asking) = &mut self.asking {
-            asking.on_data(now, &mut out.packets[at]);
+            asking.on_data(now, at, out.packets);
         }
         at
     }
 
-    /// Something came back: an acknowledgement, a notification.
+    /// Something came back: an acknowledgement, a notification. It lay `at` this place, where its row of records still is.
     ///
     /// # Panics
     /// If it is a packet of another transport.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, header: &Header) {
-        match (&mut self.half, header) {
-            (SendingHalf::Selective(half), Header::TcpAck(ack)) => half.on_ack(now, ack),
-            (SendingHalf::Selective(half), _) => {
-                let asking = self.asking.as_mut().expect("only a flow that asks for rates hears of them");
-                asking.on_answer(now, header, &mut half.gate);
-                if let Header::RatedAck(ack, _) = header {
+    pub fn on_packet(&mut self, now: Time, header: &Header, place: (u32, &Slab)) {
+        match &mut self.half {
+            SendingHalf::Selective(half) => {
+                let ack = match header {
+                    Header::TcpAck(ack) => Some(ack),
+                    _ => {
+                        let asking = self.asking.as_mut().expect("only a flow that asks ports hears of them");
+                        asking.on_answer(now, header, place, &mut half.gate)
+                    }
+                };
+                if let Some(ack) = ack {
                     half.on_ack(now, ack);
                 }
             }
-            (SendingHalf::GoBackN(half), _) => half.on_packet(now, header),
-            (SendingHalf::Credit(half), _) => half.on_packet(now, header),
+            SendingHalf::GoBackN(half) => half.on_packet(now, header),
+            SendingHalf::Credit(half) => half.on_packet(now, header),
         }
     }
 
@@ -289,7 +300,7 @@ impl Sending {
         match &mut self.half {
             SendingHalf::Selective(half) => {
                 // The window of a flow that asks for rates only says whether it has heard one.
-                if self.asking.is_none() {
+                if !matches!(self.asking.as_deref(), Some(Asking::Rates(_))) {
                     record("window_pkt", half.window());
                 }
                 half.gate.probe(since, record);
@@ -302,27 +313,39 @@ impl Sending {
 
 impl Receiving {
     pub fn new(transport: &Transport, ends: Ends, expecting: Expecting) -> Self {
+        let answering = Answering::of(transport, expecting.traced);
         let half = match (transport.leave, transport.reliability) {
             (Leave::OnCredits, _) => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
             (_, Reliability::Selective { .. }) => ReceivingHalf::Selective(selective::Receiving::new(expecting)),
             (_, Reliability::GoBackN) => ReceivingHalf::GoBackN(go_back_n::Receiving::new(expecting)),
         };
-        let answering = (transport.leave == Leave::AtRates).then(Box::default);
         Self { ends, answering, half }
     }
 
-    /// A packet came from the sender.
+    /// A packet came from the sender. It lay `at` this place, where its row of records still is.
     ///
     /// # Panics
     /// If it is one of another transport.
     #[inline]
-    pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_packet(&mut self, now: Time, at: u32, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
         let marked = packet.flags.has(Flags::CE);
         match (&mut self.half, &packet.header) {
-            (ReceivingHalf::Selective(half), Header::TcpData(data)) => half.on_data(now, data, marked, out),
-            (ReceivingHalf::Selective(half), _) => {
-                let answering = self.answering.as_mut().expect("only a flow that asks for rates sends for them");
-                answering.on_packet(now, packet, half, out)
+            (ReceivingHalf::Selective(half), header) => {
+                let data = match header {
+                    Header::TcpData(data) => data,
+                    _ => {
+                        let answering = self.answering.as_mut().expect("only a flow that asks ports sends for them");
+                        match answering.note(at, packet, out) {
+                            Ok(data) => data,
+                            Err(replies) => return replies,
+                        }
+                    }
+                };
+                let replies = half.on_data(now, data, marked, out);
+                if let Some(answering) = &self.answering {
+                    answering.bring(&replies, out.packets);
+                }
+                replies
             }
             (ReceivingHalf::GoBackN(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
             (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
@@ -340,7 +363,7 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         let replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, out));
         if let Some(answering) = &self.answering {
-            answering.bring_rates(&replies, out);
+            answering.bring(&replies, out.packets);
         }
         replies
     }
@@ -380,7 +403,7 @@ pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> 
     let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
     let header = match packet.header {
-        Header::TcpData(data) => Header::TcpAck(tcp(data.sent)),
+        Header::TcpData(data) | Header::TracedData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
         Header::RoceData(RoceData { sent, asks: true, .. }) => {

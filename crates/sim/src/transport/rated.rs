@@ -7,10 +7,10 @@
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::gate::Gate;
-use super::{Outlet, Replies, selective};
-use crate::header::{Header, RateQuery};
+use super::{Outlet, Replies};
+use crate::header::{Header, RateQuery, TcpData};
 use crate::network::MIN_FRAME;
-use crate::packet::{Flags, Packet};
+use crate::packet::Packet;
 
 /// Beside the sending half.
 #[derive(Clone, Copy, Debug)]
@@ -78,41 +78,26 @@ impl Asking {
 /// Beside the receiving half: what the newest data was offered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answering {
-    offered: Rate,
+    pub offered: Rate,
 }
 
 impl Answering {
     /// Data came, or a request, which is answered at once.
-    pub fn on_packet(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        half: &mut selective::Receiving,
-        out: &mut Outlet<'_>,
-    ) -> Replies {
-        match packet.header {
+    ///
+    /// # Panics
+    /// If it is a packet of another transport.
+    pub fn note<'a>(&mut self, packet: &'a Packet, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
+        match &packet.header {
             Header::RatedData(data, query) => {
                 self.offered = query.offered;
-                let replies = half.on_data(now, &data, packet.flags.has(Flags::CE), out);
-                self.bring_rates(&replies, out);
-                replies
+                Ok(data)
             }
-            Header::RateRequest { sent, query } => {
+            &Header::RateRequest { sent, query } => {
                 self.offered = query.offered;
                 let answer = Header::RateAnswer { sent, offered: query.offered };
-                Replies { earlier: None, now: Some(out.put(MIN_FRAME, answer)) }
+                Err(Replies { earlier: None, now: Some(out.put(MIN_FRAME, answer)) })
             }
             header => unreachable!("a packet of another transport: {header:?}"),
-        }
-    }
-
-    /// Acknowledgements that leave bring the rate.
-    pub fn bring_rates(&self, replies: &Replies, out: &mut Outlet<'_>) {
-        for at in [replies.earlier, replies.now].into_iter().flatten() {
-            let header = &mut out.packets[at].header;
-            if let Header::TcpAck(ack) = *header {
-                *header = Header::RatedAck(ack, self.offered);
-            }
         }
     }
 }
@@ -120,10 +105,7 @@ impl Answering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::TcpData;
     use crate::packet::{PacketKind, Slab};
-    use crate::transport::Expecting;
-    use shallows_cc::receiver::ecn_echo::Accurate;
 
     fn data(length: u64) -> Packet {
         Packet::new(0, Bytes(length), false, Header::TcpData(TcpData::default()))
@@ -156,30 +138,15 @@ mod tests {
 
     #[test]
     fn the_answer_brings_the_least_offer_to_the_newest_data() {
-        let (mut answering, mut half, mut packets) = (Answering::default(), receiving(), Slab::default());
-        let mut answer = |header| {
-            let packet = Packet::new(0, Bytes(1500), false, header);
-            let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-            let at = answering.on_packet(Time(9), &packet, &mut half, out).now.unwrap();
-            packets[at].header
-        };
+        let (mut answering, mut packets) = (Answering::default(), Slab::default());
         let query = |gbps| RateQuery { rtt: Time::ZERO, offered: Rate::from_gbps(gbps) };
-        let Header::RatedAck(ack, offered) = answer(Header::RatedData(TcpData::default(), query(3))) else { panic!() };
-        assert_eq!((ack.cumulative, offered), (1, Rate::from_gbps(3)));
-        let request = Header::RateRequest { sent: Time(7), query: query(1) };
-        let Header::RateAnswer { sent, offered } = answer(request) else { panic!() };
-        assert_eq!((sent, offered), (Time(7), Rate::from_gbps(1)));
-    }
-
-    fn receiving() -> selective::Receiving {
-        let values = shallows_cc::parameter::Values::defaults(&[]);
-        selective::Receiving::new(Expecting {
-            bytes: Bytes(4 * 1460),
-            mss: Bytes(1460),
-            ack_delay: Time::ZERO,
-            notification: Accurate::boxed(&values, 1),
-            measure: None,
-            credits: None,
-        })
+        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let data = Packet::new(0, Bytes(1500), false, Header::RatedData(TcpData::default(), query(3)));
+        assert!(answering.note(&data, out).is_ok());
+        assert_eq!(answering.offered, Rate::from_gbps(3));
+        let request = Packet::new(0, MIN_FRAME, false, Header::RateRequest { sent: Time(7), query: query(1) });
+        let at = answering.note(&request, out).expect_err("it has no data").now.expect("it is answered");
+        let Header::RateAnswer { sent, offered } = packets[at].header else { panic!("not answered") };
+        assert_eq!((sent, offered, answering.offered), (Time(7), Rate::from_gbps(1), Rate::from_gbps(1)));
     }
 }

@@ -242,12 +242,14 @@ mod tests {
         // Timeouts of 10 ms at first, of 1 ms at least.
         let host = Network::bare().host;
         let row = catalog::find("reno").unwrap();
-        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(10), seed: 1, active: 0 };
+        let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
+        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, active: 0 };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
         let opening = Opening {
             bytes: MSS * packets,
             mss: MSS,
             ecn: false,
+            traced: false,
             host: &host,
             first_timeout: host.rto_initial,
             control,

@@ -1,0 +1,60 @@
+//! Writes what it sees into packets that ask for it (in-band network telemetry).
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | B | `rate` | rate of the link |
+//! | txBytes | `sent` | what has left |
+//! | qlen | `queue` | what the packet leaves behind |
+//! | ts | `now` | when it begins to leave |
+//!
+//! Source: Li et al., SIGCOMM 2019 §3.1 and Fig. 7; what counts before and what after the packet as in the authors' switch
+//! (switch-node.cc).
+//!
+//! Differs: the fields are exact, where a switch rounds them to the bits that a header has for them, and they make no packet
+//! longer (42 bytes for five hops).
+
+use super::CongestionPoint;
+use crate::event::HopRecord;
+use crate::parameter::{Parameter, Values};
+use crate::units::{Bytes, Rate, Time};
+
+/// None.
+pub const PARAMETERS: &[Parameter] = &[];
+
+/// Builds the congestion point.
+#[must_use]
+pub fn build(_values: &Values, rate: Rate) -> Box<dyn CongestionPoint> {
+    Box::new(Int { rate, sent: Bytes::ZERO })
+}
+
+/// State of one port.
+#[derive(Clone, Copy, Debug)]
+struct Int {
+    rate: Rate,
+    sent: Bytes,
+}
+
+impl CongestionPoint for Int {
+    fn on_packet(&mut self, _now: Time, _queue: Bytes, packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
+        self.sent += packet;
+        false
+    }
+
+    fn record(&self, now: Time, queue: Bytes) -> Option<HopRecord> {
+        Some(HopRecord { rate: self.rate, queue, sent: self.sent, at: now })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_reads_what_left_before_it_and_what_it_leaves_behind() {
+        let mut port = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
+        let first = port.record(Time(5), Bytes(3000)).unwrap();
+        assert_eq!(first, HopRecord { rate: Rate::from_gbps(10), queue: Bytes(3000), sent: Bytes::ZERO, at: Time(5) });
+        port.on_packet(Time(5), Bytes(3000), Bytes(1500), &mut || 0.0);
+        assert_eq!(port.record(Time(9), Bytes::ZERO).unwrap().sent, Bytes(1500));
+    }
+}

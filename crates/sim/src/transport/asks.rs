@@ -1,0 +1,108 @@
+//! What a flow's data asks of the ports on its way, beside what all data does: a rate ([`rated`]), or records of every hop
+//! ([`traced`]). Few flows ask, and only they pay for it.
+
+use shallows_cc::catalog::{Leave, Transport};
+use shallows_cc::units::Time;
+
+use super::gate::Gate;
+use super::{Outlet, Replies, rated, traced};
+use crate::header::{Header, TcpAck, TcpData};
+use crate::packet::{Packet, Slab};
+
+/// At the sender.
+#[derive(Debug)]
+pub enum Asking {
+    Rates(rated::Asking),
+    Records,
+}
+
+impl Asking {
+    /// Of a flow over this transport, into whose data hops write records or not.
+    pub fn of(transport: &Transport, traced: bool) -> Option<Box<Self>> {
+        match transport.leave {
+            Leave::AtRates => Some(Box::new(Self::Rates(rated::Asking::default()))),
+            _ => traced.then(|| Box::new(Self::Records)),
+        }
+    }
+
+    /// Data leaves.
+    pub fn on_data(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        match self {
+            Self::Rates(asking) => asking.on_data(now, &mut packets[at]),
+            Self::Records => traced::begin(at, packets),
+        }
+    }
+
+    /// The answer comes; the acknowledgement in it, if there is one. It lay `at` this place.
+    ///
+    /// # Panics
+    /// If it answers something else.
+    #[inline(never)]
+    pub fn on_answer<'a>(
+        &mut self,
+        now: Time,
+        header: &'a Header,
+        (at, packets): (u32, &Slab),
+        gate: &mut Gate,
+    ) -> Option<&'a TcpAck> {
+        match (self, header) {
+            (Self::Records, Header::TracedAck(ack)) => {
+                gate.control.on_records(now, packets.trail(at));
+                Some(ack)
+            }
+            (Self::Rates(asking), _) => {
+                asking.on_answer(now, header, gate);
+                if let Header::RatedAck(ack, _) = header { Some(ack) } else { None }
+            }
+            (Self::Records, _) => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+}
+
+/// At the receiver.
+#[derive(Debug)]
+pub enum Answering {
+    Rates(rated::Answering),
+    Records(traced::Newest),
+}
+
+impl Answering {
+    /// Of a flow over this transport, into whose data hops write records or not.
+    pub fn of(transport: &Transport, traced: bool) -> Option<Box<Self>> {
+        match transport.leave {
+            Leave::AtRates => Some(Box::new(Self::Rates(rated::Answering::default()))),
+            _ => traced.then(|| Box::new(Self::Records(traced::Newest::default()))),
+        }
+    }
+
+    /// Something comes that lay `at` this place: the data in it, or else what is answered at once.
+    ///
+    /// # Panics
+    /// If it asks for something else.
+    #[inline(never)]
+    pub fn note<'a>(&mut self, at: u32, packet: &'a Packet, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
+        match (self, &packet.header) {
+            (Self::Records(newest), Header::TracedData(data)) => {
+                newest.take(at, out.packets);
+                Ok(data)
+            }
+            (Self::Rates(answering), _) => answering.note(packet, out),
+            (Self::Records(_), header) => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+
+    /// Acknowledgements that leave bring the answer.
+    #[inline(never)]
+    pub fn bring(&self, replies: &Replies, packets: &mut Slab) {
+        for at in [replies.earlier, replies.now].into_iter().flatten() {
+            let Header::TcpAck(ack) = packets[at].header else { continue };
+            match self {
+                Self::Rates(answering) => packets[at].header = Header::RatedAck(ack, answering.offered),
+                Self::Records(newest) => {
+                    packets[at].header = Header::TracedAck(ack);
+                    newest.copy_to(at, packets);
+                }
+            }
+        }
+    }
+}
