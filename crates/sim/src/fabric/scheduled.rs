@@ -14,7 +14,7 @@ use crate::port::scheduled::{Joining, Lane, Sent};
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
-    #[inline(never)]
+    #[inline]
     pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
         let lane = if self.is_urgent(at) { Lane::Urgent } else { Lane::Own };
         self.join(number, Joining { packet: at, from, lane });
@@ -29,6 +29,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// The packet joins; pauses that are due because of it stay due.
+    #[inline(never)]
     fn join(&mut self, number: u32, joining: Joining) {
         let at = joining.packet;
         // What departs at this picosecond has departed.
@@ -178,7 +179,7 @@ impl<O: Observer> Fabric<O> {
     fn begin(&mut self, number: u32) {
         let port = &mut self.ports[number as usize];
         let sent = port.dispatch(self.now, &mut self.links[number as usize], &mut self.packets);
-        if let Some(at) = port.next_wake(self.now, &self.packets) {
+        if let Some(at) = port.next_wake(self.now) {
             let entity = self.port_entity(number);
             self.events.push(at, entity);
         }

@@ -125,6 +125,8 @@ pub(super) struct Classes {
     lost: u64,
     /// The class of the packet being sent.
     sending: usize,
+    /// When a class may send, of those in which something waited when none might.
+    held_until: Time,
     /// The earliest wake on the event queue.
     wake: Time,
     measured_from: Time,
@@ -145,6 +147,7 @@ impl Classes {
             slower: None,
             lost: 0,
             sending: 0,
+            held_until: Time::MAX,
             wake: Time::MAX,
             measured_from: Time::ZERO,
         }
@@ -422,12 +425,16 @@ impl Port {
         }
         let room = self.room();
         room.catch_up_pacer(now);
-        let Ok(chosen) = room.choose(now, packets) else {
-            if room.flat_since.is_none() {
-                self.close_segment(now);
-                self.open_segment(now);
+        let chosen = match room.choose(now, packets) {
+            Ok(chosen) => chosen,
+            Err(until) => {
+                room.held_until = until;
+                if room.flat_since.is_none() {
+                    self.close_segment(now);
+                    self.open_segment(now);
+                }
+                return None;
             }
-            return None;
         };
         let held = room.flat_since.is_some();
         self.catch_up(now, packets);
@@ -478,14 +485,14 @@ impl Port {
         link.append(at, arrives, packets)
     }
 
-    /// When the port wants to be dispatched next, if the event queue does not know it yet.
-    pub fn next_wake(&mut self, now: Time, packets: &Slab) -> Option<Time> {
+    /// When the port, which has just been dispatched, wants that next, if the event queue does not know it yet.
+    pub fn next_wake(&mut self, now: Time) -> Option<Time> {
         let busy_until = self.busy_until;
         let room = self.room();
         if room.work == Time::ZERO {
             return None;
         }
-        let wanted = if busy_until > now { busy_until } else { room.choose(now, packets).err()? };
+        let wanted = if busy_until > now { busy_until } else { room.held_until };
         (wanted < room.wake).then(|| {
             room.wake = wanted;
             wanted
@@ -715,7 +722,7 @@ mod tests {
             if let Some(packet) = port.dispatch(now, &mut link, packets) {
                 sent.push((now, packet.kind));
             }
-            match port.next_wake(now, packets) {
+            match port.next_wake(now) {
                 Some(at) => now = at,
                 None => return sent,
             }
