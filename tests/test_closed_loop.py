@@ -99,3 +99,26 @@ def test_reno_repairs_what_a_tree_drops_and_every_flow_finishes():
     assert result.summary["network"]["dropped"] > 0
     assert result.summary["flows"]["timeouts"] > 0
     assert result.summary["flows"]["finished"] == 1500
+
+
+@pytest.mark.parametrize("rtt_us", [60, 70, 100])
+@pytest.mark.parametrize("flows", [16, 32, 64, 96])
+def test_dctcps_largest_queue_grows_with_the_flows_until_all_are_marked(flows, rtt_us):
+    """SIGCOMM 2010 §3.3: K + N while marks hold the queue, 2 N less the pipe once every window is two.
+
+    The pipe is the round trip of the cables, two more frames and three acks, in frames. Within a packet and a
+    half: the one being sent, and where in its time a mark falls. At 60 and 70 us 16 and 32 flows are above 64
+    (ExpressPass, SIGCOMM 2017, Fig. 15e), at 100 us below.
+    """
+    changes = {"topology.hosts": flows, "traffic.0.flows": flows, "topology.rtt": f"{rtt_us}us"}
+    quiet = {
+        "record.queues": "off",
+        "record.probes": "off",
+        "network.buffer": "250pkt",
+        "hosts.rto_min": "10ms",
+    }
+    result = run("dctcp-many", duration="300ms", warmup="200ms", **changes, **quiet)
+    frame_us, ack_us = 1538 * 8e-4, 64 * 8e-4
+    pipe = (rtt_us + 2 * frame_us + 3 * ack_us) / frame_us
+    expected = 65 + flows if 2 * flows <= pipe + 65 else 2 * flows - pipe
+    assert abs(result.summary["bottleneck"]["queue_max_pkt"] - expected) <= 1.5
