@@ -89,6 +89,6 @@ def interrupted():
                 break
         process.send_signal(signal.SIGINT)
         said.append(process.stderr.read())
-        return process.wait(timeout=60), "".join(said)
+        return process.wait(timeout=600), "".join(said)
 
     return run

@@ -23,7 +23,7 @@ def shallows(tmp_path):
     (tmp_path / "long.toml").write_text(LONG)
 
     def run(*words):
-        return subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600)
 
     return run
 
@@ -138,7 +138,7 @@ def test_help_imports_nothing_heavy():
         "heavy = {'pandas', 'pyarrow', 'matplotlib', 'scipy', 'networkx', 'shallows._core'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.stdout == "[]\n", done.stderr
 
 
@@ -200,7 +200,7 @@ def broken_world(tmp_path, body):
     """A command line whose packet world is replaced by `body`."""
     code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"
     command = [sys.executable, "-c", code, "run", "small.toml", "--out", "out"]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
 
 
 def test_open_books_are_saved_and_fail(shallows, tmp_path):

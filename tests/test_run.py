@@ -157,7 +157,7 @@ def test_saving_a_run_does_not_import_pandas(tmp_path):
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert done.stdout == "False\n", done.stderr
 

@@ -62,7 +62,7 @@ def started(place, *words):
 
 
 def ran(place, *words):
-    return subprocess.run([*COMMAND, "run", *words], cwd=place, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*COMMAND, "run", *words], cwd=place, capture_output=True, text=True, timeout=600)
 
 
 def whole(folder):
@@ -96,7 +96,7 @@ def kill(place, process, dice, took_s, saving):
         time.sleep(dice.uniform(0, took_s))
     if process.poll() is None:
         process.send_signal(dice.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
-    process.wait(timeout=60)
+    process.wait(timeout=600)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_kill_leaves_the_old_result_or_the_new(place, command):
     dice = random.Random(f"{command} {KILLS}")
     words = [command[0], "quick.toml", *command[1:], "--out", "out"]
     began = time.monotonic()
-    assert started(place, *words, "--seed", "0").wait(timeout=120) == 0
+    assert started(place, *words, "--seed", "0").wait(timeout=600) == 0
     took_s = time.monotonic() - began
     seed, outcomes = 0, {"old": 0, "new": 0}
     for number in range(1, KILLS + 1):
@@ -116,7 +116,7 @@ def test_a_kill_leaves_the_old_result_or_the_new(place, command):
         outcomes["new" if there == number else "old"] += 1
         seed = there
     print(command[0], outcomes)
-    assert started(place, *words).wait(timeout=120) == 0
+    assert started(place, *words).wait(timeout=600) == 0
     assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}, "leftovers"
 
 
@@ -124,7 +124,7 @@ def test_two_at_a_time_leave_one_of_the_two(place):
     for number in range(PAIRS):
         words = ["run", "quick.toml", "--plot", "--out", "out", "--seed"]
         pair = [started(place, *words, str(2 * number + which)) for which in range(2)]
-        assert [process.wait(timeout=120) for process in pair] == [0, 0]
+        assert [process.wait(timeout=600) for process in pair] == [0, 0]
         assert whole(place / "out") in (2 * number, 2 * number + 1)
     assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}
 
@@ -188,7 +188,7 @@ def test_what_does_not_fit_is_saved_elsewhere(place):
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "run", "quick.toml", "--out", "out"],
-        cwd=place, env={**os.environ, "TMPDIR": str(place)}, capture_output=True, text=True, timeout=60,
+        cwd=place, env={**os.environ, "TMPDIR": str(place)}, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert "No space left" in done.stderr
     assert "what was done is not lost" in done.stderr
