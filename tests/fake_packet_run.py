@@ -87,6 +87,8 @@ def answer(**changed):
             "timeouts": column([0, 1, 0, 0, 0, 0, 0], np.uint32),
             "credits": column([0] * 7),
             "credits_wasted": column([0] * 7),
+            "srtt_mean_ps": column([0] * 7),
+            "srtt_max_ps": column([0] * 7),
         },
         "ports": {
             "sent": column([100, 200]),

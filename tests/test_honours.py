@@ -149,7 +149,16 @@ KIND_KEYS = {
         "graph": {"edges": [["a", "s", "2Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["b", "a"]},
     },
     "traffic": {
-        "long-lived": {"flows": 2, "start": "1ms", "stagger": "1ms", "jitter": "3us", "stop": "9ms"},
+        "long-lived": {
+            "flows": 2,
+            "start": "1ms",
+            "stagger": "1ms",
+            "jitter": "3us",
+            "stop": "9ms",
+            "exchange": "5KB",
+            "on": "3ms",
+            "off": "3ms",
+        },
         "staircase": {"flows": 2, "interval": "3ms", "start": "1ms", "jitter": "3us"},
         "incast": {"senders": 2, "size": "3KB", "start": "1ms", "jitter": "3us"},
         "shuffle": {"size": "3KB", "start": "1ms", "jitter": "3us"},
@@ -175,6 +184,7 @@ KIND_KEYS = {
 }
 """Another lawful value of every key of every kind; hosts are tried by `from` and `to` alike."""
 PLAIN_KINDS = {
+    "long-lived": {"on": "2ms", "off": "1ms"},
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2},
     "trace": {"flows": [[0, 0, 1, 2000]]},
@@ -197,6 +207,18 @@ def test_a_key_of_a_kind_changes_what_is_run(table, kind, key):
     before = Scenario(**tables, network={"buffer": "300pkt"})
     after = before.set(f"{table}.{key}" if table == "topology" else f"{table}.0.{key}", other)
     assert asked(before, "packet") != asked(after, "packet")
+
+
+@pytest.mark.parametrize("key", ["exchange", "off"])
+def test_pauses_are_refused_where_nobody_honours_them(key):
+    told = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
+    pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **told}]})
+    for world, why in (("fluid", "do not pause"), ("kernel", "always have something to send")):
+        with pytest.raises(ScenarioError, match=why) as refused:
+            prepare(pausing, world=world)
+        assert refused.value.key == f"traffic[0].{key}"
+    with pytest.raises(ScenarioError, match="it acts over tcp or roce, and expresspass runs over credit"):
+        pausing.set("cc", "expresspass")
 
 
 def test_the_documents_tables_are_the_declarations():

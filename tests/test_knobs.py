@@ -161,6 +161,8 @@ OTHERS = {
     "hosts.segment": 8,
     "hosts.timestamps": {"kind": "software"},
     "cc.receiver": "inigo",
+    "traffic.exchange": {"exchange": "30KB"},
+    "traffic.off": {"on": "100us", "off": "300us"},
 }
 """Another value of each key that acts over some transports only."""
 LOSSY = {
@@ -207,7 +209,11 @@ def acts(row, key):
     for scenario in [LOSSY, *SCENARIOS, MANY]:
         beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
         plain = tables(row, {**scenario, "hosts": beside}, "cc", told)
-        if table == "hosts":
+        if table == "traffic":
+            later = [t | {"start": "300us"} if t["kind"] == "long-lived" else t for t in plain["traffic"]]
+            paused = [t | OTHERS[key] if t["kind"] == "long-lived" else t for t in later]
+            plain, changed = {**plain, "traffic": later}, {**plain, "traffic": paused}
+        elif table == "hosts":
             changed = {**plain, "hosts": {**beside, name: OTHERS[key]}}
         else:
             changed = {**plain, "cc": {**plain["cc"], name: OTHERS[key]}}

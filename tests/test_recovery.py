@@ -122,3 +122,14 @@ def test_an_incast_takes_as_long_as_in_ns3():
     )
     assert result.flows.fct_us.mean() / 1e3 == pytest.approx(15.0, rel=0.25)
     assert result.flows.fct_us.max() / 1e3 == pytest.approx(17.4, rel=0.25)
+
+
+def test_the_smoothed_round_trip_of_a_lone_packet_is_that_of_the_path():
+    """1 Gbps and 400 us in all: there 2 * 12, back 2 * 0.512 us, every time. RoCE has none."""
+    star = {"kind": "star", "hosts": 2, "rate": "1Gbps", "rtt": "400us"}
+    tables = {"duration": "20ms", "topology": star, "traffic": [{"kind": "long-lived"}]}
+    flow = run(cc={"name": "fixed", "window": 1}, **tables).flows
+    assert flow.srtt_mean_us[0] == pytest.approx(425.024, abs=1e-6)
+    assert flow.srtt_max_us[0] == pytest.approx(425.024, abs=1e-6)
+    roce = run(cc="timely", **tables).flows
+    assert roce[["srtt_mean_us", "srtt_max_us"]].isna().all(axis=None)

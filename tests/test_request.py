@@ -125,6 +125,11 @@ def full_request():
     # A scenario has either such a receiver or such stamps.
     stamped, _ = request_of(hosts={"timestamps": {}})
     request["host"]["timestamps"] = stamped["host"]["timestamps"]
+    # Only flows that pause have applications.
+    turns, _ = request_of(traffic=[{"kind": "long-lived", "on": "1ms", "off": "2ms"}])
+    flows = len(request["flows"]["src"])
+    application = turns["flows"]["application"]
+    request["flows"]["application"] = {key: np.resize(column, flows) for key, column in application.items()}
     # And either pauses or pacers.
     paced, _ = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
     request["disciplines"] += paced["disciplines"]

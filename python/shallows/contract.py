@@ -76,12 +76,20 @@ class Faults(TypedDict):
     value: F64
 
 
+class Applications(TypedDict):
+    first_bytes: U64
+    resume_ps: U64
+    on_ps: U64
+    off_ps: U64
+
+
 class Flows(TypedDict):
     src: U32
     dst: U32
     bytes: U64
     start_ps: U64
     stop_ps: U64
+    application: NotRequired[Applications]
     after: NotRequired[U32]
     priority: NotRequired[U32]
     cc: U32
@@ -165,6 +173,8 @@ class FlowColumns(TypedDict):
     timeouts: U32
     credits: U64
     credits_wasted: U64
+    srtt_mean_ps: U64
+    srtt_max_ps: U64
 
 
 class PortColumns(TypedDict):

@@ -107,6 +107,10 @@ def departures(scenario):
         yield Departure(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
         if table.priority:
             yield Departure("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
+        for key in ("exchange", "off"):
+            if getattr(table, key, None):
+                used = table.cc or scenario.cc
+                yield Departure(f"traffic.{key}", f"traffic[{i}].{key}", None, None, used)
     for where, used in algorithms(scenario):
         if used.receiver:
             yield Departure("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
@@ -174,7 +178,7 @@ def world_table(worlds, models):
         *KINDS,
         *(f"{name}.{key}" for name, model in models.items() for key in model.model_fields),
     ]
-    keys += ["faults", "traffic.priority", "cc", "cc.receiver"]
+    keys += ["faults", "traffic.priority", "traffic.exchange", "traffic.off", "cc", "cc.receiver"]
     lines = [_row("key", *(world.name for world in worlds)), _row(*["---"] * (1 + len(worlds)))]
     return lines + [_row(f"`{key}`", *(_cell(world, key) for world in worlds)) for key in keys]
 

@@ -437,6 +437,9 @@ class LongLived(Part):
     stagger: time between two starts; default 0s
     jitter: every start is later by a random time up to this; default 10us
     stop: when all of them end; default never
+    exchange: what each sends as the run begins, up to `jitter` later, to pause until its start
+    on: how long each sends before it pauses for `off`
+    off: how long each pauses, again and again; absent: never
     cc: the algorithm; absent: the scenario's
     priority: 1: its packets go before those of 0; default 0
     from_: sending hosts; default topology
@@ -453,6 +456,9 @@ class LongLived(Part):
         stagger: Time = "0s",
         jitter: Time = "10us",
         stop: Time = "never",
+        exchange: Size | None = None,
+        on: Time | None = None,
+        off: Time | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         from_: Ends = "topology",

@@ -8,7 +8,7 @@ one. To add a kind, write a model with a literal `kind` and `draw()`, and enter 
 import csv
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from operator import or_
@@ -29,6 +29,8 @@ from shallows.units import (
     Count,
     Interval,
     OptionalCount,
+    OptionalInterval,
+    OptionalPayload,
     Payload,
     PayloadLimit,
     Share,
@@ -80,11 +82,26 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Application:
+    """When there is something to send, as columns, one entry a flow.
+
+    `first_bytes` are written when the flow begins, in whole packets; it goes on at `resume_ps`. From then on,
+    or from its beginning where that is 0, it writes for `on_ps` and pauses for `off_ps`; 0 is never.
+    """
+
+    first_bytes: U64
+    resume_ps: U64
+    on_ps: U64
+    off_ps: U64
+
+
+@dataclass(frozen=True)
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
     `after` and `answers` are places in the same table, `NO_FLOW` where there is none: the flow whose end
-    starts this one, `start_ps` later, and the request that this one answers.
+    starts this one, `start_ps` later, and the request that this one answers. `application` is None where
+    flows never pause.
     """
 
     src: U32
@@ -95,6 +112,7 @@ class Drawn:
     load: Load | None = None
     after: NDArray[np.integer] | None = None
     answers: NDArray[np.integer] | None = None
+    application: Application | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +122,8 @@ class Flows:
     Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
     `start_ps`, `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
     `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
-    `group` is the number of the traffic table; `loads` has a `Load` or None for each table.
+    `group` is the number of the traffic table; `loads` has a `Load` or None for each table; `application` is
+    None where no flow ever pauses.
     """
 
     src: U32
@@ -120,6 +139,7 @@ class Flows:
     ccs: list[Algorithm]
     cc_names: list[str]
     loads: list[Load | None]
+    application: Application | None = None
 
     def __len__(self) -> int:
         return len(self.src)
@@ -307,6 +327,18 @@ class LongLived(_Between):
     stagger: Time = Field("0s", description="time between two starts")
     jitter: Time = Field("10us", description="every start is later by a random time up to this")
     stop: Stop = Field("never", description="when all of them end")
+    exchange: OptionalPayload = Field(
+        None, description="what each sends as the run begins, up to `jitter` later, to pause until its start"
+    )
+    on: OptionalInterval = Field(None, description="how long each sends before it pauses for `off`")
+    off: OptionalInterval = Field(None, description="how long each pauses, again and again; absent: never")
+
+    @model_validator(mode="after")
+    def _turns(self):
+        for key, other in (("on", "off"), ("off", "on")):
+            if getattr(self, key) and not getattr(self, other):
+                raise ScenarioError(other, None, f"a time such as 1ms beside {key}")
+        return self
 
     def settled(self, network):
         """`flows` filled in: one a source, or one a host of the longer list where both ends are told."""
@@ -324,7 +356,19 @@ class LongLived(_Between):
         if start_ps.max() >= self.stop:
             raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
         pair = self.pairs_of(network, draws, self.flows)
-        return Drawn(*pair, _full(self.flows, 0), start_ps, _full(self.flows, self.stop))
+        begin_ps, application = self._application(start_ps)
+        stop_ps = _full(self.flows, self.stop)
+        return Drawn(*pair, _full(self.flows, 0), begin_ps, stop_ps, application=application)
+
+    def _application(self, start_ps):
+        """(when the flows begin, their `Application`): with an exchange by their jitter."""
+        if not self.exchange and not self.off:
+            return start_ps, None
+        first, on, off = (_full(self.flows, told or 0) for told in (self.exchange, self.on, self.off))
+        if not self.exchange:
+            return start_ps, Application(first, _full(self.flows, 0), on, off)
+        regular = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.stagger)
+        return start_ps - regular, Application(first, start_ps, on, off)
 
 
 class Staircase(_Between):
@@ -644,7 +688,18 @@ def draw(tables, network, seed, frame, default):
         ccs=ccs,
         cc_names=_labels(ccs),
         loads=[of.load for of in drawn],
+        application=_applications([of.application for of in drawn], counts),
     )
+
+
+def _applications(told, counts):
+    """The `Application` of all tables, or None where none has one."""
+    if not any(told):
+        return None
+    keys = [field.name for field in fields(Application)]
+    eager = [Application(*[_full(count, 0) for _ in keys]) for count in counts]
+    every = [one or other for one, other in zip(told, eager, strict=True)]
+    return Application(*[np.concatenate([getattr(one, key) for one in every]) for key in keys])
 
 
 def _placed(within, count, first):

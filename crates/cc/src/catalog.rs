@@ -75,6 +75,8 @@ pub static TCP: Transport = Transport {
     leave: Leave::InWindow,
     honours: &[
         "cc.receiver",
+        "traffic.exchange",
+        "traffic.off",
         "hosts.initial_window",
         "hosts.rto_min",
         "hosts.rto_initial",
@@ -106,7 +108,7 @@ pub static ROCE: Transport = Transport {
     name: "roce",
     reliability: Reliability::GoBackN,
     leave: Leave::InWindow,
-    honours: &["hosts.rto_initial", "hosts.rto_max", "hosts.timestamps"],
+    honours: &["traffic.exchange", "traffic.off", "hosts.rto_initial", "hosts.rto_max", "hosts.timestamps"],
 };
 
 /// A frame for each credit of the receiver.

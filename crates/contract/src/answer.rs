@@ -79,6 +79,10 @@ answer! {
         credits: Vec<u64>,
         /// Those that came and found nothing to send. The rest was answered by a data frame, dropped, or is on its way
         credits_wasted: Vec<u64>,
+        /// Mean over its acknowledgements of the smoothed round trip of RFC 6298; 0 where there is none
+        srtt_mean_ps: Vec<u64>,
+        /// And the largest
+        srtt_max_ps: Vec<u64>,
     }
 
     /// What became of ports.
@@ -273,6 +277,8 @@ impl FlowColumns {
             timeouts: narrow(|f| f.timeouts),
             credits: wide(|f| f.credits),
             credits_wasted: wide(|f| f.credits_wasted),
+            srtt_mean_ps: wide(|f| f.srtt_mean.0),
+            srtt_max_ps: wide(|f| f.srtt_most.0),
         }
     }
 }

@@ -11,14 +11,14 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::fault::{Change, Fault};
 use shallows_sim::measure;
 use shallows_sim::network::{
-    self as sim, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Network, PauseSpec, PortSpec, RecordSpec, Shaper,
-    SharedSpec, Written,
+    self as sim, Application, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Network, PauseSpec, PortSpec,
+    RecordSpec, Shaper, SharedSpec, Written,
 };
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::request::{
-    At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Pacer, Receiver, Record,
-    Request, Timestamps,
+    Applications, At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Pacer, Receiver,
+    Record, Request, Timestamps,
 };
 
 /// Makes a sender's maker of the number of a class.
@@ -218,8 +218,9 @@ impl Flows {
     /// # Errors
     /// Columns of unequal lengths.
     pub fn specs(&self) -> Result<Vec<FlowSpec>, String> {
-        let Self { src, dst, bytes, start_ps, stop_ps, after, priority, cc } = self;
+        let Self { src, dst, bytes, start_ps, stop_ps, application, after, priority, cc } = self;
         let told = |column: &Option<Vec<u32>>| column.as_ref().map_or(src.len(), Vec::len);
+        let applications = application.as_ref().map(|told| told.specs(src.len())).transpose()?;
         let lengths = [src.len(), dst.len(), bytes.len(), start_ps.len(), stop_ps.len(), cc.len()];
         let flow = |at: usize| FlowSpec {
             src: src[at],
@@ -228,11 +229,26 @@ impl Flows {
             start: Time(start_ps[at]),
             after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
             stop: Time(stop_ps[at]),
+            application: applications.as_ref().map_or(Application::EAGER, |told| told[at]),
             urgent: priority.as_ref().is_some_and(|column| column[at] > 0),
             control: cc[at],
         };
         let lengths = [&lengths[..], &[told(after), told(priority)]].concat();
         Ok((0..equal("flows", &lengths)?).map(flow).collect())
+    }
+}
+
+impl Applications {
+    fn specs(&self, flows: usize) -> Result<Vec<Application>, String> {
+        let Self { first_bytes, resume_ps, on_ps, off_ps } = self;
+        let application = |at: usize| Application {
+            first: Bytes(first_bytes[at]),
+            resumes: Time(resume_ps[at]),
+            on: Time(on_ps[at]),
+            off: Time(off_ps[at]),
+        };
+        let lengths = [flows, first_bytes.len(), resume_ps.len(), on_ps.len(), off_ps.len()];
+        Ok((0..equal("flows.application", &lengths)?).map(application).collect())
     }
 }
 

@@ -152,6 +152,8 @@ request! {
         start_ps: Vec<u64>,
         /// After this it sends nothing new; `2**64-1` is never
         stop_ps: Vec<u64>,
+        /// When there is something to send; left out: always
+        application: Option<Applications>,
         /// An earlier flow that ends: this one starts `start_ps` after it has finished (where both have the same sender: after
         /// that knows), and has no `stop_ps`; `2**32-1` is none
         after: Option<Vec<u32>>,
@@ -159,6 +161,18 @@ request! {
         priority: Option<Vec<u32>>,
         /// Index into `ccs`
         cc: Vec<u32>,
+    }
+
+    /// What the applications behind flows write, an entry a flow.
+    pub struct Applications {
+        /// When the flow begins, before a pause until `resume_ps`, in whole packets; 0: it does not pause then
+        first_bytes: Vec<u64>,
+        /// When it goes on
+        resume_ps: Vec<u64>,
+        /// From then on, or from the flow's beginning, it writes for so long,
+        on_ps: Vec<u64>,
+        /// and then pauses for so long, again and again; 0: never
+        off_ps: Vec<u64>,
     }
 
     /// An algorithm.

@@ -13,6 +13,7 @@ pub fn check(request: &Request) -> Outcome<()> {
         ("pause", request.pause.is_some(), "its ports never pause"),
         ("balancing", request.balancing.is_some_and(|told| told != Balancing::Flow), "every flow has one way"),
         ("faults", request.faults.is_some(), "its links never fail"),
+        ("flows.application", flows.application.is_some(), "its flows always have something to send"),
         ("flows.priority", flows.priority.iter().flatten().any(|&told| told > 0), "its ports have one class"),
         ("ccs.written", request.ccs.iter().any(|control| control.written.is_some()), "it runs no Python"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),

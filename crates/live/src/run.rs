@@ -177,7 +177,9 @@ fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
         told.retransmits.push(info.retransmits());
         told.timeouts.push(info.timeouts());
     }
-    (told.credits, told.credits_wasted) = (vec![0; flows.len()], vec![0; flows.len()]);
+    let none = || vec![0; flows.len()];
+    (told.credits, told.credits_wasted) = (none(), none());
+    (told.srtt_mean_ps, told.srtt_max_ps) = (none(), none());
     told
 }
 

@@ -27,6 +27,10 @@ pub struct FlowReport {
     pub credits: u64,
     /// Those that came and found nothing to send.
     pub credits_wasted: u64,
+    /// Mean smoothed round trip over its acknowledgements; zero where it has none.
+    pub srtt_mean: Time,
+    /// And the largest.
+    pub srtt_most: Time,
 }
 
 /// Queues at fixed times.

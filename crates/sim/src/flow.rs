@@ -15,11 +15,39 @@ pub struct Sent {
     pub retransmits: u32,
     pub timeouts: u32,
     pub credits_wasted: u64,
+    pub smoothed: Smoothed,
+}
+
+/// Smoothed round trips of a flow, one an acknowledgement (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Smoothed {
+    samples: u64,
+    sum: u64,
+    /// The largest.
+    pub most: Time,
+}
+
+impl Smoothed {
+    pub const NOTHING: Self = Self { samples: 0, sum: 0, most: Time::ZERO };
+
+    #[inline]
+    pub fn note(&mut self, srtt: Time) {
+        self.samples += 1;
+        // It holds 213 days, added up.
+        self.sum = self.sum.saturating_add(srtt.0);
+        self.most = self.most.max(srtt);
+    }
+
+    /// Their mean; zero without any.
+    pub fn mean(&self) -> Time {
+        Time(self.sum / self.samples.max(1))
+    }
 }
 
 impl Sent {
     /// Of a flow that has not begun.
-    pub const NOTHING: Self = Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0 };
+    pub const NOTHING: Self =
+        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, smoothed: Smoothed::NOTHING };
 }
 
 /// What its receiver has to tell.
@@ -53,6 +81,8 @@ pub fn report(sent: &Sent, received: &Received, start: Time, ideal: Time) -> Flo
         timeouts: sent.timeouts,
         credits: received.credits,
         credits_wasted: sent.credits_wasted,
+        srtt_mean: sent.smoothed.mean(),
+        srtt_most: sent.smoothed.most,
     }
 }
 

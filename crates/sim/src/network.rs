@@ -14,8 +14,10 @@ use crate::event_queue;
 use crate::fault::{Change, Fault};
 use crate::measure::Timestamps;
 
+mod application;
 mod ports;
 
+pub use application::{Application, Supply};
 pub use ports::{ClassSpec, Discipline, Limit, Marking, PauseSpec, PortSpec, Shaper, SharedSpec};
 
 /// How a host's NIC takes packets.
@@ -133,6 +135,8 @@ pub struct FlowSpec {
     pub after: Option<u32>,
     /// After this it sends nothing new.
     pub stop: Time,
+    /// When there is something to send.
+    pub application: Application,
     /// Its packets, both ways, go before others: at its hosts, and where a port has a class for them.
     pub urgent: bool,
     /// Index of its [`Control`].
@@ -336,6 +340,12 @@ impl Network {
             };
             if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
                 return Err(format!("flow {at} {why}: expected no balancing by packet"));
+            }
+            if control.waits_for_credits() && flow.application.pauses() {
+                return Err(format!("flow {at} waits for credits: expected an application that does not pause"));
+            }
+            if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
+                return Err(format!("flow {at} pauses for ever: expected a time in which its application writes"));
             }
             if let Some(first) = flow.after {
                 let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);

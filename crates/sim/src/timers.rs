@@ -23,6 +23,8 @@ pub enum Kind {
     Wake,
     /// A flow starts.
     Start,
+    /// The application of a flow pauses, or goes on.
+    Supply,
 }
 
 /// A timer of a flow.
@@ -37,7 +39,7 @@ pub struct Timer {
 }
 
 /// Every kind, in this order.
-const KINDS: [Kind; 6] = [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pace, Kind::Wake, Kind::Start];
+const KINDS: [Kind; 7] = [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pace, Kind::Wake, Kind::Start, Kind::Supply];
 
 /// A timer as one number, which is the less the earlier it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,8 +8,8 @@ use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    self, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec, RecordSpec,
-    Shaper,
+    self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec,
+    RecordSpec, Shaper,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -58,6 +58,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         start: Time::from_micros(u64::from(at) * 100),
         after: None,
         stop: Time::MAX,
+        application: Application::EAGER,
         urgent: false,
         control: 0,
     };

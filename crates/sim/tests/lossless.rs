@@ -7,8 +7,8 @@ use shallows_cc::port::{self, MarkAt};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PauseSpec, PortSpec,
-    RecordSpec, SharedSpec,
+    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic,
+    PauseSpec, PortSpec, RecordSpec, SharedSpec,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -88,7 +88,17 @@ fn control(name: &str) -> Control {
 
 fn flow(src: u32, dst: u32) -> FlowSpec {
     let start = Time::from_micros(u64::from(src));
-    FlowSpec { src, dst, bytes: Bytes::MAX, start, after: None, stop: Time::MAX, urgent: false, control: 0 }
+    FlowSpec {
+        src,
+        dst,
+        bytes: Bytes::MAX,
+        start,
+        after: None,
+        stop: Time::MAX,
+        application: Application::EAGER,
+        urgent: false,
+        control: 0,
+    }
 }
 
 /// `senders` hosts around one switch, all sending to the last host.

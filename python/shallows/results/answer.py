@@ -47,6 +47,7 @@ class Answer:
         # The difference of integers: late in a long run a float no longer tells picoseconds apart.
         fct_ps = _where(finished, _since(finish, self.start_ps))
         ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
+        srtt_max_ps = answer["flows"]["srtt_max_ps"]
         return {
             "flow": np.arange(len(finish), dtype=np.uint32),
             "traffic": flows.group,
@@ -64,6 +65,8 @@ class Answer:
             "timeouts": answer["flows"]["timeouts"],
             "credits": answer["flows"]["credits"],
             "credits_wasted": answer["flows"]["credits_wasted"],
+            "srtt_mean_us": _where(srtt_max_ps > 0, answer["flows"]["srtt_mean_ps"] / 1e6),
+            "srtt_max_us": _where(srtt_max_ps > 0, srtt_max_ps / 1e6),
         }
 
     def _exchanges(self, flows: "Flows", finished: Flags) -> F64:

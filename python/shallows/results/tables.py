@@ -42,6 +42,12 @@ TABLES = {
         "timeouts": Column("uint32", "1", "retransmission timeouts"),
         "credits": Column("uint64", "packets", "credits that the receiver handed out"),
         "credits_wasted": Column("uint64", "packets", "credits that came and found nothing to send"),
+        "srtt_mean_us": Column(
+            "float64",
+            "us",
+            "mean over its acks of the smoothed round trip (RFC 6298); empty where it has none",
+        ),
+        "srtt_max_us": Column("float64", "us", "the largest of them"),
     },
     "queues": {
         "time_us": Column("float64", "us", "when the sample was taken"),

@@ -31,6 +31,8 @@ WORLD = World(
         "traffic": "a fluid has no flows that end",
         "faults": "a fluid's one port is always up and loses nothing but by its buffer",
         "traffic.priority": "a fluid has one queue, first in, first out",
+        "traffic.exchange": "a fluid's flows do not pause",
+        "traffic.off": "a fluid's flows do not pause",
         "cc.receiver": "a fluid model has the receiver of its own algorithm",
     },
     limits={

@@ -34,6 +34,8 @@ WORLD = World(
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
         "faults": "its emulated wires neither fail nor lose packets",
         "traffic.priority": "its ports have one class",
+        "traffic.exchange": "its flows always have something to send",
+        "traffic.off": "its flows always have something to send",
     },
     parameters={
         "dctcp": ("g", "alpha", "min_window"),

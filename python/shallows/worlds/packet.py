@@ -1,6 +1,7 @@
 """The packet world: the scenario as the arrays that docs/crossing.md describes, and the run they give."""
 
 import time
+from dataclasses import asdict
 
 import numpy as np
 
@@ -23,7 +24,7 @@ WORLD = World(
     }
     | {f"hosts.{key}" for key in ("nic", "initial_window", "rto", "rto_min", "rto_initial", "rto_max")}
     | {f"hosts.{key}" for key in ("acks_every", "ack_delay", "segment", "timestamps")}
-    | {"traffic.priority", "cc.receiver", "faults"},
+    | {"traffic.priority", "traffic.exchange", "traffic.off", "cc.receiver", "faults"},
 )
 
 
@@ -81,6 +82,7 @@ def request(scenario) -> Request:
             "after": flows.after,
             "priority": flows.priority,
             "cc": flows.cc,
+            **({"application": asdict(flows.application)} if flows.application else {}),
         },
         "ccs": [cc.crossing for cc in flows.ccs],
         "host": _host(scenario.hosts),

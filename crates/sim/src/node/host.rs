@@ -367,6 +367,7 @@ impl Hosts {
             Kind::Start => self.open(fabric, timer.flow),
             Kind::Stop => self.stop(fabric, timer.flow),
             Kind::Reply => self.reply_is_due(fabric, timer),
+            Kind::Supply => self.on_application(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
         }
     }
@@ -410,7 +411,27 @@ impl Hosts {
         self.sent[flow as usize].start = fabric.now;
         self.sending.insert(flow, sending);
         fabric.observer.began(fabric.now, flow);
+        if self.network.flows[flow as usize].application.pauses() {
+            self.supply(fabric.now, flow);
+        }
         self.after_decision(fabric, flow, None);
+    }
+
+    /// The application of a flow pauses, or goes on.
+    fn on_application<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        self.supply(fabric.now, flow);
+        let wake = self.sending.get(flow).and_then(Sending::wake);
+        self.after_decision(fabric, flow, wake);
+    }
+
+    fn supply(&mut self, now: Time, flow: u32) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        let application = &self.network.flows[flow as usize].application;
+        let (supply, until) = application.supply(self.sent[flow as usize].start, now);
+        sending.supply(supply);
+        if until < Time::MAX {
+            self.timers.set(Timer { at: until, kind: Kind::Supply, flow });
+        }
     }
 
     /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
@@ -447,6 +468,7 @@ impl Hosts {
             let sent = &mut self.sent[flow as usize];
             (sent.retransmits, sent.timeouts) = sending.repairs();
             sent.credits_wasted = sending.wasted();
+            sent.smoothed = sending.smoothed();
         }
     }
 
@@ -479,7 +501,7 @@ impl Hosts {
             flow,
             progress: 0,
             timeouts: self.sent[flow as usize].timeouts,
-            paced: sending.pace_timer < Time::MAX,
+            paced: sending.pace_timer < Time::MAX || sending.pauses(),
         })
     }
 

@@ -23,7 +23,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::header::{Header, RoceAnswer, RoceData};
 use crate::measure::Measure;
-use crate::network::MIN_FRAME;
+use crate::network::{MIN_FRAME, Supply};
 use crate::transport::alarm::Alarm;
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
@@ -90,7 +90,7 @@ impl Sending {
 
     /// Whether it may send now.
     pub fn turn(&mut self, now: Time) -> Turn {
-        if self.next >= self.message.end || !self.fits_the_window() {
+        if self.next >= self.message.written || !self.fits_the_window() {
             return Turn::No;
         }
         let inside = || (self.inside_until > now).then_some(self.inside_until);
@@ -124,7 +124,7 @@ impl Sending {
         }
         self.gate.control.on_sent(now, length);
         self.gate.decide();
-        let asks = self.next == self.message.end || self.next.is_multiple_of(self.segment);
+        let asks = self.next == self.message.written || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.current();
         }
@@ -181,7 +181,7 @@ impl Sending {
     /// Whether a frame on its way asks for an acknowledgement.
     fn awaits_answer(&self) -> bool {
         self.unacked < self.next
-            && (self.next == self.message.end || self.next / self.segment > self.unacked / self.segment)
+            && (self.next == self.message.written || self.next / self.segment > self.unacked / self.segment)
     }
 
     fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
@@ -207,6 +207,16 @@ impl Sending {
         self.timer.in_a_row += 1;
         self.go_back(now, LossKind::Timeout, repeated);
         self.gate.decide();
+    }
+
+    /// Its application pauses, or goes on; the segment that it has begun is written whole.
+    pub fn supply(&mut self, supply: Supply) {
+        self.message.supply(supply, self.reached.next_multiple_of(self.segment));
+    }
+
+    /// Whether its application will write more.
+    pub fn pauses(&self) -> bool {
+        self.message.pauses()
     }
 
     /// Sends nothing new from now on, except the rest of the segment that it has begun.

@@ -12,8 +12,10 @@ use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::flow::Smoothed;
 use crate::header::{Header, RoceAnswer, RoceData, TcpAck};
 use crate::measure::Measure;
+use crate::network::Supply;
 use crate::network::{HostSpec, MIN_FRAME};
 use crate::packet::{Flags, Packet, Slab};
 
@@ -265,6 +267,27 @@ impl Sending {
         on!(SendingHalf, &mut self.half, half => half.on_timer(now));
     }
 
+    /// Its application pauses, or goes on.
+    ///
+    /// # Panics
+    /// If it waits for credits, which [`crate::network::Network::check`] refuses.
+    pub fn supply(&mut self, supply: Supply) {
+        match &mut self.half {
+            SendingHalf::Selective(half) => half.supply(supply),
+            SendingHalf::GoBackN(half) => half.supply(supply),
+            SendingHalf::Credit(_) => unreachable!("a flow that waits for credits does not pause"),
+        }
+    }
+
+    /// Whether its application will write more.
+    pub fn pauses(&self) -> bool {
+        match &self.half {
+            SendingHalf::Selective(half) => half.pauses(),
+            SendingHalf::GoBackN(half) => half.pauses(),
+            SendingHalf::Credit(_) => false,
+        }
+    }
+
     /// Sends nothing new from now on.
     pub fn stop(&mut self, now: Time) {
         match &mut self.half {
@@ -293,6 +316,11 @@ impl Sending {
     /// Credits that came and found nothing to send.
     pub fn wasted(&self) -> u64 {
         if let SendingHalf::Credit(half) = &self.half { half.wasted } else { 0 }
+    }
+
+    /// Its smoothed round trips, where its transport has them.
+    pub fn smoothed(&self) -> Smoothed {
+        if let SendingHalf::Selective(half) = &self.half { half.smoothed() } else { Smoothed::NOTHING }
     }
 
     /// Internals worth plotting; `since` is the span since they were last read.

@@ -8,8 +8,8 @@ use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::network::{
-    Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PortSpec, RecordSpec,
-    Shaper,
+    Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PortSpec,
+    RecordSpec, Shaper,
 };
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::{Progress, Simulation};
@@ -70,7 +70,17 @@ pub fn control(name: &str) -> Control {
 }
 
 pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
-    FlowSpec { src, dst, bytes, start: Time::ZERO, after: None, stop: Time::MAX, urgent: false, control: 0 }
+    FlowSpec {
+        src,
+        dst,
+        bytes,
+        start: Time::ZERO,
+        after: None,
+        stop: Time::MAX,
+        application: Application::EAGER,
+        urgent: false,
+        control: 0,
+    }
 }
 
 pub fn host() -> HostSpec {

@@ -16,8 +16,9 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::scoreboard::{Arrivals, Scoreboard};
 use super::timeout::Timeout;
+use crate::flow::Smoothed;
 use crate::header::{Header, TcpAck, TcpData};
-use crate::network::MIN_FRAME;
+use crate::network::{MIN_FRAME, Supply};
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
 use crate::transport::{Opening, Outlet, Turn};
@@ -63,7 +64,7 @@ impl Sending {
     }
 
     fn has_something_to_send(&self) -> bool {
-        self.board.next < self.message.end || self.board.next_repair().is_some()
+        self.board.next < self.message.written || self.board.next_repair().is_some()
     }
 
     /// Whether it may send now. The window counts the last, shorter packet as a full one.
@@ -96,7 +97,7 @@ impl Sending {
             return 1;
         }
         let third = self.window_packets() / 3;
-        u64::from(self.segment.min(self.message.end - self.board.next)).min(third).max(1)
+        u64::from(self.segment.min(self.message.written - self.board.next)).min(third).max(1)
     }
 
     /// A packet of new data leaves: one of the segment under way, or the first of the next.
@@ -204,6 +205,16 @@ impl Sending {
         }
     }
 
+    /// Its application pauses, or goes on.
+    pub fn supply(&mut self, supply: Supply) {
+        self.message.supply(supply, self.board.next);
+    }
+
+    /// Whether its application will write more.
+    pub fn pauses(&self) -> bool {
+        self.message.pauses()
+    }
+
     /// Sends nothing new from now on.
     pub fn stop(&mut self) {
         self.message.cut(self.board.next);
@@ -218,6 +229,11 @@ impl Sending {
     /// What it sends next of what is new, and what is in flight.
     pub fn reached(&self) -> (u32, Option<u32>) {
         (self.board.next, Some(self.board.in_flight()))
+    }
+
+    /// Its smoothed round trips.
+    pub fn smoothed(&self) -> Smoothed {
+        self.timer.smoothed
     }
 
     /// Its window in full packets.
@@ -356,6 +372,17 @@ mod tests {
         assert_eq!(sending.timer.deadline, ms(8));
         sending.on_ack(ms(4), &ack(3, (0, 0)));
         assert!(sending.timer.deadline > ms(8));
+    }
+
+    /// RFC 6298 §2: samples of 2 and 10 ms are smoothed to 2 and (7 * 2 + 10)/8 = 3 ms.
+    #[test]
+    fn smoothed_round_trips_are_kept_in_mean_and_most() {
+        let (mut sending, ms) = (reno(50), Time::from_millis);
+        assert_eq!((sending.smoothed().mean(), sending.smoothed().most), (Time::ZERO, Time::ZERO));
+        send_all(&mut sending, Time::ZERO);
+        sending.on_ack(ms(2), &ack(1, (0, 0)));
+        sending.on_ack(ms(10), &ack(2, (0, 0)));
+        assert_eq!((sending.smoothed().mean(), sending.smoothed().most), (Time::from_micros(2500), ms(3)));
     }
 
     /// RFC 6675 §4: ten sent; 3, 4, 5, 7 arrived. 0, 1, 2 have three behind them and are lost, 6 has one; so 6, 8 and 9

@@ -2,6 +2,7 @@
 
 use shallows_cc::units::Time;
 
+use crate::flow::Smoothed;
 use crate::network::HostSpec;
 use crate::transport::alarm::Alarm;
 
@@ -9,6 +10,8 @@ use crate::transport::alarm::Alarm;
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {
     srtt: Option<Time>,
+    /// Of all samples.
+    pub smoothed: Smoothed,
     variation: Time,
     timeout: Time,
     backoff: u32,
@@ -24,6 +27,7 @@ impl Timeout {
     pub fn new(host: &HostSpec, first: Time) -> Self {
         Self {
             srtt: None,
+            smoothed: Smoothed::NOTHING,
             variation: Time::ZERO,
             timeout: first,
             backoff: 0,
@@ -48,6 +52,7 @@ impl Timeout {
             }
         };
         self.srtt = Some(srtt);
+        self.smoothed.note(srtt);
         self.timeout = srtt + self.variation * 4;
         self.backoff = 0;
     }
