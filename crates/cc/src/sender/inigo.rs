@@ -12,8 +12,7 @@
 //! | `W_sub` | `sub_window` | packets between two answers; 0: one a window, 1: every packet |
 //! | `alpha_min` | `least_alpha` | eq. 5: below it an answer would be less than a packet |
 //! | dilate | `dilation` | windows of heavy congestion counted (Alg. 3) |
-//!
-//! | `pkts_acked` | `acked` | packets behind one RTT (Alg. 10) |
+//! | `pkts_acked` | `packets` | packets behind one RTT (Alg. 10) |
 //!
 //! Source: TCP Inigo, Algorithms 1 to 7 and 10; the module of github.com/systemslab/tcp_inigo for what they leave open.
 //!
