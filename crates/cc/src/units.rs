@@ -1,7 +1,8 @@
 //! Time, sizes and rates as types, so that a gain is never compared with a window.
 //!
 //! Integers underneath: picoseconds (range 213 days; one byte at 800 Gbps takes 10), bytes, bits per
-//! second. Arithmetic that would leave the range panics.
+//! second. Arithmetic that would leave the range panics in debug builds and tests; in release, in this crate's own code, and
+//! not where it is inlined into another.
 
 use std::fmt;
 use std::iter::Sum;
