@@ -48,7 +48,7 @@ pub fn dx(values: &Values) -> Result<DxParams, String> {
 /// # Errors
 /// A sentence where they ask for what the core does not have.
 pub fn inigo(values: &Values) -> Result<InigoParams, String> {
-    without(&["published", "ecn"], values)?;
+    without(&["published", "ecn", "by_packets"], values)?;
     let sub_window = values.get("sub_window") as u32;
     let least = 2048_u32.div_ceil(sub_window.max(1));
     Ok(InigoParams {
