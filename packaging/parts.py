@@ -36,7 +36,7 @@ default. Values are checked by `Scenario`, which knows what the others say.
 from collections.abc import Sequence
 from typing import Any, Literal, Never, Required, TypedDict
 
-from shallows.told import (
+from shallows.plain import (
     CC,
     Algorithm,
     AnyMarking,
@@ -54,7 +54,7 @@ from shallows.told import (
     Sizes,
     Time,
 )
-from shallows.told import Graph as GraphLike
+from shallows.plain import Graph as GraphLike
 '''
 
 

@@ -154,7 +154,7 @@ def test_a_reach_tells_where_its_headline_stops_and_by_which_check():
     reach = made_up_reach()
     found = extent(reach, [measure(reach, 1, True)["values"]])
     assert [point.missed for point in found.axes[FLOWS]] == [("b",), (), ("a",)]
-    assert found.told == "Stops at flows 1 and 4 (b and a). Holds throughout for noise 0 to 3 us."
+    assert found.summary == "Stops at flows 1 and 4 (b and a). Holds throughout for noise 0 to 3 us."
 
 
 def test_a_reach_has_its_paper_s_own_point_on_every_axis():

@@ -66,7 +66,7 @@ def test_values_as_they_are_typed(text, values):
 
 
 def test_keys_of_one_option_change_together(scenario):
-    ((key, other),) = [plans.told("network.buffer=90pkt,200pkt traffic.0.flows=2:4:2")]
+    ((key, other),) = [plans.pairs("network.buffer=90pkt,200pkt traffic.0.flows=2:4:2")]
     over = plans.together(dict([key, other]))
     asked = plans.plan(scenario, ["dctcp", "dx"], {**over, "warmup": ["1ms", "2ms"]}, seeds=[5, 8])
     assert asked.names == {"network.buffer": "buffer", "traffic.0.flows": "flows", "warmup": "warmup"}

@@ -123,15 +123,15 @@ class Algorithm:
 
     @property
     def crossing(self):
-        """What the core is told, as docs/crossing.md describes it."""
+        """What the core is given, as docs/crossing.md describes it."""
         receiver = self.receiver
-        told = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
+        table = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
         if self.written:
             # Its packets and acks are those of the row that it stands in for.
             row = "dctcp" if self.needs_marking else "fixed"
             made = partial(self.written, **self.parameters)
-            return {"name": row, "parameters": {}, "written": made, **told}
-        return {"name": self.name, "parameters": self.parameters, **told}
+            return {"name": row, "parameters": {}, "written": made, **table}
+        return {"name": self.name, "parameters": self.parameters, **table}
 
 
 def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
@@ -163,8 +163,8 @@ NATIVE = ("bbr",)
 
 
 def _of_class(table, frame, name, called, algorithm):
-    told = {key: value for key, value in table.items() if key not in ("name", "receiver")}
-    values = written.read(algorithm, told)
+    parameters = {key: value for key, value in table.items() if key not in ("name", "receiver")}
+    values = written.read(algorithm, parameters)
     return Algorithm(name, None, values, _receiver(table.get("receiver"), frame), algorithm, called)
 
 
@@ -205,9 +205,9 @@ def _row(name, table=None):
     return rows[name]
 
 
-def _preset(row, preset, told):
+def _preset(row, preset, name):
     presets = {p["name"]: dict(p["values"]) for p in row["presets"]}
     if preset and preset not in presets:
         known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"
-        raise ScenarioError("name", told, f"{known}{did_you_mean(preset, presets)}")
+        raise ScenarioError("name", name, f"{known}{did_you_mean(preset, presets)}")
     return presets.get(preset, {})

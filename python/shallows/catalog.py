@@ -53,8 +53,8 @@ def _row(name, tables):
 def parts(row):
     """Who acts where, in words: sender, receiver, port."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
-    told = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
-    return {"sender": row["sender"], "receiver": row["receiver"], "port": told or "any"}
+    text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
+    return {"sender": row["sender"], "receiver": row["receiver"], "port": text or "any"}
 
 
 def quantity(value, unit):
@@ -92,8 +92,8 @@ def other_parts():
         for column in (title, "what it does", "parameters"):
             table.add_column(column, no_wrap=column == title)
         for row in rows:
-            told = (f"{p['name']} = {quantity(p['default'], p['unit'])}" for p in row["parameters"])
-            table.add_row(*map(_text, (row["name"], row["summary"], ", ".join(told))))
+            parameters = (f"{p['name']} = {quantity(p['default'], p['unit'])}" for p in row["parameters"])
+            table.add_row(*map(_text, (row["name"], row["summary"], ", ".join(parameters))))
         tables += ["", table]
     return tables
 
@@ -107,8 +107,8 @@ def page(row):
     for preset in row["presets"]:
         units = {p["name"]: p["unit"] for p in row["parameters"]}
         values = ", ".join(f"{key} = {quantity(v, units[key])}" for key, v in preset["values"].items())
-        told = _text(f"{values or 'the defaults'}  ({preset['source']})")
-        page.append(f"[bold]{row['name']}@{preset['name']}[/]  {told}")
+        text = _text(f"{values or 'the defaults'}  ({preset['source']})")
+        page.append(f"[bold]{row['name']}@{preset['name']}[/]  {text}")
     missing = row["not_modelled"] or ["nothing is left out"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 

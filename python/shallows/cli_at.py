@@ -35,13 +35,13 @@ def at(
     links, numbers = ports(scenario, port), flows(scenario, flow)
     moment = run.at(time)
     if json_:
-        print(json.dumps(_told(moment, links, numbers), indent=2))
+        print(json.dumps(_as_json(moment, links, numbers), indent=2))
     else:
         print_parts(_report(moment, links, numbers))
     return DONE
 
 
-def _told(moment, links, numbers):
+def _as_json(moment, links, numbers):
     """Everything, or only what was asked for, as JSON has it."""
     ports, flows, packets = moment.ports, moment.flows, moment.packets
     if links is not None:
@@ -50,8 +50,8 @@ def _told(moment, links, numbers):
     if numbers is not None:
         flows, packets = flows.iloc[numbers], packets[packets.flow.isin(numbers)]
     tables = {"ports": ports, "flows": flows, "packets": packets}
-    told = {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
-    return {"time_ps": moment.time_ps, "fingerprint": moment.fingerprint, **told}
+    rows = {name: json.loads(table.to_json(orient="records")) for name, table in tables.items()}
+    return {"time_ps": moment.time_ps, "fingerprint": moment.fingerprint, **rows}
 
 
 def _report(moment, links, numbers):
@@ -108,8 +108,8 @@ def _flows(moment, numbers):
     titles = ["from", "to", "state", "delivered (B)", "of", "in flight (pkt)", *known]
     table = plain_table("flow", titles)
     for row in mine.itertuples():
-        told = [getattr(row, name) for name in ("delivered_bytes", "bytes", "in_flight_pkt", *known)]
-        table.add_row(str(row.flow), row.src, row.dst, row.state, *map(_number, told))
+        values = [getattr(row, name) for name in ("delivered_bytes", "bytes", "in_flight_pkt", *known)]
+        table.add_row(str(row.flow), row.src, row.dst, row.state, *map(_number, values))
     rest = len(live) - len(mine) if numbers is None else 0
     return [table, *([f"and {rest} others under way: --flow NUMBER tells of one"] if rest > 0 else [])]
 

@@ -48,7 +48,7 @@ def _explained(command):
     """`command` for typer: a user's mistake becomes one message on stderr and exit status 2."""
 
     @wraps(command)
-    def told(**options):
+    def wrapped(**options):
         try:
             extras.need("fluid", "shallows fluid")
             if options.get("plot"):
@@ -58,7 +58,7 @@ def _explained(command):
             print(f"shallows: {error}", file=sys.stderr)
             raise typer.Exit(MISTAKE) from None
 
-    return told
+    return wrapped
 
 
 @app.command("fixed-point")
@@ -213,14 +213,14 @@ def _first(tuned):
     return key + sign + values.replace(":", ",").partition(",")[0]
 
 
-def _model(name, flows, rate, delay, told):
+def _model(name, flows, rate, delay, set_):
     from shallows.fluid import MODELS
 
     if name not in MODELS:
         raise ScenarioError("MODEL", name, f"one of {', '.join(MODELS)}{did_you_mean(name, MODELS)}")
     given = {"flows": flows, "rate": rate, "delay": delay}
     texts = {key: text for key, text in given.items() if text is not None}
-    return MODELS[name].read(texts | settings(told, "kmax=1MB"))
+    return MODELS[name].read(texts | settings(set_, "kmax=1MB"))
 
 
 def _quantity(option, text, dimension):

@@ -50,8 +50,8 @@ def _two_hosts(cc, seconds, rate, set_):
     there = shutil.which("iperf3") is not None
     if not there:
         print("no iperf3 on the PATH (Debian's package iperf3): traffic of our own instead", file=sys.stderr)
-    told = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
-    control = choose({"name": cc, **told}, Frame(1500, 1460)).crossing
+    parameters = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
+    control = choose({"name": cc, **parameters}, Frame(1500, 1460)).crossing
     try:
         rate_bps = int(RATE.amount(rate))
     except ValueError as error:
@@ -60,20 +60,20 @@ def _two_hosts(cc, seconds, rate, set_):
     return live.ask(cable, "two-hosts")
 
 
-def _report(told, as_json):
+def _report(report, as_json):
     import json
 
     if as_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(report, indent=2))
         return 0
-    print(f"{told['congestion_control']}, {told['traffic']} traffic, a cable between two hosts")
-    print(f"goodput     {told['goodput_bps'] / 1e6:.1f} Mbps, {told['retransmits']} retransmits")
-    print(f"checksums   {told['checksum_errors']} errors, computed in software")
+    print(f"{report['congestion_control']}, {report['traffic']} traffic, a cable between two hosts")
+    print(f"goodput     {report['goodput_bps'] / 1e6:.1f} Mbps, {report['retransmits']} retransmits")
+    print(f"checksums   {report['checksum_errors']} errors, computed in software")
     for title, key in (("one-way", "one_way_delay"), ("kernel RTT", "kernel_rtt")):
-        if delay := told[key]:
+        if delay := report[key]:
             spread = f"p50 {delay['p50_us']:.1f}, p99 {delay['p99_us']:.1f}, max {delay['max_us']:.1f}"
             print(f"{title:<12}std {delay['std_us']:.2f}, {spread} us over {delay['count']} acks")
-    if told["one_way_delay"] is None:
+    if report["one_way_delay"] is None:
         print("one-way     no stamps: only dx takes them")
     return 0
 
@@ -108,9 +108,9 @@ def attach(
     """
 
     def request():
-        told = _attachment(cc, receiver, set_, iface)
+        attachment = _attachment(cc, receiver, set_, iface)
         whole = cgroup is None and (host or dry_run or _agreed_to_whole_host(cc or f"{receiver}'s receiver"))
-        return {**told, "control_group": cgroup, "host": whole, "dry_run": dry_run}
+        return {**attachment, "control_group": cgroup, "host": whole, "dry_run": dry_run}
 
     raise typer.Exit(_call("attach", request=request))
 
@@ -137,10 +137,12 @@ def _attachment(cc, receiver, set_, iface):
         raise ScenarioError("NAME", None, "an algorithm, or --receiver inigo, or both")
     parameters = settings(set_, EXAMPLE)
     own = {key: value for key, value in parameters.items() if not key.startswith("receiver.")}
-    told = {key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own}
+    of_receiver = {
+        key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own
+    }
     table = {"name": cc or "cubic", **ON_A_HOST.get(cc, {}), **own}
     if receiver:
-        table["receiver"] = {"resolution": "1ms", **told, "kind": receiver}
+        table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
     check_receiver(chosen.receiver)
     request = {**chosen.crossing, "interface": iface}

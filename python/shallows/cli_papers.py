@@ -93,8 +93,8 @@ def run(
     """Measure rows, and print their checks."""
     from shallows.papers.reach import Extent
 
-    told = settings(perturb, "dx.headroom=50us")
-    for finding, _ in _survey(ids, store, quick, threads, told):
+    constants = settings(perturb, "dx.headroom=50us")
+    for finding, _ in _survey(ids, store, quick, threads, constants):
         if isinstance(finding, Extent):
             _print_reach(finding)
             continue
@@ -109,7 +109,7 @@ def run(
 
 
 def _print_reach(found):
-    print(f"{found.row.id}: {found.row.headline} {found.told}")
+    print(f"{found.row.id}: {found.row.headline} {found.summary}")
     for axis, points in found.axes.items():
         for point in points:
             numbers = ", ".join(f"{name} {one.text}" for name, one in point.estimates.items())
@@ -134,8 +134,8 @@ def _survey(ids, store, quick, threads, perturb=None):
         done += 1
         shown = sys.stderr.isatty()
         if shown or done % 50 == 0:
-            told = f"{done} of {missing} measured ({row.id}, seed {seed})"
-            print(f"\r{told}    " if shown else told, end="" if shown else "\n", file=sys.stderr, flush=True)
+            line = f"{done} of {missing} measured ({row.id}, seed {seed})"
+            print(f"\r{line}    " if shown else line, end="" if shown else "\n", file=sys.stderr, flush=True)
 
     try:
         yield from survey(chosen, kept, quick=quick, threads=threads, perturb=perturb, on_done=tick)
@@ -181,6 +181,6 @@ def report(
         write(recorded.load())
         picture(results)
     verdicts = [finding.verdict for finding in found]
-    told = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-    print(f"{told}: {out}")
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    print(f"{counts}: {out}")
     return DONE

@@ -35,8 +35,8 @@ def report(
     several = (result / "comparison.csv").is_file()
     found = Comparison.load(result) if several else Run.load(result)
     if json_:
-        told = {label: run.summary for label, run in found.runs.items()} if several else found.summary
-        print(json.dumps(told, indent=2))
+        summary = {label: run.summary for label, run in found.runs.items()} if several else found.summary
+        print(json.dumps(summary, indent=2))
     else:
         print_parts(comparison_report(found) if several else run_report(found.summary))
     if html:

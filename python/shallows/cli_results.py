@@ -59,13 +59,19 @@ def _list(root):
     for run in runs:
         same = [one for one in runs if _kind(one) == _kind(run)]
         its = {key: of[same.index(run)] for key, of in inventory.differences(same).items() if key != "seed"}
-        told = ", ".join(f"{key}={value}" for key, value in its.items() if value is not None)
+        differences = ", ".join(f"{key}={value}" for key, value in its.items() if value is not None)
         saved = datetime.fromtimestamp(run.saved).strftime("%Y-%m-%d %H:%M")
         state = " (latest)" if run.latest else ""
-        cells = [run.summary["world"], ", ".join(run.summary["cc"]), str(run.summary["seed"]), saved, told]
+        cells = [
+            run.summary["world"],
+            ", ".join(run.summary["cc"]),
+            str(run.summary["seed"]),
+            saved,
+            differences,
+        ]
         table.add_row(str(run.folder.relative_to(root)) + state, *cells)
-    told = [f"{folder.relative_to(root)}: a sweep, {_runs_in(folder)} runs" for folder in sweeps]
-    print_parts([*([table] if runs else []), *told])
+    lines = [f"{folder.relative_to(root)}: a sweep, {_runs_in(folder)} runs" for folder in sweeps]
+    print_parts([*([table] if runs else []), *lines])
     return 0
 
 
@@ -108,10 +114,10 @@ def _clean(root, everything, yes):
         return 0
     for folder in folders:
         print(folder)
-    told = f"{len(folders)} folders, {sum(map(inventory.size, folders)) / 1e6:.1f} MB"
-    if not yes and not typer.confirm(f"Remove these {told}?", default=False):
+    amount = f"{len(folders)} folders, {sum(map(inventory.size, folders)) / 1e6:.1f} MB"
+    if not yes and not typer.confirm(f"Remove these {amount}?", default=False):
         print("nothing was removed")
         return 1
     inventory.remove(folders)
-    print(f"removed {told}")
+    print(f"removed {amount}")
     return 0

@@ -120,13 +120,13 @@ def compare(
         _foretell(packets, threads or os.cpu_count())
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
-    told = {label: run.summary for label, run in comparison.runs.items()}
+    numbers = {label: run.summary for label, run in comparison.runs.items()}
     if comparison.distances:
-        told["distances"] = comparison.distances
+        numbers["distances"] = comparison.distances
     try:
         saved = _saved(comparison, folder, named=out is not None)
     finally:
-        _tell(told, comparison_report(comparison), json_)
+        _tell(numbers, comparison_report(comparison), json_)
     if html:
         cli_report.write(comparison, html)
     return _finish(comparison, saved)

@@ -16,10 +16,10 @@ def with_status(command: Callable[..., int]) -> Callable[..., Never]:
     """`command` for typer: it returns its exit status; what it raises becomes a message on stderr."""
 
     @wraps(command)
-    def told(**options: Any) -> Never:
+    def wrapped(**options: Any) -> Never:
         raise typer.Exit(_status(command, options))
 
-    return told
+    return wrapped
 
 
 def _status(command: Callable[..., int], options: dict[str, Any]) -> int:

@@ -78,7 +78,7 @@ def sweep(
 
     if plot or x or heatmap:
         extras.need("plot", "--plot")
-    asked, told = running.asked(
+    asked, given = running.asked(
         scenario, cc, _axes(over), seeds=seeds, until=until, metric=metric, world=world,
         overrides=settings(set_, EXAMPLE),
     )  # fmt: skip
@@ -89,9 +89,9 @@ def sweep(
         return _rehearse(asked, folder, on)
     check(expected)
     with Progress() as bar:
-        result = running.run(asked, folder, on=on, workers=workers, until=told["until"],
-                              metric=told["metric"][0] if told["metric"] else None, bar=bar)  # fmt: skip
-    return _finish(result, told["metric"], x, heatmap, baseline, plot, json_)
+        result = running.run(asked, folder, on=on, workers=workers, until=given["until"],
+                              metric=given["metric"][0] if given["metric"] else None, bar=bar)  # fmt: skip
+    return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
 
 
 def _axes(over):
@@ -100,7 +100,7 @@ def _axes(over):
 
     axes = {}
     for text in over or []:
-        pairs = plans.told(text)
+        pairs = plans.pairs(text)
         axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
     return axes
 
@@ -122,7 +122,7 @@ def _finish(result, metrics, x, heatmap, baseline, plot, json_):
     from shallows.report import print_parts
     from shallows.sweeps.report import sweep_report
 
-    metrics = metrics or result.told_metrics()
+    metrics = metrics or result.default_metrics()
     if plot or x or heatmap:
         if heatmap:
             drawing = result.heatmap(x or result.columns[-1], heatmap, metrics[0])

@@ -98,7 +98,7 @@ def _print_json(found, costs):
     import json
 
     names = found.record.names
-    told = [
+    flows = [
         {
             "flow": one.flow,
             "start_ps": one.start_ps,
@@ -111,11 +111,11 @@ def _print_json(found, costs):
         }
         for one in found.values()
     ]
-    print(json.dumps(told, indent=2))
+    print(json.dumps(flows, indent=2))
 
 
 def _without(cost):
     if cost is None:
         return {}
-    told = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}
-    return {"without": {"culprits": cost.culprits, "share_ps": cost.share_ps, **told}}
+    times = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}
+    return {"without": {"culprits": cost.culprits, "share_ps": cost.share_ps, **times}}

@@ -297,17 +297,17 @@ def zeros(table: type[Table], rows: int) -> Table:
 
 def from_json(answer: Mapping[str, Any]) -> Answer:
     """An answer of `shallows-live`: its lists as the columns that they are."""
-    return _told(answer, Answer)
+    return _typed(answer, Answer)
 
 
-def _told(value: Any, kind: Any) -> Any:
+def _typed(value: Any, kind: Any) -> Any:
     if is_typeddict(kind):
-        return {key: _told(value[key], inner) for key, inner in get_type_hints(kind).items()}
+        return {key: _typed(value[key], inner) for key, inner in get_type_hints(kind).items()}
     if get_origin(kind) is np.ndarray:
         return np.array(value, _element(kind))
     if get_origin(kind) is list:
         (inner,) = get_args(kind)
-        return [_told(item, inner) for item in value]
+        return [_typed(item, inner) for item in value]
     return value
 
 

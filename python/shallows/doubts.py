@@ -91,10 +91,10 @@ def _no_patience(answer):
     if not late.any():
         return []
     flow = int(np.argmax(np.where(late, there_and_back, 0)))
-    told, took = TIME.text(most), TIME.text(int(there_and_back[flow]))
+    limit, took = TIME.text(most), TIME.text(int(there_and_back[flow]))
     which = f"{late.sum()} of {len(late)} flows"
     return [
-        f"hosts.rto_max = {told} is over before an ack can come, {took} after its packet on the empty path "
+        f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
         f"of flow {flow}: {which} send again what is not lost; write more than {took}"
     ]
 

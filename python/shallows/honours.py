@@ -66,15 +66,15 @@ class World:
             if used.name not in self.parameters:
                 expected = f"an algorithm of the {self.name} world: {', '.join(self.parameters)}"
                 raise ScenarioError(f"{where}.name", used.label, expected)
-            told, default = used.table(scenario.mtu), used.plain(scenario.frame).table(scenario.mtu)
+            given, default = used.table(scenario.mtu), used.plain(scenario.frame).table(scenario.mtu)
             for name in used.parameters:
-                if name not in self.parameters[used.name] and told[name] != default[name]:
+                if name not in self.parameters[used.name] and given[name] != default[name]:
                     has = ", ".join(self.parameters[used.name]) or "no parameter"
                     expected = (
                         f"{default[name]}, the default: of {used.name} the {self.name} world honours {has}"
                     )
                     at = "name" if used.preset else name
-                    raise ScenarioError(f"{where}.{at}", used.label if used.preset else told[name], expected)
+                    raise ScenarioError(f"{where}.{at}", used.label if used.preset else given[name], expected)
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ def algorithms(scenario):
 
 
 def _departed(name, table, context):
-    told = _dumped(table, context)
-    for key, value in told.items():
-        default = _default(type(table), told, key, context)
+    values = _dumped(table, context)
+    for key, value in values.items():
+        default = _default(type(table), values, key, context)
         if value != default:
             shown = None if isinstance(value, dict) else value
             yield Departure(f"{name}.{key}", f"{name}.{key}", shown, default)
@@ -135,9 +135,9 @@ def _dumped(table, context):
     return table.model_dump(by_alias=True, exclude_none=True, context=context)
 
 
-def _default(model, told, key, context):
+def _default(model, values, key, context):
     """What `key` would be were it absent. A default may follow from the rest of its table."""
-    for rest in ({other: value for other, value in told.items() if other != key}, {}):
+    for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
             return _dumped(model.model_validate(rest, context=context), context).get(key)
         except (ScenarioError, ValidationError):

@@ -7,7 +7,7 @@ default. Values are checked by `Scenario`, which knows what the others say.
 from collections.abc import Sequence
 from typing import Any, Literal, Never, Required, TypedDict
 
-from shallows.told import (
+from shallows.plain import (
     CC,
     Algorithm,
     AnyMarking,
@@ -25,7 +25,7 @@ from shallows.told import (
     Sizes,
     Time,
 )
-from shallows.told import Graph as GraphLike
+from shallows.plain import Graph as GraphLike
 
 __all__ = [
     "CC",
@@ -96,7 +96,7 @@ class Pauses(Part):
 
 
 class Timestamps(Part):
-    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told.
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given.
 
     kind: whose errors; default software
     burst: packets handed to the NIC at once, bursts not reduced
@@ -633,7 +633,7 @@ class Poisson(Part):
 
 
 class Trace(Part):
-    """Flows that are told one by one: a CSV file, or columns, of start_s, src, dst, bytes.
+    """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
 
     file: the path of a CSV file with the columns start_s,src,dst,bytes
     flows: these columns themselves, instead of a file

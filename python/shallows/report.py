@@ -106,10 +106,10 @@ def by_traffic(rows):
     """What the flows of each table of traffic got, where there are several."""
     if len(rows) < 2:
         return []
-    told = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
-    table = plain_table("traffic", [title for _, title, _ in told])
+    columns = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
+    table = plain_table("traffic", [title for _, title, _ in columns])
     for row in rows:
-        cells = [_number(row[key], form) for key, _, form in told]
+        cells = [_number(row[key], form) for key, _, form in columns]
         table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
     return ["", table]
 
@@ -117,11 +117,11 @@ def by_traffic(rows):
 def comparison_report(comparison):
     """The table of a comparison, and slowdown by flow size where flows finished."""
     rows = comparison.rows
-    told = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
+    shown = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
     if not any(r["finished"] for r in rows):
-        told = [row for row in told if row[0] not in ("finished", "timeouts")]
+        shown = [row for row in shown if row[0] not in ("finished", "timeouts")]
     table = plain_table("", [r["cc"] for r in rows])
-    for key, title, form in told:
+    for key, title, form in shown:
         table.add_row(title, *(_number(r[key], form) for r in rows))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []

@@ -32,9 +32,9 @@ from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
+from shallows.plain import plain, shown
 from shallows.switch import Pauses, Shared
 from shallows.table import Table
-from shallows.told import plain, shown
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Network, Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
@@ -136,7 +136,7 @@ _RTO = {
 
 
 class TimestampTable(Table):
-    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not told."""
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given."""
 
     kind: Literal["software", "hardware"] = Field("software", description="whose errors")
     burst: OptionalCount = Field(None, description="packets handed to the NIC at once, bursts not reduced")
@@ -159,7 +159,7 @@ class TimestampTable(Table):
 
     @property
     def crossing(self):
-        """What the core is told, as docs/crossing.md describes it."""
+        """What the core is given, as docs/crossing.md describes it."""
         times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
         rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
         return {**times, **{key: getattr(self, key) for key in rest}}
@@ -188,7 +188,7 @@ class HostTable(Table):
 
     @model_validator(mode="after")
     def _timeouts(self):
-        """Fills in what the preset says, moved where a time that was told leaves no room for it."""
+        """Fills in what the preset says, moved where a time that was set leaves no room for it."""
         preset = _RTO[self.rto]
         low = self.rto_min or preset["rto_min"]
         if low < 2:
@@ -368,7 +368,7 @@ class Scenario(Table):
         return _rebuild, (self._tables, self._file)
 
     def __repr__(self) -> str:
-        """As Python would write what was told."""
+        """As Python would write what was given."""
         return shown({"file": self._file, **self._tables})
 
     def __eq__(self, other: object) -> bool:
@@ -383,8 +383,8 @@ class Scenario(Table):
         return self._file
 
     @property
-    def told(self) -> dict[str, Any]:
-        """Its tables as they were told, without defaults."""
+    def tables(self) -> dict[str, Any]:
+        """Its tables as they were given, without defaults."""
         return _copied(self._tables)
 
     @property
@@ -418,9 +418,9 @@ class Scenario(Table):
         key, pauses, marks = *self._pauses_begin(), self._marking_begins()
         if marks < pauses:
             return []
-        told = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
+        texts = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
         return [
-            f"{key} = {told[0]} pauses a link before a port marks, from {told[1]} on: "
+            f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
             "what one link brings is held back by pauses, not by the algorithm"
         ]
 
@@ -455,10 +455,10 @@ class Scenario(Table):
     @property
     def probed_flows(self) -> NDArray[np.uint32]:
         """The numbers of the flows whose senders are probed (u32)."""
-        told = self.record.flows
-        if isinstance(told, list):
-            return np.asarray(told, np.uint32)
-        count = len(self.flows) if told == "all" else min(told, len(self.flows))
+        wanted = self.record.flows
+        if isinstance(wanted, list):
+            return np.asarray(wanted, np.uint32)
+        count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
         return np.arange(count, dtype=np.uint32)
 
     @property
@@ -522,8 +522,8 @@ class Scenario(Table):
         slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
         for link in np.flatnonzero(slow | far)[:1]:
             rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
-            told = f"{network.port_names[link]} of {rate}, {delay} long"
-            raise ScenarioError("topology", told, "links of at least 1 Mbps and at most 2 s")
+            text = f"{network.port_names[link]} of {rate}, {delay} long"
+            raise ScenarioError("topology", text, "links of at least 1 Mbps and at most 2 s")
         shared = self.network.shared
         holds = {"network.buffer": self.network.buffer}
         if shared:
@@ -542,9 +542,9 @@ class Scenario(Table):
         flows = self.flows
         most = MOST_PACKETS * (self.mtu - self.network.header)
         for flow in np.flatnonzero(flows.bytes >= most)[:1]:
-            told = SIZE.text(int(flows.bytes[flow]))
+            text = SIZE.text(int(flows.bytes[flow]))
             expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
-            raise ScenarioError(f"traffic[{flows.group[flow]}]", told, expected)
+            raise ScenarioError(f"traffic[{flows.group[flow]}]", text, expected)
         if self.duration == NEVER and not flows.bytes.any():
             raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
         for i in range(len(self.traffic)):
@@ -568,9 +568,9 @@ class Scenario(Table):
                 raise ScenarioError("network.marking.kind", self.network.marking.kind, expected)
         largest = self._marking_begins()
         if largest >= self.network.buffer:
-            told, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
+            buffer, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
-            raise ScenarioError("network.buffer", told, expected)
+            raise ScenarioError("network.buffer", buffer, expected)
 
     def _marking_begins(self):
         """Bytes of queue at which the last of the switch ports begins to mark."""
@@ -583,8 +583,8 @@ class Scenario(Table):
         if self.credits:
             expected = "0: an algorithm with credits uses the classes of the ports itself"
             raise ScenarioError("traffic.priority", 1, expected)
-        for key, told in (("pfc", self.network.pfc), ("shared", self.network.shared)):
-            if told:
+        for key, value in (("pfc", self.network.pfc), ("shared", self.network.shared)):
+            if value:
                 expected = "no such table, because it cannot be combined with traffic.priority = 1"
                 raise ScenarioError(f"network.{key}", None, expected)
         if self.hosts.nic != "fair":
@@ -602,8 +602,8 @@ class Scenario(Table):
             if used.pacer and used.pacer != self.pacer:
                 expected = f"the same {', '.join(self.pacer)} wherever a host's pacer is shared"
                 raise ScenarioError(where, used.label, expected)
-        for key, told in (("network.pfc", self.network.pfc), ("cc", self.credits)):
-            if told:
+        for key, value in (("network.pfc", self.network.pfc), ("cc", self.credits)):
+            if value:
                 expected = (
                     "no pauses and no credits with cc.per_server: a NIC has classes for one of them alone"
                 )
@@ -624,8 +624,8 @@ class Scenario(Table):
                 raise ScenarioError(f"{where}.receiver.mark", True, expected)
 
     def _check_recorded_flows(self):
-        told = self.record.flows
-        for flow in told if isinstance(told, list) else ():
+        wanted = self.record.flows
+        for flow in wanted if isinstance(wanted, list) else ():
             if flow >= len(self.flows):
                 expected = f"numbers from 0 to {len(self.flows) - 1}: there are {len(self.flows)} flows"
                 raise ScenarioError("record.flows", flow, expected)
@@ -678,21 +678,25 @@ def _frame_size(table, key):
 
 def _without_graphs(tables, folder):
     """`tables` with a topology that is a networkx graph, or the file of one, written out as edges."""
-    told = tables.get("topology")
+    topology = tables.get("topology")
     try:
-        if hasattr(told, "edges"):
-            return {**tables, "topology": graph_table(told)}
-        if not isinstance(told, dict) or told.get("kind") != "graph" or "file" not in told:
+        if hasattr(topology, "edges"):
+            return {**tables, "topology": graph_table(topology)}
+        if not isinstance(topology, dict) or topology.get("kind") != "graph" or "file" not in topology:
             return tables
-        extra = [key for key in told if key not in ("kind", "file")]
+        extra = [key for key in topology if key not in ("kind", "file")]
         if extra:
-            raise ScenarioError(f"topology.{extra[0]}", told[extra[0]], "either a file or edges and hosts")
-        path = folder / str(told["file"])
-        return {**tables, "topology": read_graph(path if path.exists() else Path(str(told["file"])))}
+            raise ScenarioError(
+                f"topology.{extra[0]}", topology[extra[0]], "either a file or edges and hosts"
+            )
+        path = folder / str(topology["file"])
+        return {**tables, "topology": read_graph(path if path.exists() else Path(str(topology["file"])))}
     except ScenarioError:
         raise
     except ValueError as error:
-        key, value = ("topology.file", told["file"]) if isinstance(told, dict) else ("topology", str(told))
+        key, value = (
+            ("topology.file", topology["file"]) if isinstance(topology, dict) else ("topology", str(topology))
+        )
         raise ScenarioError(key, value, str(error)) from None
 
 

@@ -95,16 +95,16 @@ def _credits_first(scenario, network):
 
 def _with_pacers(scenario, network, columns, request):
     """The same with a pacer in every NIC: what goes through it waits for tokens, everything else passes."""
-    told, disciplines = scenario.pacer, list(request.get("disciplines", []))
+    parameters, disciplines = scenario.pacer, list(request.get("disciplines", []))
     discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
     for rate in sorted(set(network.rate_bps[network.is_nic].tolist())):
         pacer = {
-            "eta": told["eta"],
-            "beta": told["beta"],
-            "period_ps": round(told["period"] * 1e12),
-            "least_bps": round(told["least_rate"] * rate),
+            "eta": parameters["eta"],
+            "beta": parameters["beta"],
+            "period_ps": round(parameters["period"] * 1e12),
+            "least_bps": round(parameters["least_rate"] * rate),
         }
-        shaper = {"shaper_bps": rate, "shaper_burst_bytes": int(told["bucket"]), "pacer": pacer}
+        shaper = {"shaper_bps": rate, "shaper_burst_bytes": int(parameters["bucket"]), "pacer": pacer}
         disciplines.append([class_of(["other"]), {**class_of(["paced"]), **shaper}])
         discipline[network.is_nic & (network.rate_bps == rate)] = len(disciplines)
     return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines}

@@ -31,7 +31,7 @@ class Network:
 
     Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and
     `delay_ps` (u64) have one entry a link. `bottlenecks` are the links whose egress queues a run
-    records unless told otherwise, `recorded_ports` those it does record. `senders` and `receivers`,
+    records unless set otherwise, `recorded_ports` those it does record. `senders` and `receivers`,
     where the kind has them, are hosts that talk to each other, position by position.
     """
 
@@ -91,13 +91,13 @@ class Network:
             return self.port_names.index(name)
         raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
 
-    def ports(self, told: Sequence[str]) -> list[int]:
-        """The links whose egress ports `told` names, or patterns of it match (`agg*->core*`), each once.
+    def ports(self, names: Sequence[str]) -> list[int]:
+        """The links whose egress ports `names` has, or patterns in it match (`agg*->core*`), each once.
 
         Raises `ValueError(name, expected)` for a name or a pattern of no port.
         """
         found: dict[int, None] = {}
-        for name in told:
+        for name in names:
             if name in self.port_names:
                 matching = [self.port_names.index(name)]
             else:
@@ -174,7 +174,7 @@ def _named(prefix, count):
 
 
 class _RoundTripKind(Table):
-    """A kind whose propagation is told as the round trip over its longest path, when nothing queues."""
+    """A kind whose propagation is given as the round trip over its longest path, when nothing queues."""
 
     rate: Rate = Field("10Gbps", description="rate of the links between switches")
     rtt: Time = Field("200us", description="two-way propagation of the longest path")
@@ -204,7 +204,7 @@ def _same_rate(tables):
 EdgeRate = Annotated[
     Rate, Field(default_factory=_same_rate, validate_default=False, description="absent: `rate`")
 ]
-"""A rate that is `rate` unless told otherwise."""
+"""A rate that is `rate` unless set otherwise."""
 
 
 class Dumbbell(_RoundTripKind):

@@ -184,8 +184,8 @@ def _rows(columns, names):
     if not all(isinstance(columns[name], list) for name in names):
         raise ValueError(f"a list of values in each of the columns {', '.join(names)}")
     if len({len(columns[name]) for name in names}) > 1:
-        told = ", ".join(f"{len(columns[name])} of {name}" for name in names)
-        raise ValueError(f"columns of one length, not {told}")
+        lengths = ", ".join(f"{len(columns[name])} of {name}" for name in names)
+        raise ValueError(f"columns of one length, not {lengths}")
     return [list(row) for row in zip(*(columns[name] for name in names), strict=True)]
 
 
@@ -254,15 +254,15 @@ class _Between(_Kind):
     to: Ends = Field("topology", description="receiving hosts")
 
     def ends(self, network, draws):
-        """(sources, targets) as host numbers, taken in turn; the topology's own pairs where not told."""
-        told_from, told_to = (_hosts(network, *end) for end in (("from", self.sources), ("to", self.to)))
-        if told_from is None and told_to is None:
+        """(sources, targets) as host numbers, taken in turn; the topology's own pairs where not given."""
+        sources, targets = (_hosts(network, *end) for end in (("from", self.sources), ("to", self.to)))
+        if sources is None and targets is None:
             return _own_pairs(network, draws)
-        if told_from is None:
-            told_from = _others(network, network.senders, told_to, draws)
-        if told_to is None:
-            told_to = _others(network, network.receivers, told_from, draws)
-        return told_from, told_to
+        if sources is None:
+            sources = _others(network, network.senders, targets, draws)
+        if targets is None:
+            targets = _others(network, network.receivers, sources, draws)
+        return sources, targets
 
     def pairs_of(self, network, draws, count):
         """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, around."""
@@ -341,12 +341,12 @@ class LongLived(_Between):
         return self
 
     def settled(self, network):
-        """`flows` filled in: one a source, or one a host of the longer list where both ends are told."""
+        """`flows` filled in: one a source, or one a host of the longer list where both ends are given."""
         if self.flows is not None:
             return self
         sources, targets = self.ends(network, Draws(0, 0))
-        both_told = "topology" not in (self.sources, self.to)
-        flows = max(len(sources), len(targets)) if both_told else len(sources)
+        both_given = "topology" not in (self.sources, self.to)
+        flows = max(len(sources), len(targets)) if both_given else len(sources)
         return self.model_copy(update={"flows": flows})
 
     def draw(self, network, draws, frame):
@@ -364,7 +364,7 @@ class LongLived(_Between):
         """(when the flows begin, their `Application`): with an exchange by their jitter."""
         if not self.exchange and not self.off:
             return start_ps, None
-        first, on, off = (_full(self.flows, told or 0) for told in (self.exchange, self.on, self.off))
+        first, on, off = (_full(self.flows, time or 0) for time in (self.exchange, self.on, self.off))
         if not self.exchange:
             return start_ps, Application(first, _full(self.flows, 0), on, off)
         regular = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.stagger)
@@ -437,8 +437,8 @@ class Shuffle(_Between):
     def draw(self, network, draws, frame):
         """All pairs of two different hosts, source by source; the starts are random."""
         everyone = np.arange(network.hosts, dtype=np.uint32)
-        told = self.sources != "topology" or self.to != "topology"
-        sources, targets = self.ends(network, draws) if told else (everyone, everyone)
+        given = self.sources != "topology" or self.to != "topology"
+        sources, targets = self.ends(network, draws) if given else (everyone, everyone)
         src, dst = (hosts.ravel() for hosts in np.meshgrid(sources, targets, indexing="ij"))
         apart = src != dst
         if not apart.any():
@@ -576,7 +576,7 @@ class Poisson(_Between):
 
 
 class Trace(_Kind):
-    """Flows that are told one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
+    """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
 
     kind: Literal["trace"]
     file: Annotated[
@@ -692,13 +692,13 @@ def draw(tables, network, seed, frame, default):
     )
 
 
-def _applications(told, counts):
+def _applications(applications, counts):
     """The `Application` of all tables, or None where none has one."""
-    if not any(told):
+    if not any(applications):
         return None
     keys = [field.name for field in fields(Application)]
     eager = [Application(*[_full(count, 0) for _ in keys]) for count in counts]
-    every = [one or other for one, other in zip(told, eager, strict=True)]
+    every = [one or other for one, other in zip(applications, eager, strict=True)]
     return Application(*[np.concatenate([getattr(one, key) for one in every]) for key in keys])
 
 

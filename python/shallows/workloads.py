@@ -150,8 +150,8 @@ def _point(line: int, row: Sequence[float | str]) -> tuple[int, float, float]:
     try:
         size, share = (float(word) for word in row)
     except (TypeError, ValueError):
-        told = ",".join(map(str, row)) if isinstance(row, list) else row
-        raise ValueError(f'two numbers size_bytes,cum_prob on line {line}, not "{told}"') from None
+        text = ",".join(map(str, row)) if isinstance(row, list) else row
+        raise ValueError(f'two numbers size_bytes,cum_prob on line {line}, not "{text}"') from None
     if not (0 <= size < 2**53 and 0 <= share <= 100):
         raise ValueError(f"a size of 0 or more and a probability from 0 to 1 on line {line}")
     return line, size, share

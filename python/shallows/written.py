@@ -79,7 +79,7 @@ def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
     return _checked(place, word, _CLASSES.get(place) or _loaded(file.resolve(), word, name))
 
 
-def told(name: str | type) -> str | type:
+def place_or_name(name: str | type) -> str | type:
     """A class, or the name of one, as its place if it has one; a place in the working folder with its path.
 
     So other processes find it, and a saved scenario does.
@@ -94,7 +94,7 @@ def told(name: str | type) -> str | type:
 
 def labels(names: Sequence[str | type]) -> dict[str, str | type]:
     """`names` by what results call them. Raises `ScenarioError` where two are called the same."""
-    texts = [told(name) for name in names]
+    texts = [place_or_name(name) for name in names]
     called = [name.__name__ if isinstance(name, type) else label(name) for name in names]
     for word in called:
         if called.count(word) > 1:
@@ -189,26 +189,26 @@ def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
     return name, word, algorithm
 
 
-def _loaded(file: Path, word: str, told: str) -> type:
+def _loaded(file: Path, word: str, given: str) -> type:
     """The class called `word` in a file, which is run once."""
     content = file.read_bytes()
     if (str(file), content) not in _MODULES:
-        _MODULES[str(file), content] = _run(file, content, told)
+        _MODULES[str(file), content] = _run(file, content, given)
     module = _MODULES[str(file), content]
     classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
     if word not in classes:
         has = ", ".join(name for name in classes if getattr(module, name).__module__ == module.__name__)
         expected = f"a class of {file.name} ({has or 'it has none'}){did_you_mean(word, classes)}"
-        raise ScenarioError("name", told, expected)
+        raise ScenarioError("name", given, expected)
     return getattr(module, word)
 
 
-def _run(file: Path, content: bytes, told: str) -> ModuleType:
+def _run(file: Path, content: bytes, given: str) -> ModuleType:
     """The module that a file is; what stands beside it can be imported from it."""
     name = f"shallows_written_{hashlib.sha256(str(file).encode() + content).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ScenarioError("name", told, "a file that Python can load")
+        raise ScenarioError("name", given, "a file that Python can load")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
@@ -219,7 +219,7 @@ def _run(file: Path, content: bytes, told: str) -> ModuleType:
         lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]
         line = f" in line {lines[-1]}" if lines else ""
         expected = f"a file that runs; {type(error).__name__}{line}: {error}"
-        raise ScenarioError("name", told, expected) from error
+        raise ScenarioError("name", given, expected) from error
     finally:
         sys.path.remove(str(file.parent))
     return module

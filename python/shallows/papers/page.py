@@ -152,7 +152,7 @@ def _reach(found, samples):
     bounds = "; ".join(f"{check.metric}: {check.expected}" for check in reach.checks)
     parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
     picture = chart(draw_reach(found), reach.id, reach.headline, kind="across")
-    parts.append(f"<p><strong>{escape(found.told)}</strong></p><figure>{picture}</figure>")
+    parts.append(f"<p><strong>{escape(found.summary)}</strong></p><figure>{picture}</figure>")
     parts.append(f"<p><strong>Expected.</strong> {escape(reach.expected)}</p>")
     parts.append(f'<p class="soft">Checks: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
     return "".join([*parts, _runs(samples), "</article>"])

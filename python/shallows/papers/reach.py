@@ -68,7 +68,7 @@ class Extent:
     axes: dict
 
     @property
-    def told(self):
+    def summary(self):
         """Where the headline stops holding, by which check, and along which axes it never does."""
         broken = {axis: [point for point in found if point.missed] for axis, found in self.axes.items()}
         stops = [_stops(axis, bad) for axis, bad in broken.items() if bad]

@@ -26,7 +26,7 @@ def figure(sweep, x=None, y=None, by="cc", baseline=None):
     x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
     if x is None:
         raise ScenarioError("x", None, "a swept key: this sweep has none")
-    metrics = [y] if isinstance(y, str) else list(y or sweep.told_metrics()[:1])
+    metrics = [y] if isinstance(y, str) else list(y or sweep.default_metrics()[:1])
     by = sweep.column(by)
     further = [column for column in sweep.swept.values() if column not in (x, by)]
     rows = sweep.intervals(metrics, list(dict.fromkeys([x, by, *further, "cc"])), baseline)

@@ -107,7 +107,7 @@ class Plan:
         ]
         told = {"cc": list(self.ccs), "seeds": list(self.seeds), "over": over, "together": grouped}
         return tomli_w.dumps(
-            {**self.scenario.told, "sweep": {key: value for key, value in told.items() if value}}
+            {**self.scenario.tables, "sweep": {key: value for key, value in told.items() if value}}
         )
 
     def with_seeds(self, seeds):
@@ -159,7 +159,7 @@ def spread(text, key):
     return [_value(part) for part in _split(text, ",")]
 
 
-def told(text):
+def pairs(text):
     """`(key, text)` pairs of an option "key=values key=values"; several change together."""
     pairs = [part.partition("=") for part in _split(text, " ") if part]
     for key, equals, values in pairs:

@@ -36,7 +36,7 @@ class Sweep:
         from shallows.notebook import html
         from shallows.sweeps.report import sweep_report
 
-        return html(sweep_report(self, self.told_metrics()))
+        return html(sweep_report(self, self.default_metrics()))
 
     @classmethod
     def load(cls, folder):
@@ -83,7 +83,7 @@ class Sweep:
 
     def intervals(self, metrics=None, by=None, baseline=None, confidence=statistics.CONFIDENCE):
         """`summary` as a list of dicts."""
-        metrics = [check_metric(one) for one in listed(metrics)] or self.told_metrics()
+        metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
         columns = [self.column(one) for one in listed(by)] or self.columns
         groups = self._groups(columns)
         if baseline is not None and baseline not in {row["cc"] for row in self.rows}:
@@ -117,19 +117,19 @@ class Sweep:
             raise ScenarioError("by", name, f"one of {', '.join(columns)}")
         return name
 
-    def told_metrics(self):
+    def default_metrics(self):
         """What is shown where nothing is asked for: slowdown where flows finished, queue, goodput."""
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
         return [key for key in wanted if any(row[key] is not None for row in self.rows)] or ["queue_mean_pkt"]
 
     def narrow(self, share, metric=None):
         """Whether every interval of `metric` reaches no further than `share` of its mean to either side."""
-        return all(_width(row) <= share for row in self.intervals(metric or self.told_metrics()[0]))
+        return all(_width(row) <= share for row in self.intervals(metric or self.default_metrics()[0]))
 
     def seeds_wanted(self, share, metric=None):
         """How many seeds in all should make them so, at most twice as many as there are."""
         have = len(self.about["seeds"])
-        widths = [_width(row) for row in self.intervals(metric or self.told_metrics()[0])]
+        widths = [_width(row) for row in self.intervals(metric or self.default_metrics()[0])]
         worst = max((width for width in widths if math.isfinite(width)), default=math.inf)
         wanted = have * (worst / share) ** 2 if math.isfinite(worst) else 2 * have
         return min(max(math.ceil(wanted), have + 1), 2 * have, MOST_SEEDS)

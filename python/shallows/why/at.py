@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.told import plain
+from shallows.plain import plain
 from shallows.units import NEVER, TIME
 from shallows.why import again
 from shallows.why.record import NONE

@@ -59,19 +59,19 @@ Value = str | float | bool | TimeQuantity | SizeQuantity | RateQuantity
 
 
 class Part:
-    """A table of a scenario in Python: the keys that were told; the scenario checks their values."""
+    """A table of a scenario in Python: the keys that were given; the scenario checks their values."""
 
     kind: ClassVar[str | None] = None
 
-    def __init__(self, told: dict[str, Any], unknown: Mapping[str, object]) -> None:
+    def __init__(self, given: dict[str, Any], unknown: Mapping[str, object]) -> None:
         defaults = type(self).__init__.__kwdefaults__ or {}
         for key, value in unknown.items():
-            known = [name for name in told if name not in ("self", "unknown", "__class__")]
+            known = [name for name in given if name not in ("self", "unknown", "__class__")]
             expected = f"a known key ({', '.join(known)}){did_you_mean(key, known)}"
             raise ScenarioError(f"{type(self).__name__}.{key}", value, expected)
         self.keys: dict[str, Any] = {
             key.rstrip("_"): plain(value)
-            for key, value in told.items()
+            for key, value in given.items()
             if key not in ("self", "unknown", "__class__")
             and not (key in defaults and value is defaults[key])
         }
@@ -106,8 +106,8 @@ class Marking(Part):
     """How switch ports mark: `Marking("step", threshold="35pkt")`; `shallows cc NAME` lists the keys."""
 
     def __init__(self, kind: str, *, at: str | None = None, **parameters: Value) -> None:
-        told: dict[str, Any] = {} if at is None else {"at": at}
-        self.keys = {"kind": kind, **told, **{key: plain(value) for key, value in parameters.items()}}
+        place: dict[str, Any] = {} if at is None else {"at": at}
+        self.keys = {"kind": kind, **place, **{key: plain(value) for key, value in parameters.items()}}
 
 
 Algorithm = str | CC | Plain | type
@@ -121,7 +121,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
         return str(value)
     if isinstance(value, type):
-        return written.told(value)
+        return written.place_or_name(value)
     if isinstance(value, dict):
         return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list | tuple):
