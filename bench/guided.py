@@ -108,8 +108,8 @@ def output(*command, **environment):
     environment = {**os.environ, **environment}
     process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if process.returncode != 0:
-        told = f"{process.stdout}{process.stderr}".strip()
-        raise FailedError(f"{' '.join(map(str, command))} ended with status {process.returncode}\n{told}")
+        text = f"{process.stdout}{process.stderr}".strip()
+        raise FailedError(f"{' '.join(map(str, command))} ended with status {process.returncode}\n{text}")
     return process.stdout
 
 

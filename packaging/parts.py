@@ -100,9 +100,9 @@ def _tables():
     """What `Scenario` takes."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
     for key, field in Scenario.model_fields.items():
-        told = {"topology": "Topology | Plain | GraphLike", "traffic": "Sequence[Traffic | Plain]"}.get(key)
-        told = told or _annotation(field)
-        lines.append(f"    {key}: {f'Required[{told}]' if field.is_required() else told}")
+        given = {"topology": "Topology | Plain | GraphLike", "traffic": "Sequence[Traffic | Plain]"}.get(key)
+        given = given or _annotation(field)
+        lines.append(f"    {key}: {f'Required[{given}]' if field.is_required() else given}")
     return lines
 
 
@@ -141,8 +141,8 @@ def _text(annotation):
     if origin is Literal:
         return f"Literal[{', '.join(repr(value) for value in inner)}]"
     if origin in (list, tuple):
-        told = ", ".join(_text(one) for one in inner)
-        return f"Sequence[{told}]" if origin is list else f"tuple[{told}]"
+        types = ", ".join(_text(one) for one in inner)
+        return f"Sequence[{types}]" if origin is list else f"tuple[{types}]"
     if origin is Union or type(annotation).__name__ == "UnionType":
         return " | ".join(_text(one) for one in inner)
     if annotation is NoneType:

@@ -76,8 +76,13 @@ class Order:
         parameters = {"resolution": 1e-3}
         receiver = {"kind": "inigo", "parameters": parameters} if what == "receiver" else None
         control = None if what == "receiver" else {"name": what, "parameters": {}}
-        told = {"control": control, "receiver": receiver, "interface": self.name, "control_group": self.group}
-        return self.here.run(PROGRAM, "attach", text=json.dumps(told), kill_after_s=kill_after_s)
+        request = {
+            "control": control,
+            "receiver": receiver,
+            "interface": self.name,
+            "control_group": self.group,
+        }
+        return self.here.run(PROGRAM, "attach", text=json.dumps(request), kill_after_s=kill_after_s)
 
     def rename(self):
         self.names += 1

@@ -42,10 +42,10 @@ def control(connection):
 
 
 def segments():
-    told = subprocess.run(
+    text = subprocess.run(
         ["ip", "-d", "link", "show", "lo"], capture_output=True, text=True, check=True
     ).stdout
-    words = told.split()
+    words = text.split()
     return words[words.index("gso_max_segs") + 1]
 
 
@@ -58,16 +58,16 @@ def errors():
 def main():
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     Path(CGROUP, "cgroup.procs").write_text(str(os.getpid()))
-    told = {"before": transfer(), "segments": [segments()]}
-    told["attach"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP, *PARAMETERS)
-    told["segments"].append(segments())
-    told["again"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP)
-    told["during"] = transfer()
-    told["detach"] = shallows("detach")
-    told["after"] = transfer()
-    told["segments"].append(segments())
-    told["checksum_errors"] = errors()
-    print(json.dumps(told))
+    report = {"before": transfer(), "segments": [segments()]}
+    report["attach"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP, *PARAMETERS)
+    report["segments"].append(segments())
+    report["again"] = shallows("attach", *WHAT, "--iface", "lo", "--cgroup", CGROUP)
+    report["during"] = transfer()
+    report["detach"] = shallows("detach")
+    report["after"] = transfer()
+    report["segments"].append(segments())
+    report["checksum_errors"] = errors()
+    print(json.dumps(report))
 
 
 main()

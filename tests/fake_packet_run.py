@@ -69,7 +69,7 @@ def flows():
 
 def answer(**changed):
     """The answer, with whole entries or single columns (flows__finish_ps) replaced."""
-    told = {
+    entries = {
         "fingerprint": "00000000000000ab",
         "events": 2000,
         "packet_hops": 1000,
@@ -129,8 +129,8 @@ def answer(**changed):
     }
     for key, value in changed.items():
         table, _, name = key.partition("__")
-        told[table] = {**told[table], name: value} if name else value
-    return told
+        entries[table] = {**entries[table], name: value} if name else value
+    return entries
 
 
 def run(**changed):

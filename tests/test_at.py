@@ -1,4 +1,4 @@
-"""What everything was doing at one moment: exact, of the same run, and told to those who ask."""
+"""What everything was doing at one moment: exact, of the same run, and shown to those who ask."""
 
 import json
 
@@ -130,9 +130,9 @@ def saved(tmp_path_factory):
 
 
 def test_the_command_tells_tables_and_json(saved):
-    told = CliRunner().invoke(cli.app, ["at", str(saved), "7.2us"])
-    assert told.exit_code == 0, told.output
-    first = [line.split() for line in told.stdout.splitlines()]
+    result = CliRunner().invoke(cli.app, ["at", str(saved), "7.2us"])
+    assert result.exit_code == 0, result.output
+    first = [line.split() for line in result.stdout.splitlines()]
     busiest = next(words for words in first if words and words[0] == "s->c")
     assert busiest[1:3] == ["6", "8375"]
     chosen = ["--port", "s->?", "--flow", "1", "--json"]

@@ -143,9 +143,9 @@ def test_help_imports_nothing_heavy():
 
 
 def test_ctrl_c_keeps_what_is_done(shallows, tmp_path, interrupted):
-    status, told = interrupted(tmp_path, "run", "long.toml", "--out", "there/out")
-    assert status == 130, told
-    assert "interrupted; what was done is saved in there/out" in told
+    status, output = interrupted(tmp_path, "run", "long.toml", "--out", "there/out")
+    assert status == 130, output
+    assert "interrupted; what was done is saved in there/out" in output
     run = sh.Run.load(tmp_path / "there" / "out")
     assert run.interrupted
     assert 0 < run.summary["interrupted_at_s"] < 3000
@@ -154,8 +154,8 @@ def test_ctrl_c_keeps_what_is_done(shallows, tmp_path, interrupted):
 
 def test_ctrl_c_in_a_comparison_keeps_every_run(shallows, tmp_path, interrupted):
     words = ["--cc", "dctcp", "--cc", "dx", "--threads", "2", "--out", "there/out"]
-    status, told = interrupted(tmp_path, "compare", "long.toml", *words, runs=2)
-    assert status == 130, told
+    status, output = interrupted(tmp_path, "compare", "long.toml", *words, runs=2)
+    assert status == 130, output
     assert all(sh.Run.load(tmp_path / "there" / "out" / cc).interrupted for cc in ("dctcp", "dx"))
 
 
@@ -191,9 +191,9 @@ def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
     time.sleep(after_s)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=10)
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
 
 
 def broken_world(tmp_path, body):

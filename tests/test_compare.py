@@ -101,6 +101,6 @@ def test_one_port_is_compared_in_all_runs():
     (port,) = set(comparison.table.port)
     assert port in own
     for cc, run in comparison.runs.items():
-        row, told = run.ports.set_index("port").loc[port], comparison.table.loc[cc]
+        row, compared = run.ports.set_index("port").loc[port], comparison.table.loc[cc]
         for key in ("utilization", "queue_mean_pkt", "queue_p99_pkt", "delay_mean_us", "dropped"):
-            assert told[key] == row[key]
+            assert compared[key] == row[key]

@@ -155,10 +155,10 @@ def test_dctcp_takes_80_times_as_long_and_longer_still_at_100_gigabits():
 @cache
 def steady(flows, w_min):
     """By how much a rate changes in a round trip, in shares of max_rate, and w: means over three seeds."""
-    told = of(flows) | {"duration": "100ms", "record.probes": "100us", "record.flows": "all"}
+    settings = of(flows) | {"duration": "100ms", "record.probes": "100us", "record.flows": "all"}
     swings, weights = [], []
     for seed in (1, 2, 3):
-        table = run(told | {"seed": seed, "cc.w_min": w_min}).probes
+        table = run(settings | {"seed": seed, "cc.w_min": w_min}).probes
         table = table[table.time_us > 20e3]
         rates = table[table.name == "credit_rate_mbps"].pivot(index="time_us", columns="flow", values="value")
         swings.append(rates.diff().abs().mean().mean() * 1e6 / (10e9 * 84 / 1622))

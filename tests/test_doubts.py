@@ -20,11 +20,11 @@ def test_a_run_that_ends_before_its_warm_up_says_so():
 
 def test_a_span_of_a_few_frames_is_coarse():
     """At 1 Gbps a frame takes 12 us: 99 in 1.19 ms, 101 in 1.22 ms."""
-    told = {"cc": "dctcp", "traffic": [{"kind": "long-lived"}], "warmup": "1ms"}
-    said = doubts(duration="2190us", **told)
+    settings = {"cc": "dctcp", "traffic": [{"kind": "long-lived"}], "warmup": "1ms"}
+    said = doubts(duration="2190us", **settings)
     assert len(said) == 1
     assert "a host's link carries 99 frames" in said[0]
-    assert doubts(duration="2220us", **told) == []
+    assert doubts(duration="2220us", **settings) == []
 
 
 def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
@@ -42,13 +42,13 @@ def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
 
 def test_a_timeout_shorter_than_the_path_says_so():
     """Two links of 1 Gbps each way, 100 us long: 2 (12 + 100) us there, 2 (0.512 + 100) us back: 425 us."""
-    told = {"cc": "reno", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "400us"}}
+    settings = {"cc": "reno", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "400us"}}
     times = {"rto_min": "50us", "rto_initial": "60us"}
     for rto_max, sent_again in (("425us", True), ("426us", False)):
-        said = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **told)
+        said = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **settings)
         assert len(said) == sent_again
         assert all("hosts.rto_max = 425us is over" in it and "425024ns after" in it for it in said)
-    credit = {**told, "cc": "expresspass"}
+    credit = {**settings, "cc": "expresspass"}
     assert doubts(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
 
 

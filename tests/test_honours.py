@@ -211,8 +211,8 @@ def test_a_key_of_a_kind_changes_what_is_run(table, kind, key):
 
 @pytest.mark.parametrize("key", ["exchange", "off"])
 def test_pauses_are_refused_where_nobody_honours_them(key):
-    told = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
-    pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **told}]})
+    pauses = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
+    pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **pauses}]})
     for world, why in (("fluid", "do not pause"), ("kernel", "always have something to send")):
         with pytest.raises(ScenarioError, match=why) as refused:
             prepare(pausing, world=world)
@@ -230,8 +230,8 @@ def test_the_documents_tables_are_the_declarations():
     ):
         assert "\n".join(table) in text
     for name, parameters in kernel.WORLD.parameters.items():
-        told = ", ".join(f"`{parameter}`" for parameter in parameters)
-        assert (f"`{name}` ({told})" if told else f"`{name}`") in text
+        names = ", ".join(f"`{parameter}`" for parameter in parameters)
+        assert (f"`{name}` ({names})" if names else f"`{name}`") in text
 
 
 @pytest.mark.parametrize(

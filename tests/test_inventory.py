@@ -17,8 +17,8 @@ def results(tmp_path, monkeypatch):
     return tmp_path / "results"
 
 
-def said(*words, **told):
-    done = CliRunner().invoke(cli.app, ["results", *words], **told)
+def said(*words, **options):
+    done = CliRunner().invoke(cli.app, ["results", *words], **options)
     return done.exit_code, done.output
 
 

@@ -271,9 +271,9 @@ def test_stamps_vary_less_than_the_kernels_round_trips_of_the_same_acknowledgeme
     said = [*COMMAND, "live", "run", "dx", "--json", "--seconds", "1"]
     tries = []
     for _ in range(9):
-        told = json.loads(subprocess.run(said, capture_output=True, text=True, check=True).stdout)
-        assert told["checksum_errors"] == 0
-        stamps, kernel = told["one_way_delay"], told["kernel_rtt"]
+        report = json.loads(subprocess.run(said, capture_output=True, text=True, check=True).stdout)
+        assert report["checksum_errors"] == 0
+        stamps, kernel = report["one_way_delay"], report["kernel_rtt"]
         assert stamps["count"] == kernel["count"] > 1000
         tries.append((stamps["std_us"], kernel["std_us"]))
     assert all(0 < stamps < kernel for stamps, kernel in tries), tries
@@ -322,8 +322,8 @@ def test_a_killed_cable_leaves_nothing(after_s, iperf3):
         pytest.skip("no iperf3 (Debian's package iperf3)")
     before = calm()
     dx = {"name": "dx", "parameters": {}}
-    told = {"control": dx, "seconds": 5, "rate_bps": 0, "iperf3": iperf3}
-    kill_after(after_s, "two-hosts", live.encode(told))
+    cable = {"control": dx, "seconds": 5, "rate_bps": 0, "iperf3": iperf3}
+    kill_after(after_s, "two-hosts", live.encode(cable))
     assert settled(before) == before
 
 
@@ -348,16 +348,16 @@ def test_attach_gives_new_connections_the_algorithm_and_detach_takes_it_off(name
         ["unshare", "--net", *script], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["attach"]["status"] == 0, told["attach"]["said"]
-    assert told["during"] == (told["before"] if name == "receiver" else [f"shallows_{name}"] * 2)
-    assert told["again"]["status"] == 2
-    assert "attached already" in told["again"]["said"]
-    assert told["detach"]["status"] == 0, told["detach"]["said"]
-    assert told["after"] == told["before"]
-    assert told["segments"][2] == told["segments"][0]
-    assert (told["segments"][1] == "1") == (name == "dx")
-    assert told["checksum_errors"] == 0
+    report = json.loads(done.stdout)
+    assert report["attach"]["status"] == 0, report["attach"]["said"]
+    assert report["during"] == (report["before"] if name == "receiver" else [f"shallows_{name}"] * 2)
+    assert report["again"]["status"] == 2
+    assert "attached already" in report["again"]["said"]
+    assert report["detach"]["status"] == 0, report["detach"]["said"]
+    assert report["after"] == report["before"]
+    assert report["segments"][2] == report["segments"][0]
+    assert (report["segments"][1] == "1") == (name == "dx")
+    assert report["checksum_errors"] == 0
     assert settled(before) == before
 
 

@@ -81,26 +81,26 @@ SPECIAL = {
 """{(name, parameter): (tables, parameters)}: where it acts, and beside which others, if nowhere above."""
 
 
-def tables(row, scenario, part, told):
-    """The tables of a scenario with `told` for the part: an algorithm, a receiver or a marking."""
+def tables(row, scenario, part, parameters):
+    """The tables of a scenario with `parameters` for the part: an algorithm, a receiver or a marking."""
     found = {**scenario, "network": dict(scenario.get("network", {}))}
     if part == "cc":
         kind = row["port"] if row["marking"] == "required" else None
         if kind in MARKS:
             found["network"]["marking"] = {"kind": kind, **MARKS[kind]}
-        elif row["marking"] not in ("none", "required") and told.get(row["marking"]):
+        elif row["marking"] not in ("none", "required") and parameters.get(row["marking"]):
             found["network"]["marking"] = {"kind": row["port"], **MARKS.get(row["port"], {})}
-        found["cc"] = {"name": row["name"], **told}
+        found["cc"] = {"name": row["name"], **parameters}
     elif part == "cc.receiver":
         found["cc"] = {
-            "name": "dctcp" if told.get("mark") else "cubic",
-            "receiver": {"kind": row["name"], **told},
+            "name": "dctcp" if parameters.get("mark") else "cubic",
+            "receiver": {"kind": row["name"], **parameters},
         }
-        if told.get("mark"):
+        if parameters.get("mark"):
             found["network"]["marking"] = {"kind": "step", **MARKS["step"]}
     else:
         found["cc"] = {"marks": "dctcp", "rates": "rcp", "records": "hpcc"}[row["tells"]]
-        found["network"]["marking"] = {"kind": row["name"], **MARKS.get(row["name"], {}), **told}
+        found["network"]["marking"] = {"kind": row["name"], **MARKS.get(row["name"], {}), **parameters}
     return found
 
 
@@ -205,10 +205,10 @@ def test_a_key_that_an_algorithm_honours_acts(row):
 
 def acts(row, key):
     table, _, name = key.partition(".")
-    told = {"window": 30} if row["name"] == "fixed" else {}
+    parameters = {"window": 30} if row["name"] == "fixed" else {}
     for scenario in [LOSSY, *SCENARIOS, MANY]:
         beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
-        plain = tables(row, {**scenario, "hosts": beside}, "cc", told)
+        plain = tables(row, {**scenario, "hosts": beside}, "cc", parameters)
         if table == "traffic":
             later = [t | {"start": "300us"} if t["kind"] == "long-lived" else t for t in plain["traffic"]]
             paused = [t | OTHERS[key] if t["kind"] == "long-lived" else t for t in later]

@@ -79,8 +79,8 @@ def test_the_same_seed_loses_the_same_packets():
 
 
 def test_a_scenario_with_faults_is_written_back():
-    told = scenario(loss(1e-3), {"link": CABLE, "kind": "rate", "value": "2.5Gbps", "at": "1ms"})
-    assert sh.Scenario.from_toml(told.to_toml()) == told
+    faulty = scenario(loss(1e-3), {"link": CABLE, "kind": "rate", "value": "2.5Gbps", "at": "1ms"})
+    assert sh.Scenario.from_toml(faulty.to_toml()) == faulty
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,8 @@ def _command(words, monkeypatch):
 
 
 def _two_hosts():
-    told = dict.fromkeys(("goodput_bps", "retransmits", "checksum_errors"), 0)
-    return told | {"congestion_control": "dx", "traffic": "own", "one_way_delay": None, "kernel_rtt": None}
+    zeros = dict.fromkeys(("goodput_bps", "retransmits", "checksum_errors"), 0)
+    return zeros | {"congestion_control": "dx", "traffic": "own", "one_way_delay": None, "kernel_rtt": None}
 
 
 def _fragment(text):

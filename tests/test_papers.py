@@ -100,7 +100,7 @@ PERTURBED = [
 @pytest.mark.parametrize(("id_", "constant"), PERTURBED)
 def test_a_verdict_follows_the_constants_of_its_algorithm(id_, constant):
     (row,) = rows([id_])
-    as_it_is, changed = (judge(row, [measure(row, 1, True, told)["values"]]) for told in (None, constant))
+    as_it_is, changed = (judge(row, [measure(row, 1, True, change)["values"]]) for change in (None, constant))
     assert as_it_is.verdict == HOLDS
     assert changed.verdict != HOLDS
 
@@ -140,11 +140,11 @@ NOISE = Axis("noise", "us", 0, (0, 3))
 def made_up_reach():
     paper = Paper("made-up", "A paper", "nobody")
     checks = (within("a", high=10), within("b", low=1))
-    told = {"flows": {1: (5, 0.9), 2: (9, 1), 4: (11, 1)}, "noise": {0: (9, 1), 3: (10, 2)}}
+    values = {"flows": {1: (5, 0.9), 2: (9, 1), 4: (11, 1)}, "noise": {0: (9, 1), 3: (10, 2)}}
 
     @paper.reach("MU-R", "A headline.", expected="Nothing.", axes=(FLOWS, NOISE), checks=checks, scenarios=())
     def reach(lab):
-        points(lab, (FLOWS, NOISE), lambda axis, value: dict(zip("ab", told[axis][value], strict=True)))
+        points(lab, (FLOWS, NOISE), lambda axis, value: dict(zip("ab", values[axis][value], strict=True)))
 
     return paper.reaches[0]
 

@@ -28,9 +28,9 @@ def test_ns3_sees_the_same(name):
     assert [row for row in rows if row.verdict == "DIFFERS"] == []
 
 
-def row(ours, theirs, **told):
+def row(ours, theirs, **changes):
     return compare.Row(
-        "a case", "a quantity", ours, theirs, **{"tolerance": 0.1, "range": None, "why": "", **told}
+        "a case", "a quantity", ours, theirs, **{"tolerance": 0.1, "range": None, "why": "", **changes}
     )
 
 
@@ -38,9 +38,9 @@ def test_a_difference_needs_its_reason_and_its_range():
     assert row(1.09, 1).verdict == "agrees"
     assert row(1.11, 1).verdict == "DIFFERS"
     assert row(0.89, 1).verdict == "DIFFERS"
-    told = {"range": [1.2, 1.4], "why": "RFC 9999 §1"}
-    assert row(1.3, 1, **told).verdict == "explained"
-    assert row(1.5, 1, **told).verdict == "DIFFERS"
+    reason = {"range": [1.2, 1.4], "why": "RFC 9999 §1"}
+    assert row(1.3, 1, **reason).verdict == "explained"
+    assert row(1.5, 1, **reason).verdict == "DIFFERS"
     assert row(1.3, 1, range=[1.2, 1.4], why="Open. Nobody knows.").verdict == "open"
     assert row(0, 0).verdict == "agrees"
     assert row(1, 0).verdict == "DIFFERS"
@@ -48,8 +48,8 @@ def test_a_difference_needs_its_reason_and_its_range():
 
 @pytest.mark.parametrize("name", compare.CASES)
 def test_every_range_has_its_reason(name):
-    for told in compare.CASES[name]["compare"].values():
-        assert ("range" in told) == ("why" in told)
+    for entry in compare.CASES[name]["compare"].values():
+        assert ("range" in entry) == ("why" in entry)
 
 
 def test_without_ns3_a_sentence_names_the_package(monkeypatch, tmp_path):
@@ -58,7 +58,7 @@ def test_without_ns3_a_sentence_names_the_package(monkeypatch, tmp_path):
         ns3.program.__wrapped__()
 
 
-def test_the_network_is_told_as_it_is():
+def test_the_network_is_described_as_it_is():
     """Limits and thresholds without the packet being sent: for a buffer of 5 and a threshold of 20."""
     lines = list(ns3.describe(compare.scenario("lost-tail")))
     assert "link 2 3 100000000 5000000000 4 " in lines

@@ -38,8 +38,8 @@ def rates(result):
 
 
 def dcqcn(flows, **changes):
-    told = {key.replace("__", "."): value for key, value in changes.items()}
-    return run("dcqcn", {"topology.hosts": flows, "traffic.0.flows": flows, **told})
+    settings = {key.replace("__", "."): value for key, value in changes.items()}
+    return run("dcqcn", {"topology.hosts": flows, "traffic.0.flows": flows, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -137,13 +137,13 @@ def random_flows(flows, count=80, seconds=0.2):
         timer += 1
         decay += 1
         looking = np.flatnonzero(i % 10 == looks)
-        told = looking[draws.random(len(looking)) < -np.expm1(packets[looking] * unmarked)]
+        notified = looking[draws.random(len(looking)) < -np.expm1(packets[looking] * unmarked)]
         packets[looking] = 0
-        target[told] = rate[told]
-        rate[told] *= 1 - alpha[told] / 2
-        alpha[told] += (1 - alpha[told]) / 256
-        timer[told] = decay[told] = sent[told] = 0
-        stages[:, told] = 0
+        target[notified] = rate[notified]
+        rate[notified] *= 1 - alpha[notified] / 2
+        alpha[notified] += (1 - alpha[notified]) / 256
+        timer[notified] = decay[notified] = sent[notified] = 0
+        stages[:, notified] = 0
         quiet = np.flatnonzero(decay >= 11)
         alpha[quiet] *= 255 / 256
         decay[quiet] = 0
@@ -261,8 +261,8 @@ CCS = ("dcqcn@ecn-or-delay", "timely@sigcomm15", "patched-timely")
 
 def short_flows(load):
     """Completion times in us of the flows below 100 KB, by algorithm."""
-    told = {"traffic.0.load": round(0.8 * load, 3)}
-    tables = {cc: run("short-flows", {"cc": {"name": cc}, **told}).flows for cc in CCS}
+    settings = {"traffic.0.load": round(0.8 * load, 3)}
+    tables = {cc: run("short-flows", {"cc": {"name": cc}, **settings}).flows for cc in CCS}
     return {cc: table[table.bytes < 100e3] for cc, table in tables.items()}
 
 
@@ -372,8 +372,8 @@ def test_every_key_of_timestamps_acts_under_timely(cc, changed):
     """But for drift, which is in no round trip."""
     plain = STACK | {"burst": 44, "poll": "6us"} | ({"burst_reduced": True} if "bucket" in changed else {})
     plain |= {} if "kind" not in changed else {"stack": None}
-    told = [
+    settings = [
         {key: value for key, value in one.items() if value is not None} for one in (plain, plain | changed)
     ]
-    before, after = (alone(cc, **one).summary["fingerprint"] for one in told)
+    before, after = (alone(cc, **one).summary["fingerprint"] for one in settings)
     assert before != after

@@ -14,9 +14,9 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_readmes_algorithms_are_of_the_catalog_and_in_its_order():
     rows = [f"| `{row['name']}` | {row['summary']} | {row['source']} |" for row in catalog.algorithms()]
-    told = [line for line in README.splitlines() if line.startswith("| `")]
-    assert told == [row for row in rows if row in told]
-    assert len(told) >= 16
+    lines = [line for line in README.splitlines() if line.startswith("| `")]
+    assert lines == [row for row in rows if row in lines]
+    assert len(lines) >= 16
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -76,13 +76,13 @@ def of_kind(kind):
 )
 def test_the_types_in_python_are_those_of_rust(name, fields):
     """But for a class, which is a class in Python and its number in Rust."""
-    told = get_type_hints(getattr(contract, name), include_extras=True)
-    assert list(told) == [key for key, *_ in fields]
+    hints = get_type_hints(getattr(contract, name), include_extras=True)
+    assert list(hints) == [key for key, *_ in fields]
     answers = name in {
         key for key, _ in _core.contract()[[key for key, _ in _core.contract()].index("Answer") :]
     }
     for key, kind, optional, _ in fields:
-        hint, may_be_absent = told[key], get_origin(told[key]) is NotRequired
+        hint, may_be_absent = hints[key], get_origin(hints[key]) is NotRequired
         if may_be_absent:
             (hint,) = get_args(hint)
         expected = Callable[..., object] if (name, key) == ("Control", "written") else of_kind(kind)
@@ -320,7 +320,7 @@ def test_recommended_thresholds_follow_the_rate_of_the_port():
     assert threshold("h0->s0") == {"kind": "none"}
 
 
-def test_a_told_threshold_holds_at_every_port():
+def test_a_set_threshold_holds_at_every_port():
     marking = {"kind": "step", "threshold": "35pkt", "at": "dequeue"}
     request, _ = request_of(network={"marking": marking})
     assert request["markings"] == [

@@ -114,9 +114,9 @@ def test_every_column_on_disk_says_unit_and_meaning(tmp_path):
 
 def test_an_interrupted_run_is_readable_and_says_when(tmp_path):
     fake.run(interrupted=True).save(tmp_path)
-    told = json.loads((tmp_path / "summary.json").read_text())
-    assert told["interrupted"] is True
-    assert told["interrupted_at_s"] == pytest.approx(300e-6)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["interrupted"] is True
+    assert summary["interrupted_at_s"] == pytest.approx(300e-6)
     loaded = sh.Run.load(tmp_path)
     assert loaded.interrupted
     assert len(loaded.flows) == 7

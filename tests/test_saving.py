@@ -55,10 +55,10 @@ def place(tmp_path):
 
 
 def started(place, *words):
-    told = {"cwd": place, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = {"cwd": place, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # What a shell starts in the background ignores Ctrl-C; these are to hear it.
     hear = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
-    return subprocess.Popen([*COMMAND, *words], **told, **hear)
+    return subprocess.Popen([*COMMAND, *words], **options, **hear)
 
 
 def ran(place, *words):
@@ -228,8 +228,8 @@ def test_a_table_of_another_run_is_found_out(tmp_path):
 
 
 def spoil_summary(folder):
-    told = json.loads((folder / "summary.json").read_text())
-    (folder / "summary.json").write_text(json.dumps({**told, "seed": 3}))
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps({**summary, "seed": 3}))
 
 
 @pytest.mark.parametrize(

@@ -158,10 +158,10 @@ def test_naming_another_algorithm_drops_the_parameters_of_the_former():
 
 def test_parameters_take_the_unit_of_the_catalog():
     assert read(cc="paced", network__marking="none").cc.parameters == {"floor": 1e7, "burst": 3100.0}
-    told = {"name": "paced", "floor": "40Mbps", "burst": "2pkt"}
-    scenario = read(cc=told, network__marking="none")
+    table = {"name": "paced", "floor": "40Mbps", "burst": "2pkt"}
+    scenario = read(cc=table, network__marking="none")
     assert scenario.cc.parameters == {"floor": 4e7, "burst": 3000.0}
-    assert tomllib.loads(scenario.to_toml())["cc"] == told
+    assert tomllib.loads(scenario.to_toml())["cc"] == table
     assert read(cc={"name": "fixed", "window": "3pkt"}).cc.parameters == {"window": 3.0}
     assert read(cc={"name": "reno", "ecn": True}).cc.parameters == {"ecn": 1.0}
 
@@ -224,8 +224,8 @@ def test_what_is_recorded():
 def test_ports_are_recorded_by_pattern():
     """Two switches, four hosts each: a port of s0 to each of its hosts, and each port once."""
     network = read(record__ports=["s0->h?", "s0->h2", "s?->s?"]).wiring
-    told = [network.port_names[i] for i in network.recorded_ports]
-    assert sorted(told) == ["s0->h0", "s0->h1", "s0->h2", "s0->h3", "s0->s1", "s1->s0"]
+    names = [network.port_names[i] for i in network.recorded_ports]
+    assert sorted(names) == ["s0->h0", "s0->h1", "s0->h2", "s0->h3", "s0->s1", "s1->s0"]
 
 
 WRONG = [
@@ -321,12 +321,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("overrides", "told", "expected"), WRONG, ids=lambda cell: str(cell)[:60])
-def test_a_mistake_names_file_key_value_and_what_was_expected(overrides, told, expected):
+@pytest.mark.parametrize(("overrides", "mistake", "expected"), WRONG, ids=lambda cell: str(cell)[:60])
+def test_a_mistake_names_file_key_value_and_what_was_expected(overrides, mistake, expected):
     with pytest.raises(ScenarioError) as error:
         read().replace(overrides)
     message = str(error.value)
-    assert message.startswith(f"x.toml: {told}")
+    assert message.startswith(f"x.toml: {mistake}")
     assert f"expected {error.value.expected}" in message
     assert expected in message
 
@@ -422,9 +422,9 @@ def test_every_key_of_every_kind_is_documented_with_its_default(kind):
         if name in ("kind", "cc", "priority"):  # said once for all kinds
             continue
         rows = [line.partition(" | ") for line in section.splitlines() if line.startswith("| `")]
-        (told,) = [default for key, _, default in rows if f"`{field.alias or name}`" in key]
+        (shown,) = [default for key, _, default in rows if f"`{field.alias or name}`" in key]
         if isinstance(field.default, str | int | list):
-            assert f"`{json.dumps(field.default)}`" in told
+            assert f"`{json.dumps(field.default)}`" in shown
 
 
 @pytest.mark.parametrize(

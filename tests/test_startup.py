@@ -31,7 +31,7 @@ HEAVY = {
     "numba",
     "numpy.ma",  # 15 ms, of which numpy.unique asks whether an array is masked
     "pandas",
-    "rich.console",  # 20 ms; flows without an end are told in plain text
+    "rich.console",  # 20 ms; flows without an end are shown in plain text
     "scipy",
     "shallows.cli_fluid",
     "shallows.cli_live",
@@ -102,8 +102,8 @@ def processor_s(words, folder, installed):
     """The processor time that a Python of its own takes, from its start to its end."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(installed)
-    told = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([sys.executable, *words], **told)
+    options = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, *words], **options)
     _, status, used = os.wait4(process.pid, 0)
     assert status == 0
     return used.ru_utime + used.ru_stime

@@ -159,7 +159,7 @@ def test_books_that_do_not_close_say_which_flow(changed, problem):
     picoseconds = {k: fake.column(v) * (fake.US if k.endswith("ps") else 1) for k, v in changed.items()}
     books = fake.run(**picoseconds).summary["books"]
     assert not books["closed"]
-    assert any(problem in told for told in books["problems"]), books["problems"]
+    assert any(problem in text for text in books["problems"]), books["problems"]
 
 
 def test_what_no_link_can_carry_does_not_close_the_books():
@@ -167,7 +167,7 @@ def test_what_no_link_can_carry_does_not_close_the_books():
     slow = fake.network()
     slow.rate_bps[1] = 7_000_000_000
     run = fake.Run.from_answer(fake.scenario(), slow, fake.flows(), fake.answer(), 1.0)
-    assert any("link can carry" in told for told in run.summary["books"]["problems"])
+    assert any("link can carry" in text for text in run.summary["books"]["problems"])
     busy = fake.run(ports__busy_ps=fake.column([50, 201]) * fake.US)
     assert busy.summary["books"]["problems"] == ["port s0->h1 sent for longer than it was measured"]
 

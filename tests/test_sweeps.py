@@ -109,9 +109,9 @@ def test_a_mistake_is_found_before_anything_runs(scenario, tmp_path, asked, mess
 
 
 def test_a_file_can_hold_a_sweep(tmp_path):
-    told = '[sweep]\ncc = ["dctcp", "dx"]\nseeds = 2\n[sweep.over]\n"traffic.0.flows" = "2:4:2"\n'
-    told += '[[sweep.together]]\n"network.buffer" = ["200pkt", "300pkt"]\nwarmup = ["1ms", "2ms"]\n'
-    (tmp_path / "short.toml").write_text(SCENARIO + told)
+    table = '[sweep]\ncc = ["dctcp", "dx"]\nseeds = 2\n[sweep.over]\n"traffic.0.flows" = "2:4:2"\n'
+    table += '[[sweep.together]]\n"network.buffer" = ["200pkt", "300pkt"]\nwarmup = ["1ms", "2ms"]\n'
+    (tmp_path / "short.toml").write_text(SCENARIO + table)
     result = sh.sweep(tmp_path / "short.toml", out=tmp_path / "out")
     assert len(result.table) == 2 * 2 * 2 * 2
     again = sh.sweep(tmp_path / "out" / "sweep.toml", out=tmp_path / "again")
@@ -209,9 +209,9 @@ def test_a_process_that_dies_costs_its_own_run_only(scenario, tmp_path):
 
 
 def command(place, *words):
-    told = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    options = {"cwd": place, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([*COMMAND, "sweep", "short.toml", "--cc", "dctcp", "--cc", "dx", *words],
-                            start_new_session=True, **told)  # fmt: skip
+                            start_new_session=True, **options)  # fmt: skip
 
 
 @pytest.mark.parametrize("kills", [10 if MANY else 3])
@@ -334,8 +334,8 @@ def test_the_script_for_slurm_can_be_seen_anywhere(tmp_path):
     (tmp_path / "short.toml").write_text(SCENARIO)
     process = command(tmp_path, "--seeds", "30", "--dry-run", "--on",
                       "slurm:timeout_min=60,slurm_partition=cpu,tasks=20")  # fmt: skip
-    script, told = process.communicate(timeout=60)
-    assert process.returncode == 0, told
+    script, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
     for line in ("#SBATCH --array=0-19%20", "#SBATCH --time=60", "#SBATCH --partition=cpu", "srun"):
         assert line in script
     assert not list(tmp_path.glob("results/short/sweep/runs/*"))
@@ -346,9 +346,9 @@ def test_the_script_for_slurm_can_be_seen_anywhere(tmp_path):
 
 def test_students_interval_by_hand():
     """1, 2, 3, 4: mean 2.5, s = 1.2910, t(3, 97.5 %) = 3.1824 (tables): 2.5 +- 3.1824 * 1.2910 / 2."""
-    told = statistics.mean([1, 2, 3, 4])
-    assert (told.mean, told.n) == (2.5, 4)
-    assert told.half_width == pytest.approx(2.0543, abs=1e-3)
+    interval = statistics.mean([1, 2, 3, 4])
+    assert (interval.mean, interval.n) == (2.5, 4)
+    assert interval.half_width == pytest.approx(2.0543, abs=1e-3)
     assert np.isnan(statistics.mean([3]).low)
     assert statistics.mean([]).n == 0
 
@@ -374,9 +374,9 @@ def test_students_quantile_is_scipys(freedom, confidence):
 
 def test_welchs_interval_by_hand():
     """1..4 against 2, 4, 6, 8: variances 5/3 and 20/3, errors 5/12 and 5/3, freedom 4.4118, t = 2.676."""
-    told = statistics.unpaired([2, 4, 6, 8], [1, 2, 3, 4])
-    assert told.mean == 2.5
-    assert told.half_width == pytest.approx(2.676 * (25 / 12) ** 0.5, rel=2e-3)
+    interval = statistics.unpaired([2, 4, 6, 8], [1, 2, 3, 4])
+    assert interval.mean == 2.5
+    assert interval.half_width == pytest.approx(2.676 * (25 / 12) ** 0.5, rel=2e-3)
 
 
 def test_intervals_hold_the_mean_as_often_as_they_say(scenario):
@@ -479,13 +479,13 @@ UNFORESEEN = {"pause-deadlock": "that pauses stop every packet is what the run i
 )
 def test_the_estimate_of_work_holds_within_a_factor_of_two(name):
     scenario = sh.Scenario.load(examples.find(name))
-    told = estimate.of_scenario(scenario)
+    expected = estimate.of_scenario(scenario)
     began = time.process_time()
     run = sh.run(scenario)
     took = time.process_time() - began
-    assert 0.5 < told.hops / run.summary["packet_hops"] < 2
-    assert told.cpu_s < 2 * took + 0.1
-    assert took < 2 * told.cpu_s + 0.1
+    assert 0.5 < expected.hops / run.summary["packet_hops"] < 2
+    assert expected.cpu_s < 2 * took + 0.1
+    assert took < 2 * expected.cpu_s + 0.1
 
 
 def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
@@ -501,8 +501,8 @@ def test_a_run_that_memory_cannot_hold_is_refused_too(tmp_path):
         "estimate.is_small, estimate.memory_available = (lambda _: False), (lambda: 1_000_000)\n"
         "from shallows.cli import main; main()"
     )
-    told = [sys.executable, "-c", code, "run", "short.toml"]
-    done = subprocess.run(told, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    words = [sys.executable, "-c", code, "run", "short.toml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "about 98 MB of memory" in done.stderr
     assert not (tmp_path / "results" / "short").exists() or not list(
@@ -540,8 +540,8 @@ def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
         "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    told = estimate.of_scenario(sh.Scenario.load(examples.find(scenario), overrides)).memory_bytes
-    assert 0.5 < told / (int(done.stdout) * 1024) < 2
+    expected = estimate.of_scenario(sh.Scenario.load(examples.find(scenario), overrides)).memory_bytes
+    assert 0.5 < expected / (int(done.stdout) * 1024) < 2
 
 
 def test_long_preparations_say_so(capsys):

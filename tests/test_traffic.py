@@ -203,7 +203,7 @@ def test_a_trace_gives_flows_by_number_or_name(tmp_path):
         ("start_s,src,dst,bytes\nsoon,1,2,5\n", "start_s,src,dst,bytes as numbers"),
     ],
 )
-def test_a_broken_trace_is_told_by_flow(tmp_path, text, expected):
+def test_a_broken_trace_is_reported_by_flow(tmp_path, text, expected):
     trace = tmp_path / "flows.csv"
     trace.write_text(text)
     with pytest.raises(ScenarioError) as error:
@@ -222,19 +222,19 @@ def test_arrivals_beyond_all_time_are_refused():
 
 def test_an_exchange_comes_at_the_beginning_and_pauses_until_the_start():
     """Flow i starts at 100 ms + i * 40 ms; all begin within the jitter of 5 us, with 10 kB."""
-    told = {"kind": "long-lived", "flows": 3, "start": "100ms", "stagger": "40ms", "jitter": "5us"}
-    plain, first = (flows(DUMBBELL, table) for table in (told, told | {"exchange": "10KB"}))
+    base = {"kind": "long-lived", "flows": 3, "start": "100ms", "stagger": "40ms", "jitter": "5us"}
+    plain, first = (flows(DUMBBELL, table) for table in (base, base | {"exchange": "10KB"}))
     assert plain.application is None
     assert (first.start_ps < 5_000_000).all()
     assert (first.application.resume_ps == plain.start_ps).all()
     assert (first.application.first_bytes == 10_000).all()
     assert not first.application.off_ps.any()
-    both = flows(DUMBBELL, told, told | {"on": "1ms", "off": "2ms"})
+    both = flows(DUMBBELL, base, base | {"on": "1ms", "off": "2ms"})
     assert both.application.off_ps.tolist() == [0] * 3 + [2 * 10**9] * 3
     assert (both.start_ps[:3] == plain.start_ps).all()
 
 
-@pytest.mark.parametrize(("told", "missing"), [({"on": "1ms"}, "off"), ({"off": "1ms"}, "on")])
-def test_turns_need_both_their_times(told, missing):
+@pytest.mark.parametrize(("keys", "missing"), [({"on": "1ms"}, "off"), ({"off": "1ms"}, "on")])
+def test_turns_need_both_their_times(keys, missing):
     with pytest.raises(ScenarioError, match=f"traffic\\[0\\].{missing}: expected a time such as 1ms"):
-        flows(DUMBBELL, {"kind": "long-lived", **told})
+        flows(DUMBBELL, {"kind": "long-lived", **keys})

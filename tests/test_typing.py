@@ -78,9 +78,9 @@ def complaints(folder, programs):
     settings = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "reportUnusedExpression": False}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [CHECKER, "--project", folder, "--pythonpath", sys.executable, "--outputjson"]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
     said = {name: [] for name in programs}
-    for one in told["generalDiagnostics"]:
+    for one in report["generalDiagnostics"]:
         if one["severity"] == "error":
             said[Path(one["file"]).stem].append(one["message"])
     return said

@@ -76,7 +76,7 @@ def test_writing_and_reading_gives_the_same(dimension, amount, frame):
         (RATE, True, "a rate with its unit"),
     ],
 )
-def test_a_mistake_is_told_with_what_was_expected(dimension, text, expected):
+def test_a_mistake_is_reported_with_what_was_expected(dimension, text, expected):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         dimension.parse(text)
     assert expected in str(error.value)

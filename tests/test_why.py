@@ -294,8 +294,8 @@ def test_the_command_tells_prints_and_draws(small, tmp_path):
     assert figure.stat().st_size > 10_000
     assert {file.stem for file in saved.iterdir()} == set(record.TABLES)
     several = CliRunner().invoke(cli.app, ["why", str(small), "--slowest", "2", "--json"])
-    told = json.loads(several.stdout)
-    assert [len(told), told[0]["fct_ps"]] == [2, sum(told[0]["causes_ps"].values())]
+    entries = json.loads(several.stdout)
+    assert [len(entries), entries[0]["fct_ps"]] == [2, sum(entries[0]["causes_ps"].values())]
 
 
 @pytest.mark.parametrize(
@@ -351,22 +351,22 @@ def test_another_run_is_not_explained(small):
         run.why(0)
 
 
-def test_pauses_and_a_deadlock_are_told():
+def test_pauses_and_a_deadlock_are_reported():
     """Five switches in a circle: the run, its comparison and `--pauses` name its five ports."""
     from shallows.report import comparison_report, run_report
 
     compared = sh.compare("pause-deadlock", ["fixed"])
     (run,) = compared.runs.values()
-    told = record.of_run(run, [])
+    kept = record.of_run(run, [])
     lines = run_report(run.summary)[0].splitlines()
     assert any(line.startswith("pauses      21 of ports") for line in lines)
     circle = "deadlock    s0->s1, s1->s2, s2->s3, s3->s4, s4->s0 wait for each other"
     assert any(line.startswith(circle) for line in lines)
     assert any(isinstance(part, str) and circle in part for part in comparison_report(compared))
-    parts = report.of_pauses(told)
+    parts = report.of_pauses(kept)
     assert parts[-1].startswith(circle)
     whole = [
-        its for its in pauses.Pauses(told).tree().items() if any(chain.count(its[0]) > 1 for chain in its[1])
+        its for its in pauses.Pauses(kept).tree().items() if any(chain.count(its[0]) > 1 for chain in its[1])
     ]
     assert whole, "no pause goes back to itself"
 

@@ -82,7 +82,7 @@ def test_fixed_sizes_count_whole_packets():
         ("nan,0\n200,1\n", "a size of 0 or more"),
     ],
 )
-def test_a_broken_file_is_told_by_line(text, expected):
+def test_a_broken_file_is_reported_by_line(text, expected):
     with pytest.raises(ValueError, match=expected.replace("(", r"\(")):
         workloads.parse("mine.csv", text)
 

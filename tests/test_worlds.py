@@ -199,12 +199,12 @@ def test_ctrl_c_while_compiled_code_runs(tmp_path):
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from shallows.worlds import fluid\n"
         "import shallows as sh\n"
-        "def told(now_ps, *_):\n"
+        "def progress(now_ps, *_):\n"
         "    if not waiting.is_set():\n"
         "        waiting.set()\n"
         "        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()\n"
         "waiting = threading.Event()\n"
-        "run = fluid.run(sh.Scenario.load(sys.argv[1]), told)\n"
+        "run = fluid.run(sh.Scenario.load(sys.argv[1]), progress)\n"
         "assert run.interrupted and 0 < run.summary['duration_s'] < 60, run.summary\n"
     )
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
@@ -258,8 +258,8 @@ def test_slow_hosts_and_unequal_paths_are_errors():
 def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
-    told = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(cli.app, told)
+    words = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(cli.app, words)
     assert result.exit_code == cli_status.MISTAKE
     assert f"{path}: hosts.nic" in result.output
     assert not (tmp_path / "out").exists()
@@ -268,8 +268,8 @@ def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
 def test_comparing_worlds_prints_and_saves_how_far_apart_they_are(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
-    told = ["compare", str(path), "--cc", "dctcp", "--world", "packet", "--world", "fluid", "--json"]
-    result = CliRunner().invoke(cli.app, [*told, "--out", str(tmp_path / "out")])
+    words = ["compare", str(path), "--cc", "dctcp", "--world", "packet", "--world", "fluid", "--json"]
+    result = CliRunner().invoke(cli.app, [*words, "--out", str(tmp_path / "out")])
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     packet, liquid = (answer[f"dctcp-{world}"]["bottleneck"] for world in ("packet", "fluid"))

@@ -196,8 +196,8 @@ def test_a_class_in_a_file_runs_from_the_command_line_and_again_from_its_result(
 def test_parameters_decide_and_take_units(mine):
     runs = [sh.run(scenario({"name": "mine.py:Aimd", "keep": keep})) for keep in (0.5, 0.9)]
     assert runs[0].summary["fingerprint"] != runs[1].summary["fingerprint"]
-    told = scenario({"name": "mine.py:Aimd", "late": "35us", "increase": "3pkt"}).cc.parameters
-    assert (told["late"], told["increase"]) == (pytest.approx(35e-6), 3.0)
+    parameters = scenario({"name": "mine.py:Aimd", "late": "35us", "increase": "3pkt"}).cc.parameters
+    assert (parameters["late"], parameters["increase"]) == (pytest.approx(35e-6), 3.0)
 
 
 def test_a_class_itself_is_an_algorithm_and_compares_with_others(mine):

@@ -20,14 +20,14 @@ def ask(file, *queries):
 
     stream = ProtoFactory(PlatformDelegate()).TraceProcessorRpcStream
     calls = stream()
-    for seq, (method, told) in enumerate(
+    for seq, (method, content) in enumerate(
         [(APPEND, file.read_bytes()), (FINALIZE, None), *((QUERY, query) for query in queries)]
     ):
         call = calls.msg.add(seq=seq, request=method)
         if method == APPEND:
-            call.append_trace_data = told
+            call.append_trace_data = content
         elif method == QUERY:
-            call.query_args.sql_query = told
+            call.query_args.sql_query = content
     command = ["node", str(Path(__file__).with_name("trace_processor.mjs")), str(engines[-1].parent)]
     done = subprocess.run(
         command, input=calls.SerializeToString(), capture_output=True, timeout=120, check=True

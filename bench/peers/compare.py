@@ -67,8 +67,8 @@ class Row:
         far without a reason."""
         if abs(self.ratio - 1) <= self.tolerance:
             return "agrees"
-        told = self.range and self.range[0] <= self.ratio <= self.range[1]
-        if not told:
+        in_range = self.range and self.range[0] <= self.ratio <= self.range[1]
+        if not in_range:
             return "DIFFERS"
         return "open" if self.why.startswith("Open") else "explained"
 
@@ -85,10 +85,10 @@ def rows(name):
     case = CASES[name]
     seen = [both(name, seed) for seed in range(1, 1 + case.get("seeds", 1))]
     found = []
-    for quantity, told in case["compare"].items():
+    for quantity, entry in case["compare"].items():
         values = np.mean([_values(quantity, *outcomes) for outcomes in seen], axis=0)
-        told = told["tolerance"], told.get("range"), told.get("why", "")
-        found.append(Row(name, quantity, *map(float, values), *told))
+        limits = entry["tolerance"], entry.get("range"), entry.get("why", "")
+        found.append(Row(name, quantity, *map(float, values), *limits))
     return found
 
 

@@ -33,9 +33,9 @@ def main():
     sys.exit(bool(findings))
 
 
-def _soak(options, seed, workers, numbers, busy, told):
+def _soak(options, seed, workers, numbers, busy, results):
     """Until there is nothing left to do, the time is up, or Ctrl-C."""
-    (findings, counts), began = told, time.monotonic()
+    (findings, counts), began = results, time.monotonic()
     while True:
         for worker in workers:
             done = worker.outcome()

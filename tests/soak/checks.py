@@ -117,11 +117,11 @@ def about_run(run, scenario):
     if (ports.utilization > LITTLE).any():
         return f"utilization: {ports.utilization.max()}"
     # Over several ways a flow may beat the ideal time, which is that of one; the run says so.
-    told = any("slowdown below 1" in doubt for doubt in run.summary["doubts"])
+    doubted = any("slowdown below 1" in doubt for doubt in run.summary["doubts"])
     several = scenario.network.balancing != "flow" or (
         scenario.faults and scenario.network.convergence != NEVER
     )
-    if (flows.slowdown < 1).any() and not (told and several):
+    if (flows.slowdown < 1).any() and not (doubted and several):
         return f"slowdown: {flows.slowdown.min()}"
     fastest = float(scenario.wiring.host_rate_bps.max()) / 1e9
     # A packet counts whole when it arrives: one under way before its flow was measured may come on top.

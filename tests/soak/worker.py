@@ -35,24 +35,24 @@ class Worker:
         """(kind, world, outcome, what is wrong) if it has one; None while it runs, or has nothing to do."""
         if self.process is None or self.given is None:
             return None
-        told = None
+        result = None
         try:
             if self.end.poll():
-                told = self.end.recv()
+                result = self.end.recv()
         except (EOFError, ConnectionError):
             self.process.join()
-            told = self._ended()
-        if told is None and time.monotonic() - self.since > STILL * self.patience:
+            result = self._ended()
+        if result is None and time.monotonic() - self.since > STILL * self.patience:
             self.process.kill()
             self.process.join()
-            told = (
+            result = (
                 *text(*self.given)[:2],
                 "hung",
                 f"hang: more than {STILL * self.patience:g} s, busy or not",
             )
-        if told is not None:
+        if result is not None:
             self.given = None
-        return told
+        return result
 
     def _ended(self):
         if self.process.exitcode == -signal.SIGXCPU:

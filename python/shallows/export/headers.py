@@ -20,7 +20,7 @@ QUEUE_PAIR = 16
 LOSSLESS = 3
 """The class of 802.1Qbb that stands for data, the only one that is paused."""
 WINDOW_SHIFT = 7
-"""Windows are told in units of 128 B, as after a window scale option of 7."""
+"""Windows are advertised in units of 128 B, as after a window scale option of 7."""
 CONTROL = (
     "credit_request",
     "credit",
@@ -67,8 +67,8 @@ class Headers:
         return padded if transport == "roce" else padded[:SNAPPED]
 
     def _transport_of(self, row):
-        told = self.transports[self.flows.cc[row["flow"]]]
-        return "credit" if told == "tcp" and row["kind"] in CONTROL else told
+        transport = self.transports[self.flows.cc[row["flow"]]]
+        return "credit" if transport == "tcp" and row["kind"] in CONTROL else transport
 
     def _end(self, number, flow):
         """Bytes of a flow before its packet `number`."""
@@ -175,7 +175,7 @@ class Headers:
         return bytes(packet)
 
     def _pause(self, row):
-        """A class-based pause: for as long as it may be told, or not at all, which lets data go on."""
+        """A class-based pause: for the longest time that it can carry, or for none, which lets data go on."""
         times = [0] * 8
         times[LOSSLESS] = 0xFFFF if row["kind"] == "pause" else 0
         control = struct.pack(">HH8H", 0x0101, 1 << LOSSLESS, *times)

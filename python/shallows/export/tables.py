@@ -24,7 +24,7 @@ def write(taps, folder):
 def _frames(taps):
     frames, names = taps.frames, np.asarray(taps.names)
     mine = taps.tapped
-    told = {
+    columns = {
         "port": names[frames["link"][mine]],
         "flow": _known(frames["flow"][mine], NONE),
         "kind": np.asarray(taps.kinds)[frames["kind"][mine]],
@@ -34,8 +34,8 @@ def _frames(taps):
         "ended_ps": _known(frames["ended_ps"][mine], NEVER),
         "outcome": np.asarray(taps.outcomes)[frames["outcome"][mine]],
     }
-    told |= {name: frames[name][mine] for name in ("number", "speaks_of", "block", "window")}
-    return told | {name: taps.bit(name)[mine].astype(np.uint8) for name in taps.bits}
+    columns |= {name: frames[name][mine] for name in ("number", "speaks_of", "block", "window")}
+    return columns | {name: taps.bit(name)[mine].astype(np.uint8) for name in taps.bits}
 
 
 def _events(taps):

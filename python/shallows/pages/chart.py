@@ -1,6 +1,6 @@
 """A matplotlib figure in a page: its SVG, in colours that the page may change, and values to point at.
 
-What can be pointed at: lines with a name (matplotlib calls it `gid`), bars, and boxes told beside the figure.
+What can be pointed at: lines with a name (matplotlib calls it `gid`), bars, and boxes given with the figure.
 """
 
 import json
@@ -89,7 +89,7 @@ def _short(values):
 
 
 def _bars(ax):
-    """The bars of the axes: a group by its label, its heights as they are told."""
+    """The bars of the axes: each with the label of its group and its height."""
     for group in (group for group in ax.containers if isinstance(group, BarContainer)):
         for bar in group:
             (x, y), width, height = bar.get_xy(), bar.get_width(), bar.get_height()

@@ -35,7 +35,7 @@ def section(key, title, *parts):
     return f'<section id="{key}"><h2>{escape(title)}</h2>{"".join(parts)}</section>'
 
 
-def told(parts):
+def html(parts):
     """The texts and tables of a report for a terminal, in HTML: the same words, the same numbers."""
     return "".join(_lines(part) if isinstance(part, str) else table(part) for part in parts if part != "")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shallows import plot
 from shallows.pages.chart import chart, colour
-from shallows.pages.document import document, section, told
+from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
@@ -18,9 +18,9 @@ from shallows.why import report as why_report
 SLOWEST = 10
 """Slowest flows of each run that its page is about."""
 ONE_BY_ONE = 3
-"""Those of them that are told one by one; of each run of a comparison the slowest alone."""
+"""Those of them that are shown one by one; of each run of a comparison the slowest alone."""
 MOST_PATHS = 20
-"""Paths told one by one of flows that were asked for."""
+"""Paths shown one by one of flows that were asked for."""
 
 
 def of_run(run, paths=None):
@@ -28,7 +28,7 @@ def of_run(run, paths=None):
     lines, *rest = run_report(run.summary)
     title, _, lines = lines.partition("\n")
     parts = {
-        "summary": ("Summary", told([lines, *rest])),
+        "summary": ("Summary", html([lines, *rest])),
         "figures": ("Figures", _figures([run], None)),
         **_paths({"": paths} if paths else {}, ONE_BY_ONE),
         **_source([run]),
@@ -42,7 +42,7 @@ def of_comparison(comparison, paths=None):
     first = runs[0].summary
     title = f"{first['name']}: {', '.join(labels)}, seed {first['seed']}"
     parts = {
-        "summary": ("Summary", told(comparison_report(comparison))),
+        "summary": ("Summary", html(comparison_report(comparison))),
         "figures": ("Figures", _figures(runs, labels)),
         **_paths(paths or {}, 1),
         **_source(runs),
@@ -55,7 +55,7 @@ def of_paths(paths, costs=()):
     scenario = paths.record.scenario
     parts = _paths({"": paths}, MOST_PATHS)
     if costs:
-        parts["costs"] = ("What the others cost", told(why_report.of_without(costs)))
+        parts["costs"] = ("What the others cost", html(why_report.of_without(costs)))
     flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
     return _page(f"{scenario.name}: why {flows} took so long", parts)
 
@@ -119,7 +119,7 @@ def _together(by_label):
         if len(paths) > 1:
             heading = f"{label}: " if label else ""
             yield f"<article><h3>{escape(heading)}the {len(paths)} flows together</h3>"
-            yield told(why_report.of_paths(paths))
+            yield html(why_report.of_paths(paths))
             if len(paths) >= why_figure.DECILES:
                 yield _both(f"tail-{label}", "Causes", paths, why_figure.tail)
             yield "</article>"
@@ -131,7 +131,7 @@ def _article(one, record, label):
     title = f"{label}, {heading}" if label else heading
     boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
     shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
-    return f"<article><h3>{escape(title)}</h3>{shown}{told(rest)}</article>"
+    return f"<article><h3>{escape(title)}</h3>{shown}{html(rest)}</article>"
 
 
 def _both(key, title, what, draw, boxes=None):
@@ -147,8 +147,8 @@ def _source(runs):
     shown = []
     for run in runs:
         of = run.summary
-        told = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
-        told += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
+        line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
+        line += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
         file = f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
-        shown.append(f'<p class="soft">{escape(told)}</p>{file}')
+        shown.append(f'<p class="soft">{escape(line)}</p>{file}')
     return {"source": ("To get it again", "".join(shown))}

@@ -83,8 +83,8 @@ def _claims(paper, content):
     lines = ["| | figure | claim | here, and the paper | |", "|---|---|---|---|---|"]
     for row in paper.rows:
         entry = content["rows"][row.id]
-        told = "; ".join(filter(None, (_numbers(check, entry) for check in _worth(row, entry))))
-        lines.append(f"| {row.id} | {row.figure} | {row.claim} | {told} | {_TICK[entry['verdict']]} |")
+        numbers = "; ".join(filter(None, (_numbers(check, entry) for check in _worth(row, entry))))
+        lines.append(f"| {row.id} | {row.figure} | {row.claim} | {numbers} | {_TICK[entry['verdict']]} |")
     return "\n".join(lines) + "\n"
 
 

@@ -154,7 +154,7 @@ def fig2(lab):
     run = forty(lab, "75ms", "3us")
     time, queue = run.queues.time_us.to_numpy(), run.queues.queue_pkt.to_numpy()
     base = run.probes[run.probes.name == "rtt_us"].value.min()
-    told, met = [], []
+    measured, met = [], []
     for _, its in probe(run, "rtt_us", 60e3).groupby("flow"):
         value, at = its.value.to_numpy(), its.time_us.to_numpy()
         new = np.flatnonzero(np.diff(value)) + 1
@@ -162,12 +162,12 @@ def fig2(lab):
         # Acknowledgements are seen up to a sample late: 1.5 us on average.
         seen = queue[np.searchsorted(time, at[new] - 1.5 - BACK_US - FRAME_US * waited)]
         whole = len(new) // 5 * 5
-        told.append(waited[:whole].reshape(-1, 5).mean(axis=1))
+        measured.append(waited[:whole].reshape(-1, 5).mean(axis=1))
         met.append(seen[:whole].reshape(-1, 5).mean(axis=1))
-    told, met = np.concatenate(told), np.concatenate(met)
-    lab.say("correlation", correlation(told, met))
-    lab.say("RMSE", rmse(told, met))
-    lab.curve("latency", met, told)
+    measured, met = np.concatenate(measured), np.concatenate(met)
+    lab.say("correlation", correlation(measured, met))
+    lab.say("RMSE", rmse(measured, met))
+    lab.curve("latency", met, measured)
 
 
 STEPS = {
@@ -440,9 +440,9 @@ def fig13a(lab):
 )
 def fig13b(lab):
     for name, cc in (("DCTCP", "dctcp"), ("DX", "dx")):
-        told = {"name": cc} | ({"headroom": "2us", "tolerance": "1us"} if cc == "dx" else {})
+        table = {"name": cc} | ({"headroom": "2us", "tolerance": "1us"} if cc == "dx" else {})
         run = lab.run(
-            "dx-testbed", cc=told, topology__rate="10Gbps", network__marking__threshold="65pkt", duration="500ms",
+            "dx-testbed", cc=table, topology__rate="10Gbps", network__marking__threshold="65pkt", duration="500ms",
             warmup="100ms", hosts__timestamps={"kind": "hardware"}, record__queues="100us",
         )  # fmt: skip
         lab.say(f"delay under {name}", port(run)["delay_mean_us"])
@@ -823,13 +823,13 @@ def reach(lab):
             "mtu": f"{of['packet size']}B", "header": "40B", "buffer": f"{of['buffer']}pkt",
             "marking": {"kind": "step", "threshold": "65pkt"},
         }  # fmt: skip
-        told = flows(int(of["flows"])) | {
+        settings = flows(int(of["flows"])) | {
             "network": network, "topology.rtt": f"{of['round trip']}us", "duration": "200ms", "record.probes": "off",
             "record.queues": "off",
         }  # fmt: skip
         noisy = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{of['noise']}us"}
         dx, dctcp = (
-            port(lab.run("dx-10", told | more))
+            port(lab.run("dx-10", settings | more))
             for more in (
                 {"cc": {"name": "dx@ns-2"}, "hosts.timestamps": noisy},
                 {"cc": {"name": "dctcp@ns-2"}},

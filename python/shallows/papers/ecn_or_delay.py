@@ -909,10 +909,10 @@ def reach(lab):
         half, found = int(on["flows"]) // 2, {}
         noisy = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"}
         for name, cc in SECOND_HALF_LATE.items():
-            told = {"name": cc} | ({} if name == "DCQCN" else {"start_rate": f"{5 / half:g}Gbps"})
+            table = {"name": cc} | ({} if name == "DCQCN" else {"start_rate": f"{5 / half:g}Gbps"})
             halves = [
                 {
-                    "kind": "long-lived", "flows": half, "start": f"{10 * i}ms", "cc": told,
+                    "kind": "long-lived", "flows": half, "start": f"{10 * i}ms", "cc": table,
                     "from": list(range(i * half, (i + 1) * half)), "to": list(range((2 + i) * half, (3 + i) * half)),
                 }
                 for i in (0, 1)

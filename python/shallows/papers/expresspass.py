@@ -252,11 +252,11 @@ def fig15ef(lab):
 
 def shares(lab, rate, span, **changes):
     """Of the second of two flows, in twice its fair share, every `span` after it joined the first."""
-    told = of(2) | {
+    settings = of(2) | {
         "topology.rate": rate, "traffic.0.stagger": "20ms", "warmup": "0s", "duration": "26ms", "record.queues": "off",
         "record.probes": span,
     }  # fmt: skip
-    rates = probe(lab.run("expresspass-join", told | changes), "rate_gbps")
+    rates = probe(lab.run("expresspass-join", settings | changes), "rate_gbps")
     rates = rates.pivot(index="time_us", columns="flow", values="value")
     rates = rates[rates.index > 20e3].fillna(0)
     return 2 * rates[1] / rates.sum(axis=1)
@@ -270,8 +270,8 @@ def last_outside(share, by):
 
 def joins(lab, rate, name="expresspass@ns-2", rtt_us=RTT_US):
     """Seven runs of two flows of ExpressPass, a share each round trip."""
-    told = {"cc.name": name, "topology.rtt": f"{rtt_us}us"}
-    runs = [shares(lab, rate, f"{rtt_us}us", seed=100 * lab.seed + i, **told) for i in range(7)]
+    settings = {"cc.name": name, "topology.rtt": f"{rtt_us}us"}
+    runs = [shares(lab, rate, f"{rtt_us}us", seed=100 * lab.seed + i, **settings) for i in range(7)]
     lab.curve(f"ExpressPass, {rate}", (runs[0].index - 20e3) / rtt_us, runs[0])
     return runs
 
@@ -354,10 +354,10 @@ def fig16a(lab):
 )
 def fig16(lab):
     for rate in ("10 Gbps", "100 Gbps"):
-        told = rate.replace(" ", "")
-        lab.say(f"ExpressPass, {rate}", convergence(lab, told, 0.1))
-        lab.say(f"ExpressPass to a quarter, {rate}", convergence(lab, told, 0.25))
-        lab.say(f"DCTCP, {rate}", slow(lab, told))
+        text = rate.replace(" ", "")
+        lab.say(f"ExpressPass, {rate}", convergence(lab, text, 0.1))
+        lab.say(f"ExpressPass to a quarter, {rate}", convergence(lab, text, 0.25))
+        lab.say(f"DCTCP, {rate}", slow(lab, text))
         lab.say(
             f"DCTCP over ExpressPass, {rate}",
             lab.values[f"DCTCP, {rate}"] / lab.values[f"ExpressPass, {rate}"],

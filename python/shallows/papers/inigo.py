@@ -477,13 +477,15 @@ def reach(lab):
     def at(axis, value):
         on = {one.name: one.home for one in REACH} | {axis: value}
         count = int(on["flows"])
-        told = {
+        settings = {
             "topology": {"kind": "star", "hosts": count + 1, "rate": "500Mbps", "rtt": f"{on['round trip']}ms"},
             "network": {"mtu": f"{on['packet size']}B", "header": "40B", "buffer": f"{on['buffer'] * 500e6 / 8e3:.0f}B"},
             "traffic.0.flows": count, "duration": "3s", "warmup": "1s", "record.probes": "5ms", "record.queues": "off",
             "hosts.timestamps": {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"},
         }  # fmt: skip
-        runs = {name: lab.run("inigo-incast", told, cc=cc) for name, cc in INCAST.items() if name != "CDG"}
+        runs = {
+            name: lab.run("inigo-incast", settings, cc=cc) for name, cc in INCAST.items() if name != "CDG"
+        }
         medians = {name: smoothed_ms(run, 1e6).median() for name, run in runs.items()}
         return {
             "lesser median of both over Inigo's": min(medians["CUBIC"], medians["Reno"]) / medians["Inigo"],

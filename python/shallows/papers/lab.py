@@ -34,8 +34,8 @@ class Lab:
         changes = {**(changes or {}), **{key.replace("__", "."): value for key, value in more.items()}}
         scenario = Scenario.load(SCENARIOS / f"{name}.toml").replace({"seed": self.seed, **changes})
         scenario = self._perturbed(scenario)
-        told = " ".join(f"--set {key}={_text(value)}" for key, value in changes.items())
-        self.ran.append(f"shallows run scenarios/{name}.toml {told} --seed {self.seed}".replace("  ", " "))
+        options = " ".join(f"--set {key}={_text(value)}" for key, value in changes.items())
+        self.ran.append(f"shallows run scenarios/{name}.toml {options} --seed {self.seed}".replace("  ", " "))
         return packet.run(scenario).check_books()
 
     def _perturbed(self, scenario):

@@ -131,7 +131,7 @@ def reach(lab):
     def at(axis, value):
         on = {one.name: one.home for one in REACH} | {axis: value}
         count, size, rtt_us = int(on["flows"]), on["packet size"], on["round trip"]
-        told = {
+        settings = {
             "topology": {"kind": "dumbbell", "hosts": count, "rate": "10Gbps", "rtt": f"{rtt_us}us"},
             "network": {"mtu": f"{size}B", "header": "40B", "buffer": f"{on['buffer']}pkt"},
             "traffic": [{"kind": "long-lived", "flows": count, "stagger": "1ms"}],
@@ -140,8 +140,8 @@ def reach(lab):
         stamps = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"}
         vegas = {"name": "vegas@ns-2", "base_rtt": f"{rtt_us + 3.8 * size / 1500}us"}
         step = {"kind": "step", "threshold": "65pkt"}
-        ours = lab.run("pingpong", told | {"cc": vegas, "hosts.timestamps": stamps})
-        other = lab.run("pingpong", told | {"cc": {"name": "dctcp@ns-2"}, "network.marking": step})
+        ours = lab.run("pingpong", settings | {"cc": vegas, "hosts.timestamps": stamps})
+        other = lab.run("pingpong", settings | {"cc": {"name": "dctcp@ns-2"}, "network.marking": step})
         spread = [run.queues[run.queues.time_us > 200e3].queue_pkt.std() for run in (ours, other)]
         return {
             "Vegas: packets a flow": port(ours)["queue_mean_pkt"] / count,

@@ -60,8 +60,8 @@ def save(content):
 def origins(content):
     """Such as "75 in quick mode at commit 1e5e74a, 1 in full mode at commit d4ef2d2", the most rows first."""
     found = Counter((entry["mode"], entry["commit"]) for entry in content["rows"].values())
-    told = (f"{n} in {mode} mode at commit {commit}" for (mode, commit), n in found.most_common())
-    return ", ".join(told)
+    sources = (f"{n} in {mode} mode at commit {commit}" for (mode, commit), n in found.most_common())
+    return ", ".join(sources)
 
 
 def interval(entry, metric):

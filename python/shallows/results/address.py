@@ -52,8 +52,8 @@ def _written(scenario: "Scenario") -> Iterator[str]:
 
 def _files(text: str) -> Iterator[str]:
     """The digests of the files that the text of a scenario names, by absolute paths."""
-    told = set(_texts(tomllib.loads(text))) if '"/' in text else ()
-    for path in sorted(told):
+    texts = set(_texts(tomllib.loads(text))) if '"/' in text else ()
+    for path in sorted(texts):
         if os.path.isabs(path) and os.path.isfile(path):
             with open(path, "rb") as file:
                 yield hashlib.file_digest(file, "sha256").hexdigest()

@@ -209,8 +209,8 @@ class Answer:
 
     def _candidates(self) -> NDArray[np.integer]:
         """The ports among which the bottleneck is: those the scenario names, else all."""
-        network, told = self.network, self.scenario.record.ports
-        return network.recorded_ports if isinstance(told, list) else np.arange(len(network.port_names))
+        network, ports = self.network, self.scenario.record.ports
+        return network.recorded_ports if isinstance(ports, list) else np.arange(len(network.port_names))
 
     def _algorithms(self) -> list[str]:
         """The algorithms that have a flow, in the order of the scenario."""

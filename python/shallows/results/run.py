@@ -62,8 +62,8 @@ class Run:
         `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of
         the flows and `cc_names`; times in picoseconds, sizes in bytes. `wall_s` is how long it took.
         """
-        told = Answer(scenario, network, flows, answer)
-        return cls(scenario.to_toml(), {"world": world, **told.summary(wall_s)}, told.blocks())
+        results = Answer(scenario, network, flows, answer)
+        return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks())
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Run":

@@ -1,6 +1,6 @@
-"""What runs will take, told from their scenarios before anything moves: packet-hops, time, memory.
+"""What runs will take, estimated from their scenarios before anything moves: packet-hops, time, memory.
 
-How many packet-hops a run makes is told by `work`. How long one takes is measured on a small run on this
+How many packet-hops a run makes is estimated by `work`. How long one takes is measured on a small run on this
 machine; it grows with the number of ports, whose state leaves the caches, and ports with several classes
 cost more. Meant to hold within a factor of two.
 """
@@ -94,10 +94,10 @@ def check(estimate, fewer_by="--workers"):
     """
     need, there = estimate.memory_bytes * estimate.at_a_time, memory_available()
     if there is not None and need > there:
-        told = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
+        demand = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
         fewer = max(int(there // estimate.memory_bytes), 0)
         instead = f"; {fewer} fit: {fewer_by} {fewer}" if fewer and estimate.at_a_time > 1 else ""
-        raise ScenarioError(told, None, f"at most the {_bytes(there)} that are free here{instead}")
+        raise ScenarioError(demand, None, f"at most the {_bytes(there)} that are free here{instead}")
 
 
 def sentence(estimate):

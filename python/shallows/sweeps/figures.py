@@ -45,8 +45,8 @@ def figure(sweep, x=None, y=None, by="cc", baseline=None):
                 _lines(ax, its, x, by, names, baseline)
                 _label(ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, its, metric, baseline)
                 if panel and ax in axes[0]:
-                    told = zip(further, panel, strict=True)
-                    ax.set_title(", ".join(f"{column} {value}" for column, value in told))
+                    pairs = zip(further, panel, strict=True)
+                    ax.set_title(", ".join(f"{column} {value}" for column, value in pairs))
         _keys(drawing, axes[0][0], names)
         small_print(drawing, _small_print(sweep, rows))
     return drawing
@@ -132,9 +132,9 @@ def _label(ax, first, last, x, rows, metric, baseline):
 
 def _scale(values):
     """`({text of a value: place on the axis}, unit)`; unit None where they are words."""
-    told = [magnitude(value) for value in values]
-    if all(told) and len({unit for _, unit in told}) == 1:
-        return {str(v): number for v, (number, _) in zip(values, told, strict=True)}, told[0][1]
+    numbers = [magnitude(value) for value in values]
+    if all(numbers) and len({unit for _, unit in numbers}) == 1:
+        return {str(v): number for v, (number, _) in zip(values, numbers, strict=True)}, numbers[0][1]
     return {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values)))}, None
 
 
@@ -173,9 +173,9 @@ def _check_panels(count):
 def _small_print(sweep, rows):
     about, methods = sweep.about, sorted({row["method"] for row in rows})
     seeds = about["seeds"]
-    told = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    span = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     few = "  ·  hollow: few flows" if any(row["few"] for row in rows) else ""
     early = "  ·  interrupted" if sweep.interrupted else ""
     return (
-        f"{about['name']}  ·  {told}, bands {', '.join(methods)}{few}  ·  shallows {about['version']}{early}"
+        f"{about['name']}  ·  {span}, bands {', '.join(methods)}{few}  ·  shallows {about['version']}{early}"
     )

@@ -22,17 +22,17 @@ def of_file(path, overrides):
     if "sweep" not in tables:
         return Scenario.load(path, overrides), {}
     try:
-        told = _sweep(tables.pop("sweep"))
-        if "scenario" in told:
+        settings = _sweep(tables.pop("sweep"))
+        if "scenario" in settings:
             if tables:
                 raise ScenarioError(
                     next(iter(tables)),
                     None,
                     "no table but [sweep], because sweep.scenario names the scenario",
                 )
-            return _beside(path, told.pop("scenario"), overrides), told
+            return _beside(path, settings.pop("scenario"), overrides), settings
         tables.setdefault("name", path.stem)
-        return Scenario(file=str(path), **tables).replace(overrides), told
+        return Scenario(file=str(path), **tables).replace(overrides), settings
     except ScenarioError as error:
         raise error.in_file(str(path)) from None
 
@@ -55,14 +55,14 @@ def _sweep(table):
             raise ScenarioError(
                 f"sweep.{key}", table[key], f"one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
             )
-    over, told = table.get("over", {}), dict(table)
+    over, settings = table.get("over", {}), dict(table)
     if not isinstance(over, dict):
         raise ScenarioError("sweep.over", over, 'a table such as { "traffic.0.load" = [0.2, 0.4] }')
     over = dict(over)
-    for group in told.pop("together", []):
+    for group in settings.pop("together", []):
         over |= together(group)
-    told["over"] = over
-    return told
+    settings["over"] = over
+    return settings
 
 
 def share_of(text, key):

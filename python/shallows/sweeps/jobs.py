@@ -67,7 +67,7 @@ def row(job, summary=None, failure=None):
     books = summary["books"] if summary else {"closed": True}
     if not books["closed"]:
         failure = "the books do not close: " + "; ".join(books["problems"])
-    told = {key: summary[part][key] if summary else None for part, keys in METRICS.items() for key in keys}
+    metrics = {key: summary[part][key] if summary else None for part, keys in METRICS.items() for key in keys}
     return {
         "run": job.run,
         **job.settings,
@@ -75,7 +75,7 @@ def row(job, summary=None, failure=None):
         "fingerprint": summary["fingerprint"] if summary else None,
         "packet_hops": summary["packet_hops"] if summary else None,
         "port": summary["bottleneck"]["port"] if summary else None,
-        **told,
+        **metrics,
     }
 
 

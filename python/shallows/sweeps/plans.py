@@ -55,20 +55,20 @@ class Plan:
     @property
     def points(self):
         """`[(columns, overrides)]` without seeds: algorithms first, then the last axis fastest."""
-        names, told = self.names, []
+        names, points = self.names, []
         for cc in self.ccs or (None,):
             for rows in itertools.product(*(axis.rows for axis in self.axes)):
                 keys = [key for axis in self.axes for key in axis.keys]
                 values = [value for row in rows for value in row]
                 swept = dict(zip(keys, values, strict=True))
                 columns = {names[key]: value for key, value in swept.items()}
-                told.append(
+                points.append(
                     (
                         {"cc": cc and next(iter(labels([cc]))), **columns},
                         {**({"cc.name": cc} if cc else {}), **swept},
                     )
                 )
-        return told
+        return points
 
     def jobs(self):
         """A `Job` for each run. Each point's scenario is checked, with its first seed.
@@ -96,7 +96,7 @@ class Plan:
         return jobs
 
     def text(self):
-        """This sweep as a file: the scenario as it was told, and `[sweep]`."""
+        """This sweep as a file: the scenario as it was given, and `[sweep]`."""
         import tomli_w
 
         over = {axis.keys[0]: [row[0] for row in axis.rows] for axis in self.axes if len(axis.keys) == 1}
@@ -105,9 +105,9 @@ class Plan:
             for axis in self.axes
             if len(axis.keys) > 1
         ]
-        told = {"cc": list(self.ccs), "seeds": list(self.seeds), "over": over, "together": grouped}
+        table = {"cc": list(self.ccs), "seeds": list(self.seeds), "over": over, "together": grouped}
         return tomli_w.dumps(
-            {**self.scenario.tables, "sweep": {key: value for key, value in told.items() if value}}
+            {**self.scenario.tables, "sweep": {key: value for key, value in table.items() if value}}
         )
 
     def with_seeds(self, seeds):

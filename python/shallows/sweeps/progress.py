@@ -31,20 +31,20 @@ class Progress:
         if self._bar:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task("runs", total=total, completed=done, told="")
+            self._task = self._bar.add_task("runs", total=total, completed=done, state="")
 
     def row(self, row):
         """One more has ended."""
         self.done += 1
         self.failed += row["failure"] is not None
         self.hops += row["packet_hops"] or 0
-        told = f"{self.failed} failed, {self.hops / (time.monotonic() - self.began) / 1e6:.1f} M hops/s"
+        state = f"{self.failed} failed, {self.hops / (time.monotonic() - self.began) / 1e6:.1f} M hops/s"
         if self._bar:
-            self._bar.update(self._task, completed=self.done, told=told)
+            self._bar.update(self._task, completed=self.done, state=state)
         elif self._lines and time.monotonic() - self.said_at > SILENT_S:
             self.said_at = time.monotonic()
             print(
-                f"{self.done} of {self.total} runs, {told}, {self._left()} left", file=sys.stderr, flush=True
+                f"{self.done} of {self.total} runs, {state}, {self._left()} left", file=sys.stderr, flush=True
             )
 
     def _left(self):
@@ -67,7 +67,7 @@ def _bar():
         TextColumn("{task.description}"),
         MofNCompleteColumn(),
         BarColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
         console=Console(stderr=True),
     )

@@ -24,12 +24,12 @@ def sweep_report(sweep, metrics, baseline=None):
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
     titles = [title for metric in metrics for title in _titles(metric, baseline)]
-    told = plain_table(columns[0], [*columns[1:], "seeds", *titles])
+    table = plain_table(columns[0], [*columns[1:], "seeds", *titles])
     for group, of in groups.items():
         seeds = max(row["n"] for row in of.values())
         cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
-        told.add_row(*map(str, group), str(seeds), *cells)
-    return [told, "", _method(rows), *_failures(sweep)]
+        table.add_row(*map(str, group), str(seeds), *cells)
+    return [table, "", _method(rows), *_failures(sweep)]
 
 
 def _titles(metric, baseline):

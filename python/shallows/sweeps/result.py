@@ -96,11 +96,11 @@ class Sweep:
                 values = {seed: _mean([row[metric] for row in rows_]) for seed, rows_ in seeds.items()}
                 of = statistics.mean(list(values.values()), confidence)
                 few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
-                told = {**named, "metric": metric, **of._asdict(), "few": few}
+                entry = {**named, "metric": metric, **of._asdict(), "few": few}
                 if baseline is not None and "cc" in columns:
                     other = tuple(baseline if key == "cc" else value for key, value in named.items())
-                    told |= _difference(values, groups.get(other, {}), metric, confidence)
-                rows.append(told)
+                    entry |= _difference(values, groups.get(other, {}), metric, confidence)
+                rows.append(entry)
         return rows
 
     @property

@@ -71,23 +71,23 @@ def sweep(
         "overrides",
     )
     refuse_unknown(unknown, known)
-    plan, told = asked(
+    plan, options = asked(
         scenario, cc, over, seeds=seeds, until=until, metric=metric, world=world, overrides=overrides
     )
     estimate.check(expected(plan, out or default_folder(plan), workers, executor))
-    metric = told["metric"][0] if told["metric"] else None
+    metric = options["metric"][0] if options["metric"] else None
     with Progress(shown=progress) as bar:
-        return run(plan, out, on=executor, workers=workers, until=told["until"], metric=metric, bar=bar)
+        return run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
 
 
 def asked(scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, world="packet", overrides=None):
-    """`(Plan, {"until", "metric"})` of what `sweep` is told, and of what the file says where it is not."""
-    base, told = read(scenario, overrides or {})
-    told |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
-    until = share_of(until or told.get("until"), "until")
-    metrics = [check_metric(one) for one in listed(metric or told.get("metric"))]
-    seeds = told.get("seeds", FIRST_SEEDS if until else 1)
-    return plans.plan(base, told.get("cc", ()), told.get("over"), seeds, world), {
+    """`(Plan, {"until", "metric"})` of what `sweep` is given, else of what the file says."""
+    base, settings = read(scenario, overrides or {})
+    settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
+    until = share_of(until or settings.get("until"), "until")
+    metrics = [check_metric(one) for one in listed(metric or settings.get("metric"))]
+    seeds = settings.get("seeds", FIRST_SEEDS if until else 1)
+    return plans.plan(base, settings.get("cc", ()), settings.get("over"), seeds, world), {
         "until": until,
         "metric": metrics,
     }
@@ -115,7 +115,7 @@ def default_folder(asked):
 
 
 def run(asked, out=None, *, on=None, workers=None, until=None, metric=None, bar=None):
-    """Run a `Plan` in the folder `out`; see `sweep`. `bar` is told of rows as they come."""
+    """Run a `Plan` in the folder `out`; see `sweep`. `bar` is given rows as they come."""
     folder = Path(os.path.realpath(out or default_folder(asked)))
     _check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)

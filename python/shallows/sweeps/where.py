@@ -18,7 +18,7 @@ from shallows.sweeps.jobs import perform, perform_all, row
 CHUNKS = 1000
 """Tasks that a scheduler elsewhere is given at most: more runs than that share tasks."""
 ARRAY = 100
-"""Jobs of an array under Slurm, unless told by `tasks=`."""
+"""Jobs of an array under Slurm, unless set by `tasks=`."""
 
 
 def rows_of(jobs, folder, on=None, workers=None):
@@ -59,7 +59,7 @@ def through(executor, jobs, folder):
     futures = {executor.submit(perform_all, chunk, str(folder)): chunk for chunk in tasks}
     try:
         for future in as_completed(futures):
-            yield from _told(future.exception(), future.result, futures[future])
+            yield from _rows(future.exception(), future.result, futures[future])
     finally:
         for future in futures:
             future.cancel()
@@ -88,7 +88,7 @@ def slurm(jobs, folder, cluster="slurm", **parameters):
     chunk_of = dict(zip(map(id, submitted), tasks, strict=True))
     try:
         for done in submitit.helpers.as_completed(submitted, poll_frequency=1):
-            yield from _told(done.exception(), done.result, chunk_of[id(done)])
+            yield from _rows(done.exception(), done.result, chunk_of[id(done)])
     except BaseException:
         for job in submitted:
             job.cancel(check=False)
@@ -182,7 +182,7 @@ def _end_with_parent():
     os._exit(1)  # what it has not finished leaves nothing
 
 
-def _told(error, result, jobs):
+def _rows(error, result, jobs):
     """The rows of a task that has ended, or a failure for each of its jobs."""
     return (
         result() if error is None else [row(job, failure=f"{type(error).__name__}: {error}") for job in jobs]

@@ -1,4 +1,4 @@
-"""What the flows of a scenario will carry, told before anything moves: packet-hops.
+"""What the flows of a scenario will carry, estimated before anything moves: packet-hops.
 
 A packet-hop is a packet, data or ack, received over one link. A flow that ends makes as many as its packets
 have hops, there and back, if its links can carry what is asked of them before the run is over. Flows without

@@ -15,7 +15,7 @@ def scenario_of(run):
 
 
 def request(scenario, probe_interval_ps=0):
-    """What crosses for a second pass: nothing is sampled over time but, if told, the senders."""
+    """What crosses for a second pass: nothing is sampled over time but, if asked for, the senders."""
     from shallows.worlds import packet
 
     whole = packet.request(scenario)

@@ -37,9 +37,9 @@ def boxes(path, record):
     for row, (place, pieces) in enumerate(_places(path, record).items()):
         for its in _bars(pieces):
             begin, end = ((at - path.start_ps) / 1e6 for at in (its[0].begin_ps, its[-1].end_ps))
-            told = f"{CAUSES[its[0].cause].title}: {_us(its)} us at {place}{_behind(its)}\n"
-            told += f"from {begin:.2f} us on"
-            found.append((begin, end, row - 0.4, row + 0.4, told))
+            text = f"{CAUSES[its[0].cause].title}: {_us(its)} us at {place}{_behind(its)}\n"
+            text += f"from {begin:.2f} us on"
+            found.append((begin, end, row - 0.4, row + 0.4, text))
     return found
 
 

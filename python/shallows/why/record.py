@@ -91,12 +91,12 @@ class Record:
         import pyarrow
 
         columns = self.tables[name]
-        told = TABLES[name].items()
+        definitions = TABLES[name].items()
         fields = [
             pyarrow.field(
                 column, pyarrow.from_numpy_dtype(columns[column].dtype), metadata={"definition": means}
             )
-            for column, means in told
+            for column, means in definitions
         ]
         names = {
             "kinds": self.kinds,

@@ -5,7 +5,7 @@ from shallows.why.causes import CAUSES, WAITS
 from shallows.why.pauses import Pauses
 
 MOST = 5
-"""Culprits told of each kind."""
+"""Culprits shown of each kind."""
 
 
 def of_paths(paths):
@@ -15,8 +15,8 @@ def of_paths(paths):
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
     table.columns[-1].justify = "left"
     for one in paths.values():
-        told = [_us(one.fct_ps), _us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
-        table.add_row(str(one.flow), *told)
+        cells = [_us(one.fct_ps), _us(one.ideal_ps), f"{one.fct_ps / one.ideal_ps:.2f}", _most(one)]
+        table.add_row(str(one.flow), *cells)
     return [table, "", _causes(paths), *_culprits(paths, paths.record)]
 
 
@@ -128,8 +128,8 @@ def of_pauses(record):
     for root, its in pauses.tree().items():
         rows = _branches(root, its)
         circle = any(chain.count(root) > 1 for chain in its)
-        told = f"a circle by {names[root]}" if circle else f"began at {names[root]}"
-        table = plain_table(told, ["pauses", "us"])
+        title = f"a circle by {names[root]}" if circle else f"began at {names[root]}"
+        table = plain_table(title, ["pauses", "us"])
         for depth, port, times, length in rows:
             table.add_row("  " * depth + names[port], str(times), _us(length))
         parts += [table, ""]
@@ -173,7 +173,7 @@ def _flow(record):
 
     def name(flow):
         size = int(flows.bytes[flow])
-        told = f"{size / 1000:.1f} KB" if size else "no end"
-        return f"{flow}: {hosts[flows.src[flow]]} to {hosts[flows.dst[flow]]}, {told}"
+        amount = f"{size / 1000:.1f} KB" if size else "no end"
+        return f"{flow}: {hosts[flows.src[flow]]} to {hosts[flows.dst[flow]]}, {amount}"
 
     return name

@@ -145,17 +145,17 @@ def _check_traffic(scenario):
 def _check_parameters(scenario, row, given):
     """The model stands for some values only, and leaves some parameters out."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
-    default, told = choose(used.label, scenario.frame), used.table(scenario.mtu)
+    default, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
     for name, value in row.only.items():
         if used.parameters[name] != value:
             wanted = replace(used, parameters=used.parameters | {name: value}).table(scenario.mtu)[name]
             expected = f"{json.dumps(wanted)}: the fluid model of {used.name} has nothing else"
-            raise ScenarioError(f"{key}.{name}", told[name], expected)
+            raise ScenarioError(f"{key}.{name}", table[name], expected)
     for name in used.parameters.keys() - reads - row.only.keys():
         if used.parameters[name] not in (default.parameters[name], row.same.get(name)):
             instead = json.dumps(default.table(scenario.mtu)[name])
             expected = f"{instead}, the default: it is not part of the fluid model of {used.name}"
-            raise ScenarioError(f"{key}.{name}", told[name], expected)
+            raise ScenarioError(f"{key}.{name}", table[name], expected)
 
 
 def _marking(scenario, path):
@@ -190,8 +190,8 @@ def _path(scenario):
     )
     rtts = {_base_rtt_ps(scenario, way) for way in ways}
     if len(rtts) > 1:
-        told = " and ".join(TIME.text(round(rtt)) for rtt in sorted(rtts))
-        raise ScenarioError("traffic", None, f"paths with one round trip, not {told}")
+        times = " and ".join(TIME.text(round(rtt)) for rtt in sorted(rtts))
+        raise ScenarioError("traffic", None, f"paths with one round trip, not {times}")
     if isinstance(scenario.record.ports, list) and link not in network.recorded_ports:
         expected = f"{network.port_names[link]}, the only queue of a fluid"
         raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)

@@ -127,9 +127,9 @@ def check_receiver(receiver):
     if receiver is None:
         return
     if receiver.parameters["resolution"] != TICK_S:
-        told = TIME.text(round(receiver.parameters["resolution"] * 1e12))
+        given = TIME.text(round(receiver.parameters["resolution"] * 1e12))
         expected = f"{TIME.text(round(TICK_S * 1e12))}, the tick of a Linux sender's timestamps"
-        raise ScenarioError("cc.receiver.resolution", told, expected)
+        raise ScenarioError("cc.receiver.resolution", given, expected)
     if receiver.parameters["tsecr"]:
         raise ScenarioError("cc.receiver.tsecr", True, "false: a kernel's receiver has a clock of its own")
 
