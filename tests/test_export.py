@@ -206,6 +206,15 @@ def test_every_algorithm_has_a_capture_without_a_malformed_frame(cc, tmp_path):
     assert_well_formed(run.taps(["s0->h4", "h4->s0"]).pcap(tmp_path / "all.pcapng"))
 
 
+@pytest.mark.parametrize(("cc", "network"), [("hpcc", {}), ("rcp", {}), ("reno", {"marking": "none"})])
+def test_whatever_else_an_acknowledgement_brings_its_blocks_are_in_the_capture(cc, network, tmp_path):
+    """Each hole that a loss leaves is told in SACK blocks, also beside a rate or records of hops."""
+    run = star(cc, "200KB", network={"buffer": "12pkt", **network})
+    assert run.flows.retransmits.sum() > 10
+    file = run.taps(["h4->s0"]).pcap(tmp_path / "acks.pcapng")
+    assert len(fields(file, "tcp.options.sack_le", where="tcp.options.sack_le > 0")) > 10
+
+
 def test_tables_say_what_the_result_says(lossy, tmp_path):
     folder = lossy.taps(["s0->h4"]).csv(tmp_path / "csv")
     rows = {file.stem: list(csv.DictReader(file.open())) for file in folder.iterdir()}

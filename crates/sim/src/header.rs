@@ -273,6 +273,24 @@ impl Header {
         }
     }
 
+    /// What TCP-like data says, whatever else it asks on its way.
+    #[must_use]
+    pub const fn tcp_data(&self) -> Option<&TcpData> {
+        match self {
+            Self::TcpData(data) | Self::RatedData(data, _) | Self::TracedData(data) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// What a TCP-like acknowledgement says, whatever else it brings back.
+    #[must_use]
+    pub const fn tcp_ack(&self) -> Option<&TcpAck> {
+        match self {
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => Some(ack),
+            _ => None,
+        }
+    }
+
     /// Whether a row of hops' records belongs to it.
     #[inline]
     #[must_use]

@@ -10,7 +10,6 @@ use shallows_cc::units::Time;
 use super::{Hop, Kind, Observer, Timer, Turn};
 use crate::clock::Clock;
 use crate::fault::Change;
-use crate::header::Header;
 use crate::network::Network;
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
@@ -353,10 +352,7 @@ impl Causes {
         let (flow, kind) = (packet.flow, packet.flags.kind());
         let number = self.packets.len() as u32;
         let (length, (seq, cumulative)) = (packet.length, packet.header.numbers());
-        let window = match packet.header {
-            Header::TcpAck(ack) | Header::RatedAck(ack, _) => ack.window,
-            _ => 0,
-        };
+        let window = packet.header.tcp_ack().map_or(0, |ack| ack.window);
         self.packets.push(PacketRow { flow, kind, seq, cumulative, window, length, left: now, cause });
         if let Some(standing) = self.standing(flow) {
             match kind {

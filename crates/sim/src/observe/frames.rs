@@ -7,7 +7,7 @@ use super::causes::{LinkEvent, LinkRow};
 use super::{Hop, Observer};
 use crate::clock::Clock;
 use crate::fault::Change;
-use crate::header::{Header, RoceData, TcpAck, TcpData};
+use crate::header::{Header, RoceData};
 use crate::network::Network;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
@@ -141,14 +141,9 @@ impl Frames {
 
 /// What a packet says yes to.
 fn bits(packet: &Packet) -> u8 {
-    let (ece, cwr, asks) = match packet.header {
-        Header::TcpAck(TcpAck { marked, .. }) | Header::RatedAck(TcpAck { marked, .. }, _) => (marked, false, false),
-        Header::TcpData(TcpData { window_reduced, .. }) | Header::RatedData(TcpData { window_reduced, .. }, _) => {
-            (false, window_reduced, false)
-        }
-        Header::RoceData(RoceData { asks, .. }) => (false, false, asks),
-        _ => (false, false, false),
-    };
+    let ece = packet.header.tcp_ack().is_some_and(|ack| ack.marked);
+    let cwr = packet.header.tcp_data().is_some_and(|data| data.window_reduced);
+    let asks = matches!(packet.header, Header::RoceData(RoceData { asks: true, .. }));
     let all = [packet.flags.has(Flags::ECT), packet.flags.has(Flags::CE), ece, cwr, asks];
     all.into_iter().zip(0..).map(|(yes, bit)| u8::from(yes) << bit).sum()
 }
@@ -164,10 +159,7 @@ impl Observer for Frames {
             return;
         }
         let (number, speaks_of) = packet.header.numbers();
-        let (block, window) = match packet.header {
-            Header::TcpAck(ack) | Header::RatedAck(ack, _) => (ack.block, ack.window),
-            _ => (0, 0),
-        };
+        let (block, window) = packet.header.tcp_ack().map_or((0, 0), |ack| (ack.block, ack.window));
         let row = FrameRow {
             link,
             flow: packet.flow,
@@ -233,7 +225,7 @@ impl Observer for Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::RoceAnswer;
+    use crate::header::{RoceAnswer, TcpAck, TcpData};
     use shallows_cc::units::Bytes;
 
     /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
@@ -245,7 +237,9 @@ mod tests {
         let ack = Header::TcpAck(TcpAck { marked: true, ..TcpAck::default() });
         let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
         let answer = Packet::new(0, Bytes(64), false, Header::RoceAck(RoceAnswer::default()));
-        let of = [marked, Packet::new(0, Bytes(64), false, ack), data(asks), answer];
-        assert_eq!(of.map(|packet| bits(&packet)), [3, 4, 17, 0]);
+        let traced = Header::TracedAck(TcpAck { marked: true, ..TcpAck::default() });
+        let acks = [ack, traced].map(|header| Packet::new(0, Bytes(64), false, header));
+        let of = [marked, acks[0], acks[1], data(asks), answer];
+        assert_eq!(of.map(|packet| bits(&packet)), [3, 4, 4, 17, 0]);
     }
 }
