@@ -48,10 +48,10 @@ def test_in_flight_is_eta_and_the_sum_of_steps_and_almost_nothing_waits(flows, e
 
 
 def test_more_steps_than_the_share_left_over_make_a_standing_queue():
-    """40 flows of 500 bytes are 0.16 of B T, 0.11 of it more than fits: 9.2 packets at least."""
+    """40 flows of 500 bytes are 0.16 of B T, 0.11 of it too many: 9.2 packets, plus one a flow at worst."""
     seen, port = settled(40, 0.95, 500)
     assert seen == pytest.approx(1.11, abs=0.02)
-    assert port["queue_mean_pkt"] >= 9.2
+    assert 9.2 <= port["queue_mean_pkt"] <= 9.2 + 40
 
 
 def test_of_many_that_start_together_only_the_first_windows_wait():
