@@ -25,7 +25,7 @@ def at(
     flow: Annotated[list[int] | None, typer.Option("--flow", metavar="F", help="A flow's number.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ):
-    """Run RESULT's scenario again and tell every queue, window, rate and pause as it was at TIME."""
+    """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.report import print_parts
     from shallows.results import Run
     from shallows.why.chosen import flows, ports
@@ -104,7 +104,7 @@ def _flows(moment, numbers):
     flows = moment.flows
     live = flows[~flows.state.isin(("to come", "finished"))]
     mine = live.head(MOST) if numbers is None else flows.iloc[numbers]
-    known = [name for name in flows.columns[12:] if mine[name].notna().any()]
+    known = [name for name in moment.probe_names if mine[name].notna().any()]
     titles = ["from", "to", "state", "delivered (B)", "of", "in flight (pkt)", *known]
     table = plain_table("flow", titles)
     for row in mine.itertuples():

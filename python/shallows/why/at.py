@@ -60,6 +60,11 @@ class Moment:
         )
         return table.join(self._begun(), on="flow").fillna({"state": "to come"})
 
+    @property
+    def probe_names(self):
+        """The columns of `flows` that are the algorithm's own."""
+        return list(self._tables["names"])
+
     def _begun(self):
         import pandas
 
@@ -93,9 +98,9 @@ class Moment:
         """A column for each thing that an algorithm tells."""
         import pandas
 
-        probes, names = self._tables["probes"], self._tables["names"]
+        probes = self._tables["probes"]
         wide = {}
-        for number, name in enumerate(names):
+        for number, name in enumerate(self.probe_names):
             mine = probes["name"] == number
             wide[name] = pandas.Series(probes["value"][mine], index=probes["flow"][mine])
         return pandas.DataFrame(wide)
