@@ -11,6 +11,7 @@ import pytest
 import shallows as sh
 from shallows.comparison import run_all
 from shallows.progress import Progress
+from shallows.report import comparison_report, fit, print_parts, run_report
 
 SCENARIO = Path(__file__).with_name("small.toml")
 
@@ -104,3 +105,42 @@ def test_one_port_is_compared_in_all_runs():
         row, compared = run.ports.set_index("port").loc[port], comparison.table.loc[cc]
         for key in ("utilization", "queue_mean_pkt", "queue_p99_pkt", "delay_mean_us", "dropped"):
             assert compared[key] == row[key]
+
+
+def test_slow_links_have_units_that_show_something(capsys):
+    """At 1 Mbps 250 packets of 1500 bytes take 3 s; 1460 of 1538 bytes on the wire are goodput."""
+    scenario = sh.Scenario(
+        duration="60s",
+        warmup="20s",
+        topology={"kind": "dumbbell", "hosts": 2, "rate": "1Mbps", "rtt": "2ms"},
+        cc="reno",
+        traffic=[{"kind": "long-lived", "flows": 2}],
+    )
+    comparison = sh.compare(scenario, ["reno", "dcqcn"])
+    print_parts(comparison_report(comparison))
+    text = capsys.readouterr().out
+    assert re.search(r"goodput \(Mbit/s\) +0\.9\d\d", text)
+    assert re.search(r"backlog p99 \(ms\) +\d{3,4}\.\d", text)
+    # A rate of at least 10 Mbps a flow finds no room here, and only DCQCN has one.
+    (doubt,) = [line for line in text.splitlines() if "sent again" in line]
+    assert doubt.startswith("doubtful    dcqcn: ")
+    report = run_report(comparison.runs["reno"].summary)[0]
+    assert re.search(r"goodput +0\.9\d\d Mbit/s", report)
+    assert re.search(r"backlog p99 \d{3,4}\.\d ms", report)
+
+
+@pytest.mark.parametrize(
+    ("title", "values", "fitted"),
+    [
+        ("goodput (Gbit/s)", [9.5, 0.05, None], ("goodput (Gbit/s)", ["9.500", "0.050", "-"])),
+        ("goodput (Gbit/s)", [0.05, 0.002], ("goodput (Mbit/s)", ["50.000", "2.000"])),
+        ("goodput (Gbit/s)", [2e-5], ("goodput (kbit/s)", ["20.000"])),
+        ("goodput (Gbit/s)", [0], ("goodput (Gbit/s)", ["0.000"])),
+        ("fct p99 (us)", [999_999], ("fct p99 (us)", ["999999.000"])),
+        ("fct p99 (us)", [2_500_000, 1], ("fct p99 (ms)", ["2500.000", "0.001"])),
+        ("fct p99 (us)", [3e8], ("fct p99 (s)", ["300.000"])),
+        ("timeouts", [7], ("timeouts", ["7.000"])),
+    ],
+)
+def test_a_unit_fits_the_largest_number(title, values, fitted):
+    assert fit(title, values, "{:.3f}") == fitted

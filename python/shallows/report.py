@@ -35,9 +35,9 @@ TRAFFIC = (
     ("goodput_gbps", "goodput (Gbit/s)", "{:.4f}"),
     ("jain", "Jain's index", "{:.3f}"),
     ("fct_p50_us", "fct p50 (us)", "{:.0f}"),
-    ("fct_p99_us", "p99", "{:.0f}"),
+    ("fct_p99_us", "p99 (us)", "{:.0f}"),
     ("exchange_p50_us", "exchange p50 (us)", "{:.0f}"),
-    ("exchange_p99_us", "p99", "{:.0f}"),
+    ("exchange_p99_us", "p99 (us)", "{:.0f}"),
 )
 """Columns of the table of traffic: the key of a row of `summary["traffic"]`, title, form."""
 QUANTITIES = {
@@ -50,6 +50,12 @@ QUANTITIES = {
 }
 """What a person reads for `quantity` of a row of `Comparison.distances`."""
 
+MAGNITUDES = {
+    "Gbit/s": ((0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
+    "us": ((1e8, 1e-6, "s"), (1e6, 1e-3, "ms"), (0, 1, "us")),
+}
+"""For each unit, from which largest number on another takes its place, what by, and its name."""
+
 
 def run_report(summary):
     """One run: what the bottleneck did, what became of the flows, slowdown by size."""
@@ -59,11 +65,12 @@ def run_report(summary):
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
         *_bottleneck(port),
         f"flows       {_accounts(flows)}",
-        f"goodput     {_number(flows['goodput_gbps'], '{:.3f}')} Gbit/s, "
+        f"goodput     {_quantity(flows['goodput_gbps'], '{:.3f}', 'Gbit/s')}, "
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_pauses(summary), *_drain(summary), *_loads(summary), _speed(summary), *_doubts([summary])]
+    lines += [*_pauses(summary), *_drain(summary), *_loads(summary), _speed(summary)]
+    lines += _doubts({label: summary})
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
 
@@ -76,8 +83,8 @@ def _bottleneck(port):
         f"{port['dropped']} dropped",
         f"queue       mean {port['queue_mean_pkt']:.2f}, p50 {port['queue_p50_pkt']:.1f}, "
         f"p99 {port['queue_p99_pkt']:.1f}, max {port['queue_max_pkt']:.1f} packets",
-        f"delay       mean {port['delay_mean_us']:.2f} us over packets; "
-        f"backlog p99 {port['backlog_p99_us']:.1f} us over time",
+        f"delay       mean {_quantity(port['delay_mean_us'], '{:.2f}', 'us')} over packets; "
+        f"backlog p99 {_quantity(port['backlog_p99_us'], '{:.1f}', 'us')} over time",
     ]
 
 
@@ -107,9 +114,10 @@ def by_traffic(rows):
     if len(rows) < 2:
         return []
     columns = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
-    table = plain_table("traffic", [title for _, title, _ in columns])
-    for row in rows:
-        cells = [_number(row[key], form) for key, _, form in columns]
+    fitted = [fit(title, [row[key] for row in rows], form) for key, title, form in columns]
+    table = plain_table("traffic", [title for title, _ in fitted])
+    for number, row in enumerate(rows):
+        cells = [column[number] for _, column in fitted]
         table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
     return ["", table]
 
@@ -122,18 +130,25 @@ def comparison_report(comparison):
         shown = [row for row in shown if row[0] not in ("finished", "timeouts")]
     table = plain_table("", [r["cc"] for r in rows])
     for key, title, form in shown:
-        table.add_row(title, *(_number(r[key], form) for r in rows))
+        fitted, cells = fit(title, [r[key] for r in rows], form)
+        table.add_row(fitted, *cells)
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
     pauses = [f"{label}: {line}" for label, of in summaries.items() for line in _pauses(of)]
-    return [*sizes, table, *pauses, *loads, *_doubts(summaries.values()), *_distances(comparison.distances)]
+    return [*sizes, table, *pauses, *loads, *_doubts(summaries), *_distances(comparison.distances)]
 
 
 def _doubts(summaries):
-    """Each doubt once: runs of one scenario share most."""
-    doubts = dict.fromkeys(doubt for summary in summaries for doubt in summary["doubts"])
-    return [f"doubtful    {doubt}" for doubt in doubts]
+    """Each doubt once, with the labels of the runs that raise it unless all do."""
+    raised = {}
+    for label, summary in summaries.items():
+        for doubt in summary["doubts"]:
+            raised.setdefault(doubt, []).append(label)
+    return [
+        f"doubtful    {doubt}" if len(by) == len(summaries) else f"doubtful    {', '.join(by)}: {doubt}"
+        for doubt, by in raised.items()
+    ]
 
 
 def _distances(rows):
@@ -224,6 +239,30 @@ def _two(p50, p99):
 
 def _number(value, form):
     return "-" if value is None else form.format(value)
+
+
+def _quantity(value, form, unit):
+    """A number and its unit, in the one that fits."""
+    factor, unit = _magnitude(unit, [value])
+    return f"{_number(value if value is None else value * factor, form)} {unit}"
+
+
+def fit(title, values, form):
+    """The title of a row or column and its numbers, both in the unit that fits the largest."""
+    for unit in MAGNITUDES:
+        if f"({unit})" in title:
+            factor, fitted = _magnitude(unit, values)
+            values = [value if value is None else value * factor for value in values]
+            title = title.replace(f"({unit})", f"({fitted})")
+            break
+    return title, [_number(value, form) for value in values]
+
+
+def _magnitude(unit, values):
+    """The factor and the name of the unit that fits the largest of the values."""
+    largest = max((abs(value) for value in values if value is not None), default=0)
+    fits = (where for where in MAGNITUDES[unit] if largest >= where[0])
+    return next(fits)[1:] if largest else (1, unit)
 
 
 def print_parts(parts):
