@@ -140,11 +140,11 @@ NOISE = Axis("noise", "us", 0, (0, 3))
 def made_up_reach():
     paper = Paper("made-up", "A paper", "nobody")
     checks = (within("a", high=10), within("b", low=1))
-    values = {"flows": {1: (5, 0.9), 2: (9, 1), 4: (11, 1)}, "noise": {0: (9, 1), 3: (10, 2)}}
+    values = {(1, 0): (5, 0.9), (2, 0): (9, 1), (4, 0): (11, 1), (2, 3): (10, 2)}
 
     @paper.reach("MU-R", "A headline.", expected="Nothing.", axes=(FLOWS, NOISE), checks=checks, scenarios=())
     def reach(lab):
-        points(lab, (FLOWS, NOISE), lambda axis, value: dict(zip("ab", values[axis][value], strict=True)))
+        points(lab, (FLOWS, NOISE), lambda on: dict(zip("ab", values[tuple(on.values())], strict=True)))
 
     return paper.reaches[0]
 

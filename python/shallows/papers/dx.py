@@ -10,7 +10,7 @@ import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
-from shallows.papers.runs import port, probe
+from shallows.papers.runs import noisy, port, probe
 
 DX = Paper(
     "dx",
@@ -566,16 +566,19 @@ def fig14(lab):
 def fig15(lab):
     sigmas, queues = (1.2, 2.4, 3.6, 6), []
 
-    def noisy(sigma, share):
-        stamps = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{sigma}us"}
+    def measured(sigma, share):
         cc = {"name": "dx", "headroom": f"{share * sigma:g}us", "tolerance": f"{sigma}us"}
-        return port(lab.run("dx-10", duration="200ms", cc=cc, hosts__timestamps=stamps, record__probes="off"))
+        return port(
+            lab.run(
+                "dx-10", duration="200ms", cc=cc, hosts__timestamps=noisy(sigma), record__probes="off"
+            )
+        )
 
     for sigma in sigmas:
-        full = noisy(sigma, 4)
+        full = measured(sigma, 4)
         lab.say(f"utilisation, noise {sigma:g} us, headroom 4 of them", full["utilization"])
         queues.append(full["queue_mean_pkt"])
-    lab.say("utilisation, noise 6 us, headroom 1 of them", noisy(6, 1)["utilization"])
+    lab.say("utilisation, noise 6 us, headroom 1 of them", measured(6, 1)["utilization"])
     lab.say(
         "packets of queue a microsecond of headroom",
         np.polyfit([4 * sigma for sigma in sigmas], queues, 1)[0],
@@ -817,21 +820,19 @@ REACH = (
     differs="The paper's point is the home of every axis. Thresholds and buffers are packets of the size that is tried.",
 )
 def reach(lab):
-    def at(axis, value):
-        of = {one.name: one.home for one in REACH} | {axis: value}
+    def at(on):
         network = {
-            "mtu": f"{of['packet size']}B", "header": "40B", "buffer": f"{of['buffer']}pkt",
+            "mtu": f"{on['packet size']}B", "header": "40B", "buffer": f"{on['buffer']}pkt",
             "marking": {"kind": "step", "threshold": "65pkt"},
         }  # fmt: skip
-        settings = flows(int(of["flows"])) | {
-            "network": network, "topology.rtt": f"{of['round trip']}us", "duration": "200ms", "record.probes": "off",
+        settings = flows(int(on["flows"])) | {
+            "network": network, "topology.rtt": f"{on['round trip']}us", "duration": "200ms", "record.probes": "off",
             "record.queues": "off",
         }  # fmt: skip
-        noisy = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{of['noise']}us"}
         dx, dctcp = (
             port(lab.run("dx-10", settings | more))
             for more in (
-                {"cc": {"name": "dx@ns-2"}, "hosts.timestamps": noisy},
+                {"cc": {"name": "dx@ns-2"}, "hosts.timestamps": noisy(on["noise"])},
                 {"cc": {"name": "dctcp@ns-2"}},
             )
         )

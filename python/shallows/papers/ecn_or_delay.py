@@ -13,7 +13,7 @@ from shallows.fluid.published import ScriptHostPi, approximate_marking, linearis
 from shallows.fluid.trajectory import Flows, Jitter, trajectory
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
-from shallows.papers.runs import port, probe, queue
+from shallows.papers.runs import noisy, port, probe, queue
 
 ECN_OR_DELAY = Paper(
     "ecn-or-delay",
@@ -904,10 +904,8 @@ SECOND_HALF_LATE = {"DCQCN": "dcqcn@ecn-or-delay", "Patched TIMELY": "patched-ti
     differs="All three on the 10 Gbps link of the TIMELY figures; shares are those of the two halves, over 200 ms.",
 )
 def reach(lab):
-    def at(axis, value):
-        on = {one.name: one.home for one in REACH} | {axis: value}
+    def at(on):
         half, found = int(on["flows"]) // 2, {}
-        noisy = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"}
         for name, cc in SECOND_HALF_LATE.items():
             table = {"name": cc} | ({} if name == "DCQCN" else {"start_rate": f"{5 / half:g}Gbps"})
             halves = [
@@ -918,7 +916,7 @@ def reach(lab):
                 for i in (0, 1)
             ]  # fmt: skip
             marks = {"network.marking": {"kind": "red", "extended": True}}
-            more = marks if name == "DCQCN" else {"hosts.timestamps": noisy}
+            more = marks if name == "DCQCN" else {"hosts.timestamps": noisy(on["noise"])}
             run = lab.run(
                 "timely-split", more | {"network.mtu": f"{on['packet size']}B"}, traffic=halves,
                 topology={"kind": "dumbbell", "hosts": 2 * half, "rate": "10Gbps", "rtt": f"{on['round trip']}us"},

@@ -412,8 +412,7 @@ REACH = (
     differs="A host's time is the tail, its 99.99th percentile; the median is a sixteenth of it, as on the testbed (0.38 and 6.2 us).",
 )
 def reach(lab):
-    def at(axis, value):
-        on = {one.name: one.home for one in REACH} | {axis: value}
+    def at(on):
         frame, tail_us = on["frame size"], on["host time for a credit"]
         run = credits(
             lab, int(on["flows"]),

@@ -10,7 +10,7 @@ import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
-from shallows.papers.runs import jain, port, probe, queue
+from shallows.papers.runs import jain, noisy, port, probe, queue
 
 INIGO = Paper(
     "inigo",
@@ -474,14 +474,13 @@ REACH = (
     differs="The incast's network: all flows start at once.",
 )
 def reach(lab):
-    def at(axis, value):
-        on = {one.name: one.home for one in REACH} | {axis: value}
+    def at(on):
         count = int(on["flows"])
         settings = {
             "topology": {"kind": "star", "hosts": count + 1, "rate": "500Mbps", "rtt": f"{on['round trip']}ms"},
             "network": {"mtu": f"{on['packet size']}B", "header": "40B", "buffer": f"{on['buffer'] * 500e6 / 8e3:.0f}B"},
             "traffic.0.flows": count, "duration": "3s", "warmup": "1s", "record.probes": "5ms", "record.queues": "off",
-            "hosts.timestamps": {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"},
+            "hosts.timestamps": noisy(on["noise"]),
         }  # fmt: skip
         runs = {
             name: lab.run("inigo-incast", settings, cc=cc) for name, cc in INCAST.items() if name != "CDG"

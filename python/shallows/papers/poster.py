@@ -7,7 +7,7 @@ import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
-from shallows.papers.runs import port
+from shallows.papers.runs import noisy, port
 
 POSTER = Paper(
     "poster", "Reviving Delay-based TCP for Data Centers", "Lee, Jang and Moon, SIGCOMM 2012 (poster)"
@@ -128,8 +128,7 @@ REACH = (
     "deviation of the queue.",
 )
 def reach(lab):
-    def at(axis, value):
-        on = {one.name: one.home for one in REACH} | {axis: value}
+    def at(on):
         count, size, rtt_us = int(on["flows"]), on["packet size"], on["round trip"]
         settings = {
             "topology": {"kind": "dumbbell", "hosts": count, "rate": "10Gbps", "rtt": f"{rtt_us}us"},
@@ -137,10 +136,9 @@ def reach(lab):
             "traffic": [{"kind": "long-lived", "flows": count, "stagger": "1ms"}],
             "duration": "400ms", "warmup": "200ms", "record.queues": "20us",
         }  # fmt: skip
-        stamps = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{on['noise']}us"}
         vegas = {"name": "vegas@ns-2", "base_rtt": f"{rtt_us + 3.8 * size / 1500}us"}
         step = {"kind": "step", "threshold": "65pkt"}
-        ours = lab.run("pingpong", settings | {"cc": vegas, "hosts.timestamps": stamps})
+        ours = lab.run("pingpong", settings | {"cc": vegas, "hosts.timestamps": noisy(on["noise"])})
         other = lab.run("pingpong", settings | {"cc": {"name": "dctcp@ns-2"}, "network.marking": step})
         spread = [run.queues[run.queues.time_us > 200e3].queue_pkt.std() for run in (ours, other)]
         return {

@@ -45,10 +45,14 @@ def metric(axis, value, name):
 
 
 def points(lab, axes, measure):
-    """Keeps what `measure(axis name, value)` answers, {name: number}, at every point of every axis."""
+    """Keeps what `measure` answers, {name: number}, at every point of every axis.
+
+    It is given {axis name: value}, in which all axes but one are at home.
+    """
+    home = {axis.name: axis.home for axis in axes}
     for axis in axes:
         for value in axis.points:
-            for name, number in measure(axis.name, value).items():
+            for name, number in measure(home | {axis.name: value}).items():
                 lab.say(metric(axis, value, name), number)
 
 

@@ -22,3 +22,8 @@ def queue(run, after_us=0):
 def jain(rates):
     """Jain's index of fairness, 1 where all are equal."""
     return rates.sum() ** 2 / (len(rates) * (rates**2).sum())
+
+
+def noisy(us):
+    """Time stamps without any error but noise of this standard deviation."""
+    return {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "noise": f"{us}us"}
