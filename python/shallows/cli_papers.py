@@ -55,13 +55,8 @@ def _line(row, content):
     if check and entry:
         line["here"] = recorded.interval(entry, check.metric)
     if check:
-        line["paper"] = "" if check.reported is None else _short(check.reported)
-        line["paper"] = line["paper"] or check.expected
+        line["paper"] = check.said or check.expected
     return line
-
-
-def _short(reported):
-    return f"{reported:.4g}" if isinstance(reported, float) else str(reported)
 
 
 def _table(lines):
@@ -101,7 +96,7 @@ def run(
         print(f"{finding.row.id}, {finding.row.figure}: {finding.verdict}. {finding.row.claim}")
         for check, ok in zip(finding.row.checks, finding.passed, strict=True):
             beside = f" ({finding.estimates[check.other].text})" if check.other else ""
-            said = "" if check.reported is None else f", the paper {_short(check.reported)}"
+            said = f", the paper {check.said}" if check.said else ""
             here = finding.estimates[check.metric].text
             print(
                 f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {check.expected}{beside}{said}"

@@ -55,6 +55,13 @@ class Check:
         return bool(low <= means[self.metric] <= high)
 
     @property
+    def said(self):
+        """The paper's number or words; "" where it shows an order alone."""
+        if self.reported is None:
+            return ""
+        return f"{self.reported:.4g}" if isinstance(self.reported, float) else str(self.reported)
+
+    @property
     def expected(self):
         """The range in words: "71.9 to 97.3", "0.95 or more", "at most 0.5 times DCTCP"."""
         low, high = self.low, self.high

@@ -96,10 +96,6 @@ def _worth(row, entry):
 
 
 def _numbers(check, entry):
-    said = "" if check.reported is None else f" ({_plain(check.reported)})"
+    said = f" ({check.said})" if check.said else ""
     unit = f" {check.unit}" if check.unit else ""
     return f"{check.metric} {recorded.interval(entry, check.metric)}{unit}{said or f' (expected {check.expected})'}"
-
-
-def _plain(reported):
-    return f"{reported:.4g}" if isinstance(reported, float) else reported

@@ -117,15 +117,16 @@ def _checks(row, finding):
     for check, ok in zip(row.checks, finding.passed, strict=True):
         found = finding.estimates[check.metric].text
         beside = f" ({finding.estimates[check.other].text})" if check.other else ""
-        said = "" if check.reported is None else str(_plain(check.reported))
-        source = f' <span class="soft">{READ[check.read]}</span>' if said and check.read != "text" else ""
+        source = (
+            f' <span class="soft">{READ[check.read]}</span>' if check.said and check.read != "text" else ""
+        )
         name = (
             check.metric
             + (f", {check.unit}" if check.unit else "")
             + (" (held out)" if check.held_out else "")
         )
         lines.append(
-            f"<tr><td>{escape(name)}</td><td class=number>{found}</td><td>{escape(said)}{source}</td>"
+            f"<tr><td>{escape(name)}</td><td class=number>{found}</td><td>{escape(check.said)}{source}</td>"
             f"<td>{escape(check.expected + beside)}</td><td>{'✓' if ok else '✗'}</td></tr>"
         )
     return (
@@ -133,10 +134,6 @@ def _checks(row, finding):
         + "".join(lines)
         + "</table></div>"
     )
-
-
-def _plain(reported):
-    return f"{reported:.4g}" if isinstance(reported, float) else reported
 
 
 def _reaches(extents):

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from shallows.papers.verdict import CANNOT
+from shallows.papers import verdict
 
 FILE = Path(__file__).with_name("recorded.json")
 
@@ -69,17 +69,7 @@ def interval(entry, metric):
     mean, half = entry["means"].get(metric, (None, 0))
     if mean is None:
         return ""
-    return f"{_text(mean)} ± {half:.2g}" if half else _text(mean)
-
-
-def counts(content):
-    """verdict -> how many rows have it."""
-    found = [entry["verdict"] for entry in content["rows"].values()]
-    return {verdict: found.count(verdict) for verdict in dict.fromkeys([*sorted(set(found)), CANNOT])}
-
-
-def _text(value):
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return verdict.interval(mean, half)
 
 
 def _short(value):

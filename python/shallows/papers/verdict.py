@@ -21,7 +21,13 @@ class Estimate:
     @property
     def text(self):
         """Such as "84.3 ± 0.2"."""
-        return f"{self.mean:.4g} ± {self.half:.2g}" if self.half else f"{self.mean:.4g}"
+        return interval(self.mean, self.half)
+
+
+def interval(mean, half):
+    """Such as "84.3 ± 0.2"; half of an interval that is below a millionth of the mean is rounding, and left out."""
+    text = f"{mean:.4g}" if abs(mean) < 1e4 else f"{mean:,.0f}"
+    return f"{text} ± {half:.2g}" if half > 1e-6 * abs(mean) else text
 
 
 def estimate(values):
