@@ -106,6 +106,10 @@ class Plot(NamedTuple):
     y_log: bool = False
     names: tuple[str, ...] = ()
     """What stands below the bars."""
+    guides: tuple[str, ...] = ()
+    """Curves that are lines to compare with, such as that of fairness."""
+    y_from: float | None = None
+    """Where the paper's axis begins, if it says so."""
 
 
 @dataclass(frozen=True)

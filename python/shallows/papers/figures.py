@@ -61,39 +61,60 @@ def _wrapped(text):
 
 def draw_on(axes, row, samples):
     """The same on Axes."""
-    series = samples[0]["series"]
-    kind = row.plot.kind
-    for i, (label, (x, y)) in enumerate(series.items()):
-        colour, x, y = COLOURS[i % len(COLOURS)], np.array(x), np.array(y)
-        if kind == "bars":
-            width = 0.8 / len(series)
-            axes.bar(x + (i - (len(series) - 1) / 2) * width, y, width, color=colour, label=label)
-        elif kind == "scatter":
-            axes.plot(x, y, ".", ms=3, color=colour, label=label, gid=label, alpha=0.6)
-        elif kind == "points":
-            axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, color=colour, label=label, gid=label)
-        else:
-            axes.plot(
-                x,
-                y,
-                lw=1.1,
-                color=colour,
-                label=label,
-                gid=label,
-                drawstyle="steps-post" if kind == "steps" else "default",
-            )
-    if kind == "scatter":
+    plot, series = row.plot, samples[0]["series"]
+    drawn = [label for label in series if label not in plot.guides]
+    for i, label in enumerate(drawn):
+        x, y = (np.array(values) for values in series[label])
+        _series_on(axes, plot.kind, label, x, y, i, len(drawn))
+    for label in plot.guides:
+        axes.plot(*series[label], lw=0.8, ls="--", color="0.5", label=label, zorder=0)
+    if plot.kind == "scatter":
         axes.plot([0, 100], [0, 100], lw=0.8, color="0.5", label="ideal")
-    if row.plot.names:
-        axes.set_xticks(next(iter(series.values()))[0], row.plot.names, fontsize=7)
-    axes.set_xlabel(row.plot.x)
-    axes.set_ylabel(row.plot.y)
-    if row.plot.x_log:
-        axes.set_xscale("log")
-    if row.plot.y_log:
-        axes.set_yscale("log")
-    elif kind in ("points", "bars", "steps") and min(min(y) for _, y in series.values()) >= 0:
-        axes.set_ylim(bottom=0)
+    axes.set_xlabel(plot.x)
+    axes.set_ylabel(plot.y)
+    _scales_on(axes, plot, series)
     axes.spines[["top", "right"]].set_visible(False)
-    if len(series) > 1 or kind == "scatter":
+    if len(series) > 1 or plot.kind == "scatter":
         axes.legend(frameon=False, fontsize=8)
+
+
+def _series_on(axes, kind, label, x, y, i, of):
+    """The curve with number `i` of `of`."""
+    how = {"color": COLOURS[i % len(COLOURS)], "label": label}
+    if kind == "bars":
+        width = 0.8 / of
+        axes.bar(x + (i - (of - 1) / 2) * width, y, width, **how)
+    elif kind == "scatter":
+        axes.plot(x, y, ".", ms=3, gid=label, alpha=0.6, **how)
+    elif kind == "points":
+        axes.plot(x, y, marker=MARKS[i % len(MARKS)], ms=4, lw=1, gid=label, **how)
+    else:
+        steps = "steps-post" if kind == "steps" else "default"
+        axes.plot(x, y, lw=1.1, gid=label, drawstyle=steps, **how)
+
+
+def _scales_on(axes, plot, series):
+    if plot.x_log:
+        axes.set_xscale("log")
+    if plot.y_log:
+        axes.set_yscale("log")
+    elif plot.y_from is not None:
+        axes.set_ylim(bottom=plot.y_from)
+    elif plot.kind in ("points", "bars", "steps") and min(min(y) for _, y in series.values()) >= 0:
+        axes.set_ylim(bottom=0)
+    if plot.names:
+        axes.set_xticks(next(iter(series.values()))[0], plot.names, fontsize=7)
+    elif plot.kind == "points":
+        ticks = _apart(sorted({at for x, _ in series.values() for at in x}), plot.x_log)
+        axes.set_xticks(ticks, [f"{at:g}" for at in ticks])
+        axes.minorticks_off()
+
+
+def _apart(points, log):
+    """Those whose labels do not touch: a sixteenth of the axis from each other."""
+    places = np.log(points) if log else np.array(points)
+    least, kept = (places[-1] - places[0]) / 16, [0]
+    for i in range(1, len(points)):
+        if places[i] - places[kept[-1]] >= least:
+            kept.append(i)
+    return [points[i] for i in kept]
