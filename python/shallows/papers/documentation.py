@@ -75,7 +75,7 @@ def _summary(papers, content):
 def _reach(papers, content):
     lines = ["| headline | its reach |", "|---|---|"]
     for reach in (reach for paper in papers for reach in paper.reaches):
-        lines.append(f"| {reach.headline} | {content['reaches'][reach.id]['told']} |")
+        lines.append(f"| {reach.headline} | {content['reaches'][reach.id]['summary']} |")
     return "\n".join(lines) + "\n"
 
 

@@ -35,7 +35,7 @@ def record_reaches(extents, commit, quick, before):
         found.row.id: {
             "commit": commit,
             "mode": "quick" if quick else "full",
-            "told": found.summary,
+            "summary": found.summary,
             "points": {
                 axis.at(point.value): {name: _short(one.mean) for name, one in point.estimates.items()}
                 for axis, points in found.axes.items()
