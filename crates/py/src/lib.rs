@@ -18,10 +18,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::answer::Answer as Outcome;
+use shallows_sim::network::Network;
 use shallows_sim::observe::Observer;
 use shallows_sim::observe::causes::Causes;
 use shallows_sim::observe::frames::Frames;
@@ -42,14 +42,9 @@ fn simulate<'py>(
     on_progress: Option<Bound<'py, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let raised = Raised::default();
-    let network = request::network(request, &raised)?;
-    let queue_ports = network.record.ports.clone();
-    let mtu = network.mtu;
+    let (network, asked) = Asked::by(request, on_progress)?;
     let crew = guarded(py, || Crew::new(network, threads))?.map_err(PyValueError::new_err)?;
-    let (outcome, threads, (), interrupted) = run(py, crew, &Tell { on_progress, raised: &raised })?;
-    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
-    answer::to_python(py, Answer { threads: Some(threads), ..answer }.into_value())
+    Ok(run(py, crew, &asked)?.0)
 }
 
 /// The same with a record of why the packets of some flows left when they did.
@@ -61,21 +56,16 @@ fn watch<'py>(
     watched: &Bound<'py, PyDict>,
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-    let raised = Raised::default();
-    let network = request::network(request, &raised)?;
+    let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
     let watched = watching::watched(watched)?;
-    let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
     let ideal = watching::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (outcome, threads, record, interrupted) =
-        run(py, Crew::alone(simulation), &Tell { on_progress, raised: &raised })?;
+    let (answer, record) = run(py, Crew::alone(simulation), &asked)?;
     let tables = watching::to_python(py, &record)?;
     tables.set_item("ideal", ideal)?;
-    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
-    let answer = Answer { threads: Some(threads), ..answer };
-    Ok((answer::to_python(py, answer.into_value())?, tables))
+    Ok((answer, tables))
 }
 
 /// The answer to a request, and every frame at the ports that are tapped.
@@ -87,17 +77,12 @@ fn tap<'py>(
     tap: &Bound<'py, PyDict>,
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-    let raised = Raised::default();
-    let network = request::network(request, &raised)?;
+    let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
-    let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
     let frames = Frames::new(&network, tapping::tap(tap)?).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
-    let (outcome, threads, frames, interrupted) =
-        run(py, Crew::alone(simulation), &Tell { on_progress, raised: &raised })?;
-    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
-    let answer = Answer { threads: Some(threads), ..answer };
-    Ok((answer::to_python(py, answer.into_value())?, tapping::to_python(py, frames)?))
+    let (answer, frames) = run(py, Crew::alone(simulation), &asked)?;
+    Ok((answer, tapping::to_python(py, frames)?))
 }
 
 /// The answer to a request, and what everything was doing at `time_ps`, after all that happens at or before it.
@@ -109,23 +94,18 @@ fn at<'py>(
     time_ps: u64,
     on_progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-    let raised = Raised::default();
-    let network = request::network(request, &raised)?;
-    let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
+    let (network, asked) = Asked::by(request, on_progress)?;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
     let (mut crew, mut there) = (Crew::alone(simulation), false);
-    let tell = Tell { on_progress, raised: &raised };
     while !there {
         (there, crew) = guarded(py, || (crew.reach(Time(time_ps)), crew))?;
-        if tell.of(py, &crew)? {
+        if asked.hears(py, &crew)? {
             return Err(PyKeyboardInterrupt::new_err("before that moment"));
         }
     }
     let (moment, crew) = guarded(py, || (crew.simulation.moment(Time(time_ps)), crew))?;
-    let (outcome, threads, (), interrupted) = run(py, crew, &tell)?;
-    let answer = Answer::of(outcome, &queue_ports, mtu, interrupted);
-    let answer = Answer { threads: Some(threads), ..answer };
-    Ok((answer::to_python(py, answer.into_value())?, moment::to_python(py, &moment)?))
+    let (answer, ()) = run(py, crew, &asked)?;
+    Ok((answer, moment::to_python(py, &moment)?))
 }
 
 /// The links on each flow's way there, and on the way back of what answers it.
@@ -135,24 +115,37 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     network.check().and_then(|()| route::paths(&network)).map_err(PyValueError::new_err)
 }
 
-/// Who hears how far a run is, and what its algorithms raise.
-struct Tell<'a, 'py> {
+/// What a run needs of its request besides the network.
+struct Asked<'py> {
+    /// Who hears how far it is.
     on_progress: Option<Bound<'py, PyAny>>,
-    raised: &'a Raised,
+    /// What its algorithms raise.
+    raised: Raised,
+    queue_ports: Vec<u32>,
+    mtu: Bytes,
 }
 
-impl Tell<'_, '_> {
-    /// Says how far it is; whether it is to be ended early.
-    fn of<O: Observer + Send>(&self, py: Python<'_>, crew: &Crew<O>) -> PyResult<bool> {
+impl<'py> Asked<'py> {
+    fn by(request: &Bound<'py, PyDict>, on_progress: Option<Bound<'py, PyAny>>) -> PyResult<(Network, Self)> {
+        let raised = Raised::default();
+        let network = request::network(request, &raised)?;
+        let (queue_ports, mtu) = (network.record.ports.clone(), network.mtu);
+        Ok((network, Self { on_progress, raised, queue_ports, mtu }))
+    }
+
+    /// Hears how far the run is; whether it is to be ended early.
+    fn hears<O: Observer + Send>(&self, py: Python<'py>, crew: &Crew<O>) -> PyResult<bool> {
         let simulation = &crew.simulation;
         if let Some(error) = self.raised.lock().expect("no call panics with the lock held").take() {
             return Err(error);
         }
-        let told = py.check_signals().and_then(|()| match &self.on_progress {
-            Some(tell) => tell.call1((simulation.now().0, simulation.packet_hops(), simulation.finished())).map(|_| ()),
+        let heard = py.check_signals().and_then(|()| match &self.on_progress {
+            Some(hears) => {
+                hears.call1((simulation.now().0, simulation.packet_hops(), simulation.finished())).map(|_| ())
+            }
             None => Ok(()),
         });
-        match told {
+        match heard {
             Ok(()) => Ok(false),
             Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(true),
             Err(error) => Err(error),
@@ -160,21 +153,24 @@ impl Tell<'_, '_> {
     }
 }
 
-fn run<O: Observer + Send>(
-    py: Python<'_>,
+/// Runs to the end, or until Ctrl-C: the answer, and who looked on.
+fn run<'py, O: Observer + Send>(
+    py: Python<'py>,
     mut crew: Crew<O>,
-    tell: &Tell<'_, '_>,
-) -> PyResult<(Outcome, Threads, O, bool)> {
+    asked: &Asked<'py>,
+) -> PyResult<(Bound<'py, PyAny>, O)> {
     loop {
         let (progress, stepped) = guarded(py, || (crew.turn(), crew))?;
         crew = stepped;
-        let simulation = &crew.simulation;
-        let interrupted = tell.of(py, &crew)?;
+        let interrupted = asked.hears(py, &crew)?;
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
-            let (count, domains, gain) = (crew.threads() as u64, simulation.domains() as u64, crew.gain);
+            let domains = crew.simulation.domains() as u64;
+            let threads = Threads { count: crew.threads() as u64, domains, gain: crew.gain };
             let (outcome, observer) = guarded(py, || crew.simulation.finish_observed())?;
-            return Ok((outcome, Threads { count, domains, gain }, observer, interrupted));
+            let answer = Answer::of(outcome, &asked.queue_ports, asked.mtu, interrupted);
+            let answer = Answer { threads: Some(threads), ..answer };
+            return Ok((answer::to_python(py, answer.into_value())?, observer));
         }
     }
 }
