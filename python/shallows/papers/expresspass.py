@@ -257,7 +257,7 @@ def fig15cd(lab):
     ],
     differs=ROUND_TRIPS
     + " While marks hold the queue it reaches K + N (SIGCOMM 2010, §3.3); once all windows are two, 2 N less what the pipe holds: the "
-    "order of 16, 32 and 64 flows is the paper's from 58 to 77 us, and at 100 us the other way round. The first 0.1 s is left out: in it all are in slow start.",
+    "order of 16, 32 and 64 flows is the paper's from 55 to 75 us, and at 100 us the other way round. The first 0.1 s is left out: in it all are in slow start.",
     plot=Plot("flows", "largest queue (KB)", "points", x_log=True, guides=("DCTCP's K",)),
 )
 def fig15ef(lab):
