@@ -30,6 +30,7 @@ def test_the_list_tells_what_scenarios_differ_in(results):
     assert sum("network.buffer=250pkt" in line for line in lines) == 2
     assert sum("network.buffer=90pkt" in line and "(latest)" in line for line in lines) == 1
     assert lines[-1] == "short/sweep: a sweep, 2 runs"
+    assert said() == (status, output)
     assert said("list", "nowhere")[1] == "no results in nowhere\n"
 
 

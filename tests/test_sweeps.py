@@ -88,6 +88,7 @@ def test_keys_of_one_option_change_together(scenario):
         ({"over": {"traffic.0.flow": [1]}}, "expected a known key"),
         ({"over": {"traffic.0.flows": []}}, "one value or more"),
         ({"over": {"traffic.0.flows": "1:x:1"}}, "FROM:TO:STEP"),
+        ({"over": {"traffic.0.flows": "1:4"}}, "FROM:TO:STEP"),
         ({"over": {"traffic.0.flows": "1:9:0"}}, "FROM:TO:STEP"),
         ({"over": {"traffic.0.flows": "1pkt:9ms:1ms"}}, "FROM:TO:STEP"),
         ({"over": {("warmup", "duration"): [("1ms",)]}}, "rows of 2 values"),
@@ -458,6 +459,26 @@ def test_a_figure_has_a_line_and_a_band_for_each_algorithm(scenario, tmp_path):
     assert [ax.get_title(loc="left") for ax in shown.axes[:2]] == ["dctcp", "dx"]
 
 
+def test_a_third_key_makes_further_heat_maps(scenario, tmp_path):
+    """Each cell is the mean at its own point: nothing is averaged over the third key."""
+    over = {
+        "traffic.0.flows": [2, 4],
+        "network.buffer": ["200pkt", "300pkt"],
+        "topology.rtt": ["50us", "400us"],
+    }
+    result = swept(scenario, tmp_path, cc=["dctcp", "dx"], over=over, seeds=2)
+    panels = result.heatmap("flows", "buffer", "queue_mean_pkt").axes[:4]
+    titles = [f"{cc}, rtt {rtt}" for rtt in ("50us", "400us") for cc in ("dctcp", "dx")]
+    assert [ax.get_title(loc="left") for ax in panels] == titles
+    table = result.table
+    for ax, title in zip(panels, titles, strict=True):
+        cc, rtt = title.split(", rtt ")
+        there = (
+            table[(table.cc == cc) & (table.rtt == rtt)].groupby(["buffer", "flows"]).queue_mean_pkt.mean()
+        )
+        assert ax.images[0].get_array().ravel().tolist() == pytest.approx(list(there))
+
+
 def test_many_series_stay_apart():
     from shallows.plot import look
 
@@ -532,6 +553,7 @@ def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
     assert "--threads 1" in done.stderr
 
 
+@pytest.mark.thorough
 def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
     """The most that a process had, tables saved, on 1,024 hosts; getrusage would count the forked pytest."""
     scenario, overrides = "websearch-fat-tree", {"topology.k": 16, "traffic.0.flows": 2000}

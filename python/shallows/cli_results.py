@@ -9,12 +9,19 @@ from shallows.cli_status import with_status
 
 app = typer.Typer(
     help="What results there are, how they differ, and what can go.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     add_completion=False,
 )
 
 Root = Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of results.")]
+
+
+@app.callback()
+def results(context: typer.Context):
+    """What results there are, how they differ, and what can go. Alone it lists those in `results`."""
+    if context.invoked_subcommand is None:
+        list_()
 
 
 @app.command("list")

@@ -45,44 +45,63 @@ def figure(sweep, x=None, y=None, by="cc", baseline=None):
                 _lines(ax, its, x, by, names, baseline)
                 _label(ax, row_of_axes[0] is ax, ax in axes[-1] or not further, x, its, metric, baseline)
                 if panel and ax in axes[0]:
-                    pairs = zip(further, panel, strict=True)
-                    ax.set_title(", ".join(f"{column} {value}" for column, value in pairs))
+                    ax.set_title(", ".join(_pairs(further, panel)))
         _keys(drawing, axes[0][0], names)
         small_print(drawing, _small_print(sweep, rows))
     return drawing
 
 
 def heatmap(sweep, x, y, of):
-    """The mean of `of` over the swept keys `x` and `y`, a panel for each algorithm, on one scale."""
+    """The mean of `of` over the swept keys `x` and `y`, on one scale, a column of panels for each algorithm.
+
+    Further swept keys make small multiples, a row of panels for each of their values.
+    """
     x, y = sweep.column(x), sweep.column(y)
-    rows = sweep.intervals(of, list(dict.fromkeys([x, y, "cc"])))
+    further = [column for column in sweep.swept.values() if column not in (x, y)]
+    rows = sweep.intervals(of, list(dict.fromkeys([x, y, *further, "cc"])))
     across, up = ([*dict.fromkeys(row[column] for row in rows)] for column in (x, y))
     names = list(dict.fromkeys(row["cc"] for row in rows))
-    _check_panels(len(names))
-    values = np.full((len(names), len(up), len(across)), np.nan)
-    texts = {}
-    for row in rows:
-        at = names.index(row["cc"]), up.index(row[y]), across.index(row[x])
-        values[at], texts[at] = row["mean"], plus_minus(row["mean"], row["low"], row["high"])
+    panels = list(dict.fromkeys(_at(row, further) for row in rows))
+    _check_panels(len(names) * len(panels))
+    means = [row["mean"] for row in rows]
     with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        cell = 0.62 if len(across) * len(up) <= MOST_NUMBERS else 0.32
-        size = (cell * len(across) + 0.9) * len(names) + 1.0, cell * 0.7 * len(up) + 1.3
-        drawing = Drawing(figsize=(max(size[0], 4.2), max(size[1], 2.4)), dpi=200, layout="constrained")
-        axes = drawing.subplots(1, len(names), squeeze=False, sharey=True)[0]
-        scale = matplotlib.colors.Normalize(np.nanmin(values), np.nanmax(values))
-        for name, ax, of_name in zip(names, axes, values, strict=True):
-            image = ax.imshow(of_name, norm=scale, cmap="cividis", origin="lower", aspect="auto")
-            ax.set_title(name)
-            ax.set_xticks(range(len(across)), [str(value) for value in across])
-            ax.set_yticks(range(len(up)), [str(value) for value in up])
+        drawing = Drawing(
+            figsize=_size(len(across), len(up), len(names), len(panels)), dpi=200, layout="constrained"
+        )
+        axes = drawing.subplots(len(panels), len(names), squeeze=False, sharex=True, sharey=True)
+        scale = matplotlib.colors.Normalize(np.nanmin(means), np.nanmax(means))
+        for panel, row_of_axes in zip(panels, axes, strict=True):
+            for name, ax in zip(names, row_of_axes, strict=True):
+                its = [row for row in rows if row["cc"] == name and _at(row, further) == panel]
+                image = _cells(ax, its, (x, across), (y, up), scale)
+                ax.set_title(", ".join([name, *_pairs(further, panel)]))
+            row_of_axes[0].set_ylabel(y)
+        for ax in axes[-1]:
             ax.set_xlabel(x)
-            _numbers(
-                ax, of_name, scale, {at[1:]: text for at, text in texts.items() if at[0] == names.index(name)}
-            )
-        axes[0].set_ylabel(y)
-        drawing.colorbar(image, ax=list(axes), label=LABELS.get(of, of))
-        small_print(drawing, _small_print(sweep, rows))
+        drawing.colorbar(image, ax=axes.ravel().tolist(), label=LABELS.get(of, of))
+        small_print(drawing, _small_print(sweep, rows, "±"))
     return drawing
+
+
+def _size(across, up, names, panels):
+    """Of a heat map of so many cells and panels, in inches."""
+    cell = 0.62 if across * up <= MOST_NUMBERS else 0.32
+    wide, high = (cell * across + 0.9) * names + 1.0, (cell * 0.7 * up + 0.6) * panels + 0.7
+    return max(wide, 4.2), max(high, 2.4)
+
+
+def _cells(ax, rows, x, y, scale):
+    """The means of one panel, each in its place among all values of the keys; returns the image."""
+    (x, across), (y, up) = x, y
+    values, texts = np.full((len(up), len(across)), np.nan), {}
+    for row in rows:
+        at = up.index(row[y]), across.index(row[x])
+        values[at], texts[at] = row["mean"], plus_minus(row["mean"], row["low"], row["high"])
+    image = ax.imshow(values, norm=scale, cmap="cividis", origin="lower", aspect="auto")
+    ax.set_xticks(range(len(across)), [str(value) for value in across])
+    ax.set_yticks(range(len(up)), [str(value) for value in up])
+    _numbers(ax, values, scale, texts)
+    return image
 
 
 def magnitude(value):
@@ -159,6 +178,10 @@ def _at(row, columns):
     return tuple(row[column] for column in columns)
 
 
+def _pairs(columns, values):
+    return [f"{column} {value}" for column, value in zip(columns, values, strict=True)]
+
+
 def _name(row, by):
     return str(row[by]) if by == "cc" else f"{by} {row[by]}, {row['cc']}"
 
@@ -170,12 +193,11 @@ def _check_panels(count):
         )
 
 
-def _small_print(sweep, rows):
+def _small_print(sweep, rows, spread="bands"):
     about, methods = sweep.about, sorted({row["method"] for row in rows})
     seeds = about["seeds"]
     span = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     few = "  ·  hollow: few flows" if any(row["few"] for row in rows) else ""
     early = "  ·  interrupted" if sweep.interrupted else ""
-    return (
-        f"{about['name']}  ·  {span}, bands {', '.join(methods)}{few}  ·  shallows {about['version']}{early}"
-    )
+    spread += f" {', '.join(methods)}{few}"
+    return f"{about['name']}  ·  {span}, {spread}  ·  shallows {about['version']}{early}"

@@ -154,8 +154,10 @@ def together(columns):
 
 def spread(text, key):
     """The values of a text: "100pkt,250pkt", or "0.2:0.8:0.1", which is from, to (inclusive) and step."""
-    if text.count(":") == 2 and "," not in text:
-        return _range(text, key)
+    bounds = text.split(":")
+    without_step = len(bounds) == 2 and all(map(_number, bounds))
+    if (len(bounds) == 3 or without_step) and "," not in text:
+        return _range(bounds, key)
     return [_value(part) for part in _split(text, ",")]
 
 
@@ -168,15 +170,16 @@ def pairs(text):
     return [(key, values) for key, _, values in pairs]
 
 
-def _range(text, key):
-    parts = [_number(part) for part in text.split(":")]
+def _range(bounds, key):
+    parts = [_number(part) for part in bounds]
     expected = "FROM:TO:STEP, such as 0.2:0.8:0.1 or 100pkt:500pkt:100pkt"
-    units = {unit for _, unit in parts if unit} if all(parts) else None
+    mistake = ScenarioError("over", f"{key}={':'.join(bounds)}", expected)
+    units = {unit for _, unit in parts if unit} if len(parts) == 3 and all(parts) else None
     if units is None or len(units) > 1:
-        raise ScenarioError("over", f"{key}={text}", expected)
+        raise mistake
     (low, _), (high, _), (step, _) = parts
     if step == 0 or (high - low) / step < 0 or (high - low) / step >= MOST_RUNS:
-        raise ScenarioError("over", f"{key}={text}", expected)
+        raise mistake
     unit = units.pop() if units else ""
     values = [low + step * i for i in range(int((high - low) / step) + 1)]
     return [f"{value.normalize():f}{unit}" if unit else _plain(value) for value in values]
