@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import shallows as sh
+from shallows import cli
 
 ENDLESS = 'kind = "long-lived"\nflows = 2'
 SCENARIO = Path(__file__).with_name("small.toml").read_text()
@@ -18,18 +20,39 @@ COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
 
 
 @pytest.fixture
-def shallows(tmp_path):
+def place(tmp_path, monkeypatch):
+    """The folder that commands begin in, with two scenarios."""
     (tmp_path / "small.toml").write_text(SCENARIO)
     (tmp_path / "long.toml").write_text(LONG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def shallows(place):
+    """Runs a command within this process; one that leaves by anything but an exit status fails the test."""
 
     def run(*words):
-        return subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+        result = CliRunner().invoke(cli.app, words)
+        if not isinstance(result.exception, SystemExit | None):
+            raise result.exception
+        return subprocess.CompletedProcess(words, result.exit_code, result.stdout, result.stderr)
 
     return run
 
 
-def test_run_saves_a_folder_and_says_where(shallows, tmp_path):
-    done = shallows("run", "small.toml")
+@pytest.fixture
+def process(place):
+    """Runs a command in a process of its own."""
+
+    def run(*words):
+        return subprocess.run([*COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600)
+
+    return run
+
+
+def test_run_saves_a_folder_and_says_where(process, tmp_path):
+    done = process("run", "small.toml")
     assert done.returncode == 0, done.stderr
     assert "4 offered = 4 finished + 0 cut off + 0 lost" in done.stdout
     assert "books closed" in done.stdout
@@ -93,7 +116,18 @@ def test_compare_as_json(shallows):
     ],
 )
 def test_a_users_mistake_is_one_message_and_status_2(shallows, words, message):
-    done = shallows(*words)
+    assert_one_message(shallows(*words), message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["run", "nowhere.toml"], "nowhere.toml: expected a readable scenario file"), (["fly"], "'fly'")],
+)
+def test_a_mistake_ends_the_process_with_status_2(process, words, message):
+    assert_one_message(process(*words), message)
+
+
+def assert_one_message(done, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -128,8 +162,8 @@ def test_the_catalog_shows_what_stands_beside_an_algorithm(shallows):
     assert json.loads(shallows("cc", "rcp", "--json").stdout)["network.marking"]["at"] == "dequeue"
 
 
-def test_version(shallows):
-    assert shallows("--version").stdout == f"shallows {sh.__version__}\n"
+def test_version(process):
+    assert process("--version").stdout == f"shallows {sh.__version__}\n"
 
 
 def test_help_imports_nothing_heavy():
@@ -142,21 +176,21 @@ def test_help_imports_nothing_heavy():
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_ctrl_c_keeps_what_is_done(shallows, tmp_path, interrupted):
-    status, output = interrupted(tmp_path, "run", "long.toml", "--out", "there/out")
+def test_ctrl_c_keeps_what_is_done(place, interrupted):
+    status, output = interrupted(place, "run", "long.toml", "--out", "there/out")
     assert status == 130, output
     assert "interrupted; what was done is saved in there/out" in output
-    run = sh.Run.load(tmp_path / "there" / "out")
+    run = sh.Run.load(place / "there" / "out")
     assert run.interrupted
     assert 0 < run.summary["interrupted_at_s"] < 3000
     assert len(run.flows) == 2
 
 
-def test_ctrl_c_in_a_comparison_keeps_every_run(shallows, tmp_path, interrupted):
+def test_ctrl_c_in_a_comparison_keeps_every_run(place, interrupted):
     words = ["--cc", "dctcp", "--cc", "dx", "--threads", "2", "--out", "there/out"]
-    status, output = interrupted(tmp_path, "compare", "long.toml", *words, runs=2)
+    status, output = interrupted(place, "compare", "long.toml", *words, runs=2)
     assert status == 130, output
-    assert all(sh.Run.load(tmp_path / "there" / "out" / cc).interrupted for cc in ("dctcp", "dx"))
+    assert all(sh.Run.load(place / "there" / "out" / cc).interrupted for cc in ("dctcp", "dx"))
 
 
 LARGEST = """
@@ -167,6 +201,7 @@ traffic = [{ kind = "incast", senders = 200, size = "1MB" }]
 """
 
 
+@pytest.mark.thorough
 def test_the_largest_fabric_starts_in_seconds():
     """65,536 hosts and a millisecond of 200 flows in 20 s of this process, so that no neighbour counts."""
     scenario = sh.Scenario.from_toml(LARGEST)
@@ -178,7 +213,14 @@ def test_the_largest_fabric_starts_in_seconds():
     assert run.summary["flows"]["goodput_gbps"] > 0
 
 
-@pytest.mark.parametrize("after_s", [0.5, 2, 5])
+@pytest.mark.parametrize(
+    "after_s",
+    [
+        pytest.param(0.5, marks=pytest.mark.thorough),
+        2,
+        pytest.param(5, marks=pytest.mark.thorough),
+    ],
+)
 def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
     """65,536 hosts; whether Python lays them out or Rust finds ways, the command ends within ten seconds."""
     (tmp_path / "largest.toml").write_text(LARGEST)
@@ -203,7 +245,7 @@ def broken_world(tmp_path, body):
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
 
 
-def test_open_books_are_saved_and_fail(shallows, tmp_path):
+def test_open_books_are_saved_and_fail(place):
     body = (
         "real = packet.run\n"
         "def run(*of, **how):\n"
@@ -212,21 +254,21 @@ def test_open_books_are_saved_and_fail(shallows, tmp_path):
         "    return result\n"
         "packet.run = run"
     )
-    done = broken_world(tmp_path, body)
+    done = broken_world(place, body)
     assert done.returncode == 1
     assert "the books do not close: a packet is missing" in done.stderr
     assert "Traceback" not in done.stderr
-    assert sh.Run.load(tmp_path / "out").summary["books"]["closed"] is False
+    assert sh.Run.load(place / "out").summary["books"]["closed"] is False
 
 
-def test_a_bug_asks_to_be_reported_with_all_it_takes(shallows, tmp_path):
+def test_a_bug_asks_to_be_reported_with_all_it_takes(place):
     body = (
         "from shallows._core import Bug\n"
         "def run(*of, **how):\n"
         "    raise Bug('time runs backwards')\n"
         "packet.run = run"
     )
-    done = broken_world(tmp_path, body)
+    done = broken_world(place, body)
     assert done.returncode == 1
     for part in ("time runs backwards", "scenario small, seed 1", f"version {sh.__version__}", "report it"):
         assert part in done.stderr

@@ -12,6 +12,8 @@ from shallows.results import Run
 
 FAULTS = sorted((Path(__file__).parent / "faults").glob("*.toml"))
 COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()", "run"]
+THOROUGH = {"rows"}
+"""Takes 12 s."""
 MOST_S, MOST_BYTES, MOST_GBPS = 60, 8 * 2**30, 10
 """Of one run: seconds of processor time, memory, and what any flow has in these networks."""
 STILL_S = 600
@@ -46,6 +48,7 @@ OPEN = {}
 def cases():
     for path in FAULTS:
         marks = [pytest.mark.xfail(strict=True, reason=OPEN[path.stem])] if path.stem in OPEN else []
+        marks += [pytest.mark.thorough] * (path.stem in THOROUGH)
         yield pytest.param(path, marks=marks, id=path.stem)
 
 

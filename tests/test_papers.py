@@ -91,7 +91,7 @@ PERTURBED = [
     ("DX7", {"dx.headroom": "50us"}),
     ("DX1", {"dctcp.g": "0.5"}),
     ("PO2", {"vegas.beta": "9pkt"}),
-    ("XP5", {"expresspass.fall_only": "true"}),
+    pytest.param("XP5", {"expresspass.fall_only": "true"}, marks=pytest.mark.paper),  # 5 s
     ("ED2", {"dcqcn.r_ai": "50Mbps"}),
     ("ED17", {"patched-timely.beta": "0.02"}),
     ("IN9", {"inigo.threshold": "3"}),

@@ -10,7 +10,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench" / "peers"))
 import compare
 import ns3
 
-QUICK = [name for name, case in compare.CASES.items() if case.get("quick")]
+FIRST = "incast-65kb"
+"""The quickest of the quick; the others are thorough."""
+QUICK = [
+    pytest.param(name, marks=[] if name == FIRST else pytest.mark.thorough)
+    for name, case in compare.CASES.items()
+    if case.get("quick")
+]
 
 
 @pytest.fixture(scope="module")

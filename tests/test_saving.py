@@ -1,6 +1,6 @@
 """Saving under all that goes wrong: kills, full disks, two at a time, places that hold something else.
 
-A few of each here; `make soak-saving` is 500 kills, 20 full disks and 50 pairs.
+A few of each here, some more in `make thorough`; `make soak-saving` is 500 kills, 20 full disks and 50 pairs.
 """
 
 import errno
@@ -100,7 +100,11 @@ def kill(place, process, dice, took_s, saving):
 
 
 @pytest.mark.parametrize(
-    "command", [["run", "--plot"], ["compare", "--cc", "dctcp", "--cc", "dx"]], ids=["run", "compare"]
+    "command",
+    [
+        pytest.param(["run", "--plot"], id="run"),
+        pytest.param(["compare", "--cc", "dctcp", "--cc", "dx"], id="compare", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_kill_leaves_the_old_result_or_the_new(place, command):
     dice = random.Random(f"{command} {KILLS}")
@@ -120,12 +124,16 @@ def test_a_kill_leaves_the_old_result_or_the_new(place, command):
     assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}, "leftovers"
 
 
-def test_two_at_a_time_leave_one_of_the_two(place):
-    for number in range(PAIRS):
-        words = ["run", "quick.toml", "--plot", "--out", "out", "--seed"]
-        pair = [started(place, *words, str(2 * number + which)) for which in range(2)]
-        assert [process.wait(timeout=600) for process in pair] == [0, 0]
-        assert whole(place / "out") in (2 * number, 2 * number + 1)
+PAIR = [pytest.param(number, marks=[pytest.mark.thorough] * (number > 0)) for number in range(PAIRS)]
+
+
+@pytest.mark.parametrize("number", PAIR)
+def test_two_at_a_time_leave_one_of_the_two(place, number):
+    fake.run().save(place / "out")
+    words = ["run", "quick.toml", "--plot", "--out", "out", "--seed"]
+    pair = [started(place, *words, str(2 * number + which)) for which in range(2)]
+    assert [process.wait(timeout=600) for process in pair] == [0, 0]
+    assert whole(place / "out") in (2 * number, 2 * number + 1)
     assert {path.name for path in place.iterdir()} == {"quick.toml", "out"}
 
 

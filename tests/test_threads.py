@@ -11,6 +11,8 @@ from shallows.scenario import Scenario
 from shallows.worlds import packet
 
 THREADS = (2, 3, 4, 8)
+QUICK = 3
+"""Of these in `make test`: domains of unequal size, one of which has neighbours on both sides."""
 
 
 class Still:
@@ -67,12 +69,25 @@ def apart(one, other, at=""):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in examples.names() if in_packets(name)])
-def test_every_example_is_the_same_on_any_number_of_threads(name):
+IN_PACKETS = [name for name in examples.names() if in_packets(name)]
+
+
+@pytest.mark.parametrize("name", IN_PACKETS)
+def test_every_example_is_the_same_on_three_threads(name):
+    same_on(name, [QUICK])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", IN_PACKETS)
+def test_every_example_is_the_same_on_every_number_of_threads(name):
+    same_on(name, THREADS)
+
+
+def same_on(name, numbers):
     request = shortened(name)
     alone = _core.simulate(request, None, 1)
     assert alone["threads"] == {"count": 1, "domains": 1, "gain": None}
-    for threads in THREADS:
+    for threads in numbers:
         together = _core.simulate(request, None, threads)
         assert apart(alone, together) == []
         assert together["books"]["closed"]

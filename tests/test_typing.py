@@ -72,7 +72,7 @@ WRONG = {
 def complaints(folder, programs):
     """{name: what the checker says of each of `programs`}, all in one go."""
     if not CHECKER.exists():
-        pytest.skip("basedpyright comes with make lint")
+        pytest.skip("basedpyright comes with make lint and make types")
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text)
     settings = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "reportUnusedExpression": False}
@@ -86,6 +86,7 @@ def complaints(folder, programs):
     return said
 
 
+@pytest.mark.types
 def test_right_forms_pass_and_mistakes_are_refused(tmp_path):
     head = "import shallows as sh\nfrom shallows.units import Gbps, us\n\nspeeds = (Gbps, us)\n"
     wrong = {f"wrong_{i}": f"{head}{line}\n" for i, line in enumerate(WRONG)}
