@@ -75,7 +75,7 @@ def draw_on(axes, row, samples):
     _scales_on(axes, plot, series)
     axes.spines[["top", "right"]].set_visible(False)
     if len(series) > 1 or plot.kind == "scatter":
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8 if len(series) < 5 else 7)
 
 
 def _series_on(axes, kind, label, x, y, i, of):
@@ -106,8 +106,20 @@ def _scales_on(axes, plot, series):
         axes.set_xticks(next(iter(series.values()))[0], plot.names, fontsize=7)
     elif plot.kind == "points":
         ticks = _apart(sorted({at for x, _ in series.values() for at in x}), plot.x_log)
-        axes.set_xticks(ticks, [f"{at:g}" for at in ticks])
-        axes.minorticks_off()
+        _ticks_on(axes, ticks)
+    elif plot.x_log:
+        low, high = axes.get_xlim()
+        if high < 300 * low:
+            _ticks_on(axes, [at for at in _ONE_TWO_FIVE if low <= at <= high])
+
+
+_ONE_TWO_FIVE = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
+
+
+def _ticks_on(axes, at):
+    """In plain numbers: powers of ten are for axes of many decades."""
+    axes.set_xticks(at, [f"{one:g}" for one in at])
+    axes.minorticks_off()
 
 
 def _apart(points, log):
