@@ -1,0 +1,146 @@
+"""Adds an algorithm to a copy of the repository, as CONTRIBUTING.md says, and runs it by its name.
+
+The algorithm is Reno under another name. Its steps are those of "Adding an algorithm"; what they changed has
+to be the files that the section names and no other, and the checks that the section speaks of have to pass.
+It builds the workspace's crates anew: a minute or two, so CI runs it and `make test` does not.
+
+    .venv/bin/python tests/new_algorithm.py
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "dummy"
+ROW = """    dummy: CLASSIC_ECHO, Marking::WhenFlag("ecn", "step");
+        "Reno under another name.", "tests/new_algorithm.py";
+"""
+
+
+def main() -> None:
+    """Print what was touched; end with status 1 where it is not what CONTRIBUTING.md says."""
+    expected = promised((ROOT / "CONTRIBUTING.md").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "shallows")
+        copied(copy)
+        write(copy)
+        built(copy)
+        touched = sorted(str(path) for path in changed(copy))
+        checked(copy)
+    print("\n".join(touched))
+    if set(touched) != expected:
+        sys.exit(f"CONTRIBUTING.md names {sorted(expected)}")
+
+
+def promised(text: str) -> set[str]:
+    """The files that the section on adding an algorithm names, of those that a commit of one touches."""
+    section = text.partition("## Adding an algorithm")[2].partition("\n## ")[0]
+    steps = section.partition("5. **")[0]
+    paths = re.findall(r"`((?:crates|docs|python)/[\w./]+\.(?:rs|txt|md|py|toml))`", steps)
+    return {path.replace("NAME", NAME) for path in paths if "tests/scripts.rs" not in path}
+
+
+def copied(copy: Path) -> None:
+    """What git tracks, as it is in the working tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+
+
+def write(copy: Path) -> None:
+    """Steps 1 to 3: the file, its name and its row, the script."""
+    senders, scripts = copy / "crates/cc/src/sender", copy / "crates/cc/tests/scripts"
+    (senders / f"{NAME}.rs").write_text((senders / "reno.rs").read_text().replace("Reno", "Dummy"))
+    table = (senders / "mod.rs").read_text()
+    table = table.replace("pub mod dx;\n", f"pub mod {NAME};\npub mod dx;\n")
+    (senders / "mod.rs").write_text(table.replace("    cubic: CLASSIC_ECHO", f"{ROW}    cubic: CLASSIC_ECHO"))
+    (scripts / f"{NAME}.txt").write_text(
+        (scripts / "reno.txt").read_text().replace("use reno", f"use {NAME}")
+    )
+
+
+def built(copy: Path) -> None:
+    """Step 4: its line on file, its name in the table of transports; and the core, for Python."""
+    cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell", "--", "--ignored")
+    cargo(copy, "build", "-p", "shallows-py")
+    shutil.copy2(target() / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
+    document = copy / "docs/scenario.md"
+    lines = python(copy, "from shallows.honours import transport_table; print(*transport_table(), sep='\\n')")
+    row = next(line for line in lines.splitlines() if line.startswith("| algorithms |"))
+    document.write_text(
+        re.sub(r"^\| algorithms \|.*$", lambda _: row, document.read_text(), flags=re.MULTILINE)
+    )
+
+
+def changed(copy: Path) -> set[Path]:
+    """The files of the copy that are not, or not like this, in the repository; what is built apart."""
+    files = {path.relative_to(copy) for path in copy.rglob("*") if path.is_file()}
+    files = {path for path in files if path.suffix not in (".so", ".pyc")}
+    return {path for path in files if not same(ROOT / path, copy / path)}
+
+
+def same(one: Path, other: Path) -> bool:
+    return one.is_file() and one.read_bytes() == other.read_bytes()
+
+
+def checked(copy: Path) -> None:
+    """What the section says has to pass, and a run by the new name."""
+    subprocess.run(["cargo", "fmt", "--check"], cwd=copy, check=True)
+    cargo(copy, "test", "-p", "shallows-cc")
+    cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell")
+    tests = ["tests/test_honours.py", "-k", "documents_tables"], ["tests/test_readme.py"]
+    for words in tests:
+        subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *words], cwd=copy, env=environment(copy), check=True
+        )
+    told, reno = (ran(copy, name) for name in (NAME, "reno"))
+    if told["cc"] != [NAME] or told["fingerprint"] != reno["fingerprint"]:
+        sys.exit(f"a run of {NAME} is not one of Reno: {told}, {reno}")
+
+
+def ran(copy: Path, name: str) -> dict[str, Any]:
+    """The summary of a short run."""
+    overrides = {"cc.name": name, "duration": "60ms"}
+    run = f"import json, shallows as sh; run = sh.run('dctcp-40', overrides={overrides})"
+    return json.loads(python(copy, f"{run}; print(json.dumps(run.summary))"))
+
+
+def cargo(copy: Path, *words: str) -> None:
+    """In debug, offline, with what this repository's crates were built of already."""
+    command, sub, rest = "cargo", words[0], words[1:]
+    env = environment(copy) | {"CARGO_TARGET_DIR": str(target())}
+    subprocess.run([command, sub, "--locked", "--quiet", *rest], cwd=copy, env=env, check=True)
+
+
+def target() -> Path:
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"), NAME)
+
+
+def python(copy: Path, code: str) -> str:
+    """What Python prints with the copy's package."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=copy,
+        env=environment(copy),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def environment(copy: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+if __name__ == "__main__":
+    main()
