@@ -162,6 +162,20 @@ def test_the_catalog_shows_what_stands_beside_an_algorithm(shallows):
     assert json.loads(shallows("cc", "rcp", "--json").stdout)["network.marking"]["at"] == "dequeue"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compare", "small.toml", "--cc", "dctcp", "--threads", "0"], "'--threads': 0: expected 1 or more"),
+        (["sweep", "small.toml", "--seeds", "0"], "'--seeds': 0: expected 1 or more"),
+        (["sweep", "small.toml", "--workers", "-1"], "'--workers': -1: expected 1 or more"),
+    ],
+)
+def test_a_number_that_is_too_small_is_told_what_to_be(shallows, words, message):
+    done = shallows(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_version(process):
     assert process("--version").stdout == f"shallows {sh.__version__}\n"
 

@@ -180,6 +180,29 @@ def test_recommended_thresholds_are_those_of_the_dctcp_paper(rate_gbps, packets)
     assert recommended([rate_gbps * 1e9], 1500).tolist() == [packets * 1500]
 
 
+@pytest.mark.parametrize(
+    ("spine_rate", "packets"),
+    [
+        ("10Gbps", 250),
+        ("20Gbps", 2 * 2 * 65),  # the guideline of 65 packets at 10 Gbps, at twice the rate, twice
+        ("40Gbps", 2 * 4 * 65),
+    ],
+)
+def test_a_buffer_by_default_holds_twice_the_largest_marking_threshold(spine_rate, packets):
+    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": spine_rate}
+    scenario = Scenario(duration="1ms", cc="dctcp", topology=topology, traffic=[{"kind": "incast"}])
+    assert scenario.network.buffer == packets * 1500
+    again = Scenario.from_toml(scenario.to_toml())
+    assert again.network.buffer == packets * 1500
+
+
+def test_a_buffer_below_the_marking_threshold_is_refused_where_it_is_given():
+    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": "40Gbps"}
+    tables = {"duration": "1ms", "cc": "dctcp", "topology": topology, "traffic": [{"kind": "incast"}]}
+    with pytest.raises(ScenarioError, match="260pkt"):
+        Scenario(**tables, network={"buffer": "250pkt"})
+
+
 def test_timeouts_come_from_a_preset():
     assert read(hosts__rto="internet").hosts.rto_min == 10**12
     slow = read(hosts__rto_min="200ms").hosts

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shallows import written
 from shallows.errors import ScenarioError
@@ -50,7 +50,7 @@ class Algorithm:
     preset: str | None
     parameters: dict[str, Any]
     receiver: Receiver | None = None
-    written: type | None = None
+    written: type[Any] | None = None
     called: str | None = None
 
     @property
@@ -74,7 +74,7 @@ class Algorithm:
     def honours(self) -> frozenset[str]:
         """The keys of a scenario that act on its flows, of those that do not act on every flow."""
         if self.written or self.native:
-            return frozenset().union(*(row["honours"] for row in catalog() if row["transport"] == "tcp"))
+            return frozenset(key for row in catalog() if row["transport"] == "tcp" for key in row["honours"])
         return frozenset(_row(self.name)["honours"])
 
     def plain(self, frame: Frame) -> "Algorithm":
@@ -122,7 +122,7 @@ class Algorithm:
         return {"name": self.label, **texts, **receiver}
 
     @property
-    def crossing(self):
+    def crossing(self) -> dict[str, Any]:
         """What the core is given, as docs/crossing.md describes it."""
         receiver = self.receiver
         table = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
@@ -139,9 +139,11 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
 
     A file that it names is looked for in `folder` first.
     """
-    table = {"name": table} if isinstance(table, str | type) else table
+    if isinstance(table, str | type):
+        table = {"name": table}
     if not isinstance(table, dict):
         raise ValueError('the name of an algorithm, such as "dctcp", or a table with it')
+    table = cast(dict[str, Any], table)
     if not isinstance(table.get("name"), str | type):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
     found = written.find(table["name"], folder)
@@ -162,13 +164,13 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
 NATIVE = ("bbr",)
 
 
-def _of_class(table, frame, name, called, algorithm):
+def _of_class(table: dict[str, Any], frame: Frame, name: str, called: str, algorithm: type[Any]) -> Algorithm:
     parameters = {key: value for key, value in table.items() if key not in ("name", "receiver")}
     values = written.read(algorithm, parameters)
     return Algorithm(name, None, values, _receiver(table.get("receiver"), frame), algorithm, called)
 
 
-def _of_the_kernel(table, frame):
+def _of_the_kernel(table: dict[str, Any], frame: Frame) -> Algorithm:
     unknown = [key for key in table if key not in ("name", "receiver")]
     if unknown:
         expected = "no parameters: this algorithm is the kernel's own"
@@ -176,13 +178,14 @@ def _of_the_kernel(table, frame):
     return Algorithm(table["name"], None, {}, _receiver(table.get("receiver"), frame))
 
 
-def _receiver(table, frame):
+def _receiver(table: Any, frame: Frame) -> Receiver | None:
     """The `Receiver` of a `receiver` table, or of a name alone; None of none."""
     if table is None:
         return None
     table = {"kind": table} if isinstance(table, str) else table
-    if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+    if not (isinstance(table, dict) and isinstance(cast(dict[str, Any], table).get("kind"), str)):
         raise ScenarioError("receiver.kind", None, 'the name of a receiver, such as "inigo"; it is missing')
+    table = cast(dict[str, Any], table)
     try:
         row = _row(table["kind"], receivers())
         values = {p["name"]: float(p["default"]) for p in row["parameters"]}
@@ -193,19 +196,19 @@ def _receiver(table, frame):
     return Receiver(table["kind"], values)
 
 
-def _texts(row, parameters, mtu):
+def _texts(row: dict[str, Any], parameters: dict[str, Any], mtu: int | None) -> dict[str, Any]:
     units = {p["name"]: p["unit"] for p in row["parameters"]}
     return {key: text(value, units[key], mtu) for key, value in parameters.items()}
 
 
-def _row(name, table=None):
+def _row(name: str, table: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     rows = {row["name"]: row for row in (catalog() if table is None else table)}
     if name not in rows:
         raise ScenarioError("name", name, f"one of {', '.join(rows)}{did_you_mean(name, rows)}")
     return rows[name]
 
 
-def _preset(row, preset, name):
+def _preset(row: dict[str, Any], preset: str, name: str) -> dict[str, Any]:
     presets = {p["name"]: dict(p["values"]) for p in row["presets"]}
     if preset and preset not in presets:
         known = ", ".join(f"{row['name']}@{p}" for p in presets) or f"{row['name']} alone: it has no presets"

@@ -1,7 +1,13 @@
 """The catalog of algorithms as people read it; the table itself is compiled in (docs/crossing.md)."""
 
+from typing import TYPE_CHECKING, Any, cast
+
 from shallows.errors import ScenarioError
 from shallows.summary import plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 SCALES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
@@ -12,19 +18,19 @@ SCALES = {
 """Units of parameters as a scenario writes them, largest first."""
 
 
-def algorithms():
+def algorithms() -> list[dict[str, Any]]:
     """Every algorithm, as a list of dicts that JSON can hold."""
     from shallows import _core
 
     return [_finite(row) for row in _core.catalog()]
 
 
-def algorithm(name):
+def algorithm(name: str) -> dict[str, Any]:
     """One row of `algorithms`. Raises `ScenarioError` for a name that is not there."""
     return _row(name, {"cc": algorithms()})["cc"]
 
 
-def entry(name):
+def entry(name: str) -> dict[str, Any]:
     """All that is called so, by the scenario's keys that take it: an algorithm (`cc`), a receiver, a marking.
 
     Raises `ScenarioError` for a name that nothing has.
@@ -32,7 +38,7 @@ def entry(name):
     return _row(name, {"cc": algorithms(), **parts_beside()})
 
 
-def parts_beside():
+def parts_beside() -> dict[str, list[dict[str, Any]]]:
     """What stands beside the algorithms: the rows for each key of a scenario that names one of them."""
     from shallows import _core
 
@@ -40,7 +46,7 @@ def parts_beside():
     return {"cc.receiver": _finite(receivers), "network.marking": _finite(markings)}
 
 
-def _row(name, tables):
+def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     found = {key: row for key, rows in tables.items() for row in rows if row["name"] == name}
     if not found:
         from shallows.units import did_you_mean
@@ -50,14 +56,14 @@ def _row(name, tables):
     return found
 
 
-def parts(row):
+def parts(row: dict[str, Any]) -> dict[str, str]:
     """Who acts where, in words: sender, receiver, port."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
     text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
     return {"sender": row["sender"], "receiver": row["receiver"], "port": text or "any"}
 
 
-def quantity(value, unit):
+def quantity(value: Any, unit: str) -> str:
     """A parameter's value as a scenario writes it: `quantity(2e-4, "s")` is "200us"."""
     if value is None:
         return "unlimited"
@@ -69,7 +75,7 @@ def quantity(value, unit):
     return f"{value / scale:g}{word}"
 
 
-def list_table(rows):
+def list_table(rows: list[dict[str, Any]]) -> "Table":
     """The whole catalog as a rich table."""
     from rich.table import Table
 
@@ -82,11 +88,11 @@ def list_table(rows):
     return table
 
 
-def other_parts():
+def other_parts() -> list[Any]:
     """Tables of what stands beside the algorithms: receivers to put in place of theirs, markings of ports."""
     from rich.table import Table
 
-    tables = []
+    tables: list[Any] = []
     for title, rows in parts_beside().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
@@ -98,7 +104,7 @@ def other_parts():
     return tables
 
 
-def page(row):
+def page(row: dict[str, Any]) -> list[Any]:
     """One algorithm on a page, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
     lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
@@ -113,13 +119,13 @@ def page(row):
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
 
-def part_page(key, row):
+def part_page(key: str, row: dict[str, Any]) -> list[Any]:
     """A receiver or a marking on a page, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
     return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row)]
 
 
-def _parameters(row):
+def _parameters(row: dict[str, Any]) -> Any:
     if not row["parameters"]:
         return "no parameters"
     from rich.table import Table
@@ -134,17 +140,17 @@ def _parameters(row):
     return table
 
 
-def _text(text):
+def _text(text: str) -> str:
     """Text that rich takes literally."""
     from rich.markup import escape
 
     return escape(text)
 
 
-def _finite(value):
+def _finite(value: Any) -> Any:
     """The same rows without infinities, which JSON cannot hold: None instead."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _finite(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [_finite(item) for item in cast(list[Any], value)]
     return plain(value)

@@ -9,10 +9,14 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from click import Command, Context
+
 
 COMMANDS = {
     "run": "cli_run:run",
@@ -36,11 +40,11 @@ COMMANDS = {
 class Commands(TyperGroup):
     """The commands by name. Those that are not asked for are not imported: a run must not pay for them."""
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.commands = dict.fromkeys(COMMANDS)
 
-    def get_command(self, ctx, cmd_name):
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
         """The command called so; None where there is none."""
         if cmd_name not in COMMANDS:
             return None
@@ -61,7 +65,7 @@ app = typer.Typer(
 )
 
 
-def main():
+def main() -> None:
     """Run the command line and exit with its status."""
     # Arrow's own allocator keeps what it frees: 20 MB more in a run with a million samples.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -69,7 +73,7 @@ def main():
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # What modules define stays: to look through it for garbage while they load takes as long as some of them.
     gc.set_threshold(100_000)
-    status = []
+    status: list[Any] = []
     atexit.register(_leave, status)
     try:
         app()
@@ -78,7 +82,7 @@ def main():
         raise
 
 
-def _leave(status):
+def _leave(status: list[Any]) -> None:
     """End at once after all that has to be done at an exit: to give modules back piece by piece takes long.
 
     Where it is not known how the command ended, or what it printed is not out, Python's own end says so.
@@ -92,7 +96,7 @@ def _leave(status):
         os._exit(status[0])
 
 
-def _print_version(wanted):
+def _print_version(wanted: bool) -> None:
     if wanted:
         from shallows import __version__
 
@@ -106,5 +110,5 @@ def options(
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
-):
+) -> None:
     """A laboratory for datacenter congestion control."""

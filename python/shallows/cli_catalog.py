@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 @with_status
 def scenarios(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this one's file.")] = None,
-):
+) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
     from shallows import examples
     from shallows.units import did_you_mean
@@ -33,7 +33,7 @@ def scenarios(
 
 
 @with_status
-def schema():
+def schema() -> int:
     """Print the JSON Schema of a scenario file, by which editors complete and check it."""
     from shallows.schema import scenario_schema
 
@@ -52,7 +52,7 @@ def cc(
         ),
     ] = None,
     json_: Json = False,
-):
+) -> int:
     """List algorithms, receivers and markings, or show one: parts, parameters, presets, limits."""
     from shallows import catalog
 
@@ -70,7 +70,7 @@ def cc(
     return DONE
 
 
-def _print(data, report, as_json):
+def _print(data: Any, report: list[Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(data, indent=2))
         return

@@ -35,7 +35,7 @@ def export(
         str | None,
         typer.Option(metavar="TIME", help="Between samples of senders; a thousandth of the span if absent."),
     ] = None,
-):
+) -> int:
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
     from shallows import extras
     from shallows.errors import ScenarioError

@@ -1,10 +1,11 @@
 """`shallows live`: what this machine can do in the kernel world, and an algorithm on its real connections."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
-from shallows.cli_settings import settings
+from shallows.cli_settings import at_least, settings
 
 # By this much stamps vary on ordinary hosts; without it DX takes every wobble for a queue.
 ON_A_HOST = {"dx": {"headroom": "30us"}}
@@ -19,7 +20,7 @@ app = typer.Typer(
 
 
 @app.command()
-def check():
+def check() -> None:
     """Say what this machine has of what the kernel world needs; status 2 if something is missing."""
     raise typer.Exit(_call("check"))
 
@@ -27,18 +28,18 @@ def check():
 @app.command()
 def run(
     cc: Annotated[str, typer.Argument(metavar="NAME", help="dx, dctcp, inigo, reno, cubic or bbr.")],
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = 2.0,
+    seconds: Annotated[float, typer.Option(callback=at_least(0.1), help="How long.")] = 2.0,
     rate: Annotated[
         str, typer.Option(help="What the sender keeps to, so that no queue builds; 0bps is no limit.")
     ] = "100Mbps",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
-):
+) -> None:
     """Join two hosts by a cable, let iperf3 run between them, and tell what stamps and the kernel saw."""
     raise typer.Exit(_explained(lambda: _report(_two_hosts(cc, seconds, rate, set_), json_)))
 
 
-def _two_hosts(cc, seconds, rate, set_):
+def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> dict[str, Any]:
     import shutil
     import sys
 
@@ -60,7 +61,7 @@ def _two_hosts(cc, seconds, rate, set_):
     return live.ask(cable, "two-hosts")
 
 
-def _report(report, as_json):
+def _report(report: dict[str, Any], as_json: bool) -> int:
     import json
 
     if as_json:
@@ -101,13 +102,13 @@ def attach(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter: headroom=30us, receiver.mark=true."),
     ] = None,
-):
+) -> None:
     """Put an algorithm, a receiver or both in force for new connections. `detach` takes them off again.
 
     Without --cgroup it concerns every new connection of this host: it then asks first, or wants --host.
     """
 
-    def request():
+    def request() -> dict[str, Any]:
         attachment = _attachment(cc, receiver, set_, iface)
         whole = cgroup is None and (host or dry_run or _agreed_to_whole_host(cc or f"{receiver}'s receiver"))
         return {**attachment, "control_group": cgroup, "host": whole, "dry_run": dry_run}
@@ -115,7 +116,7 @@ def attach(
     raise typer.Exit(_call("attach", request=request))
 
 
-def _agreed_to_whole_host(what):
+def _agreed_to_whole_host(what: str) -> bool:
     """Ask at a terminal; where there is none, the option must have been given. Raises `ScenarioError`."""
     import sys
 
@@ -127,7 +128,7 @@ def _agreed_to_whole_host(what):
     raise ScenarioError("attach", None, "--cgroup DIR, or --host for every new connection of this host")
 
 
-def _attachment(cc, receiver, set_, iface):
+def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, iface: str) -> dict[str, Any]:
     from shallows.algorithm import choose
     from shallows.errors import ScenarioError
     from shallows.units import Frame
@@ -140,7 +141,7 @@ def _attachment(cc, receiver, set_, iface):
     of_receiver = {
         key.removeprefix("receiver."): value for key, value in parameters.items() if key not in own
     }
-    table = {"name": cc or "cubic", **ON_A_HOST.get(cc, {}), **own}
+    table: dict[str, Any] = {"name": cc or "cubic", **ON_A_HOST.get(cc or "", {}), **own}
     if receiver:
         table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
@@ -155,7 +156,7 @@ def detach(
     force: Annotated[
         bool, typer.Option("--force", help="Also where the device cannot be found: say what it is left with.")
     ] = False,
-):
+) -> None:
     """Take off what `attach` put in force, and remove what killed runs have left behind.
 
     From any network namespace. Status 2 with a sentence where something is left.
@@ -164,18 +165,18 @@ def detach(
 
 
 @app.command()
-def status():
+def status() -> None:
     """Say what `attach` has put in force: for whom, on which device, and what the device had before."""
     raise typer.Exit(_call("status"))
 
 
-def _call(*words, request=None):
+def _call(*words: str, request: Callable[[], dict[str, Any]] | None = None) -> int:
     from shallows import live
 
-    return _explained(lambda: live.call(*words, request=request and request()))
+    return _explained(lambda: live.call(*words, request=request() if request else None))
 
 
-def _explained(command):
+def _explained(command: Callable[[], int]) -> int:
     """The status of a command, or 2 with a sentence where it cannot be done."""
     import sys
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shallows.cli_settings import settings
+from shallows.cli_settings import at_least, settings
 from shallows.cli_status import DONE, with_status
 
 app = typer.Typer(
@@ -16,7 +16,9 @@ app = typer.Typer(
 
 STORE = Path("results", "papers")
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; said so wherever it shows.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Measurements at a time; all cores if absent.")]
+Threads = Annotated[
+    int | None, typer.Option(callback=at_least(1), help="Measurements at a time; all cores if absent.")
+]
 Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="[ID]...", help="Rows (DX7) or papers (dx); all if absent.")

@@ -1,13 +1,19 @@
 """`shallows report`, and the pages that `run` and `compare` write with `--html`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows import extras
 from shallows.cli_status import DONE, with_status
 from shallows.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from shallows.comparison import Comparison
+    from shallows.progress import Progress
+    from shallows.results.run import Run
+
 
 Html = Annotated[
     Path | None,
@@ -22,7 +28,7 @@ def report(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run or a comparison.")],
     html: Html = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-):
+) -> int:
     """Print the report of a saved result again, or write it as a page that needs no network."""
     import json
 
@@ -34,17 +40,18 @@ def report(
         check(html, result)
     several = (result / "comparison.csv").is_file()
     found = Comparison.load(result) if several else Run.load(result)
+    one = isinstance(found, Run)
     if json_:
-        summary = {label: run.summary for label, run in found.runs.items()} if several else found.summary
+        summary = found.summary if one else {label: run.summary for label, run in found.runs.items()}
         print(json.dumps(summary, indent=2))
     else:
-        print_parts(comparison_report(found) if several else run_report(found.summary))
+        print_parts(run_report(found.summary) if one else comparison_report(found))
     if html:
         write(found, html)
     return DONE
 
 
-def check(file, folder=None):
+def check(file: Path, folder: Path | None = None) -> None:
     """Raise, before anything runs, where a page cannot be drawn or written to `file`."""
     from shallows.results import store
 
@@ -57,23 +64,24 @@ def check(file, folder=None):
     store.check_writable(file)
 
 
-def write(result, file):
+def write(result: "Run | Comparison", file: Path) -> None:
     """Write the page of a `Run` or a `Comparison`, with the paths of its slowest flows."""
     import sys
 
     from shallows.pages.report import SLOWEST
     from shallows.progress import Progress
+    from shallows.results import Run
 
     with Progress() as bars:
-        if hasattr(result, "runs"):
+        if isinstance(result, Run):
+            paths = _paths(result, SLOWEST, bars, "the slowest flows")
+        else:
             found = {label: _paths(run, SLOWEST, bars, label) for label, run in result.runs.items()}
             paths = {label: its for label, its in found.items() if its}
-        else:
-            paths = _paths(result, SLOWEST, bars, "the slowest flows")
     print(f"page in {result.html(file, paths)}", file=sys.stderr)
 
 
-def _paths(run, slowest, bars, label):
+def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> Any:
     """The paths of its slowest flows; none where a run cannot be watched again or has nobody to ask about."""
     summary = run.summary
     if summary["world"] != "packet" or run.interrupted or not summary["flows"]["finished"]:

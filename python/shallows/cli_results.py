@@ -1,11 +1,15 @@
 """`shallows results`: what there is, how it differs, and what can go."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shallows.cli_status import with_status
+
+if TYPE_CHECKING:
+    from shallows.results.inventory import Found
+
 
 app = typer.Typer(
     help="What results there are, how they differ, and what can go.",
@@ -26,7 +30,7 @@ def results(context: typer.Context):
 
 @app.command("list")
 @with_status
-def list_(root: Root = Path("results")):
+def list_(root: Root = Path("results")) -> int:
     """List runs, with what their scenarios differ in, and sweeps."""
     return _list(root)
 
@@ -36,7 +40,7 @@ def list_(root: Root = Path("results")):
 def diff(
     one: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
     other: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of another.")],
-):
+) -> int:
     """Tell how two runs differ, in their scenarios and in their numbers."""
     return _diff(one, other)
 
@@ -47,12 +51,12 @@ def clean(
     root: Root = Path("results"),
     all_: Annotated[bool, typer.Option("--all", help="Every run but the latest of each name.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-):
+) -> int:
     """Remove what killed saves left, interrupted runs and runs of other code, after asking."""
     return _clean(root, all_, yes)
 
 
-def _list(root):
+def _list(root: Path) -> int:
     from datetime import datetime
 
     from shallows.report import plain_table, print_parts
@@ -82,16 +86,16 @@ def _list(root):
     return 0
 
 
-def _kind(run):
+def _kind(run: "Found") -> tuple[str, list[str]]:
     """What runs have in common whose scenarios are held against each other."""
     return run.summary["name"], run.summary["cc"]
 
 
-def _runs_in(folder):
+def _runs_in(folder: Path) -> int:
     return sum(1 for _ in (folder / "runs").glob("run=*"))
 
 
-def _diff(one, other):
+def _diff(one: Path, other: Path) -> int:
     from shallows.comparison import Comparison
     from shallows.report import ROWS, plain_table, print_parts
     from shallows.results import Run, inventory
@@ -102,7 +106,7 @@ def _diff(one, other):
     for key, values in changed.items():
         table.add_row(key, *("-" if value is None else str(value) for value in values))
     numbers = plain_table("result", [str(one), str(other)])
-    compared = Comparison({place: Run.load(folder) for place, folder in enumerate((one, other))})
+    compared = Comparison({str(place): Run.load(folder) for place, folder in enumerate((one, other))})
     rows = [{**run.summary, **row} for run, row in zip(runs, compared.rows, strict=True)]
     for key, title, form in (("version", "version", "{}"), ("fingerprint", "fingerprint", "{}"), *ROWS):
         if rows[0][key] != rows[1][key]:
@@ -112,7 +116,7 @@ def _diff(one, other):
     return 0
 
 
-def _clean(root, everything, yes):
+def _clean(root: Path, everything: bool, yes: bool) -> int:
     from shallows.results import inventory
 
     folders = inventory.removable(root, everything)

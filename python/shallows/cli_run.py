@@ -3,15 +3,22 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows import cli_completion, cli_report, extras
-from shallows.cli_settings import settings
+from shallows.cli_settings import at_least, settings
 from shallows.cli_status import DONE, INTERRUPTED, with_status
 from shallows.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from shallows.comparison import Comparison
+    from shallows.results.run import Run
+    from shallows.scenario import Scenario
+
 
 EXAMPLE = "traffic.0.flows=20"
 WORTH_TELLING_S = 10
@@ -52,7 +59,7 @@ def run(
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, max=100, help="How often the kernel world runs it (3).")
+        int | None, typer.Option(callback=at_least(1), help="How often the kernel world runs it (3).")
     ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Threads of the packet world; as many as pay if absent.")
@@ -61,7 +68,7 @@ def run(
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
     html: cli_report.Html = None,
     json_: Json = False,
-):
+) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
     from shallows.progress import Progress, said_if_slow
     from shallows.report import run_report
@@ -99,11 +106,13 @@ def compare(
     ] = None,
     set_: Overrides = None,
     seed: Seed = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; all cores if absent.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
+    ] = None,
     out: Out = None,
     html: cli_report.Html = None,
     json_: Json = False,
-):
+) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.progress import Progress
@@ -117,10 +126,10 @@ def compare(
         cli_report.check(html, folder)
     packets = [prepared for world, prepared in jobs.values() if world == "packet"]
     if packets:
-        _foretell(packets, threads or os.cpu_count())
+        _foretell(packets, threads or os.cpu_count() or 1)
     with Progress() as bars:
         comparison = Comparison(run_all(jobs, bars, threads))
-    numbers = {label: run.summary for label, run in comparison.runs.items()}
+    numbers: dict[str, Any] = {label: run.summary for label, run in comparison.runs.items()}
     if comparison.distances:
         numbers["distances"] = comparison.distances
     try:
@@ -132,7 +141,7 @@ def compare(
     return _finish(comparison, saved)
 
 
-def _foretell(scenarios, at_a_time=1):
+def _foretell(scenarios: "list[Scenario]", at_a_time: int = 1) -> None:
     """Say what long runs will take; refuse those that this machine's memory cannot hold."""
     from shallows.sweeps import estimate
 
@@ -144,7 +153,7 @@ def _foretell(scenarios, at_a_time=1):
         print(estimate.sentence(expected), file=sys.stderr, flush=True)
 
 
-def _place(out, source, usual):
+def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
     """The folder for results, tried now: a place that cannot be written costs no run."""
     from shallows.results import store
 
@@ -154,7 +163,7 @@ def _place(out, source, usual):
     return folder
 
 
-def _saved(result, folder, *, named, **how):
+def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any) -> Path:
     """The folder that `result` was saved in: `folder`, a temporary one if that fails."""
     from shallows.results import places
 
@@ -173,7 +182,7 @@ def _saved(result, folder, *, named, **how):
     return folder
 
 
-def _rescued(result, error):
+def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path:
     """The temporary folder that `result` was saved in because of `error`, raised if that fails too."""
     import tempfile
 
@@ -185,7 +194,7 @@ def _rescued(result, error):
     return folder
 
 
-def _tell(data, report, as_json):
+def _tell(data: Any, report: list[Any], as_json: bool) -> None:
     from shallows.report import print_parts
 
     if as_json:
@@ -194,7 +203,7 @@ def _tell(data, report, as_json):
         print_parts(report)
 
 
-def _finish(result, saved):
+def _finish(result: "Run | Comparison", saved: Path) -> int:
     """The exit status after `result` was saved; says where, and whether it is whole."""
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr)

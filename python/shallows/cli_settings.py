@@ -1,6 +1,21 @@
-"""KEY=VALUE, as every command's `--set` takes it."""
+"""What options of several commands share: KEY=VALUE of `--set`, and numbers with a least value."""
+
+from collections.abc import Callable
+
+import typer
 
 from shallows.errors import ScenarioError
+
+
+def at_least(least: float) -> Callable[[float | None], float | None]:
+    """A callback of an option that refuses what is below `least`. None, the option left out, passes."""
+
+    def checked(value: float | None) -> float | None:
+        if value is not None and value < least:
+            raise typer.BadParameter(f"{value:g}: expected {least:g} or more")
+        return value
+
+    return checked
 
 
 def settings(texts: list[str] | None, example: str) -> dict[str, str]:

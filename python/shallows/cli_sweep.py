@@ -1,13 +1,18 @@
 """`shallows sweep`: algorithms, swept keys and seeds, with intervals and a figure."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows import cli_completion
-from shallows.cli_settings import settings
+from shallows.cli_settings import at_least, settings
 from shallows.cli_status import with_status
+
+if TYPE_CHECKING:
+    from shallows.sweeps.plans import Plan
+    from shallows.sweeps.result import Sweep
+
 
 EXAMPLE = "traffic.0.flows=20"
 
@@ -38,7 +43,9 @@ def sweep(
             'Several keys in one option change together: "a=1,2 b=3,4".',
         ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from the scenario's own on.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="How many, from the scenario's own on.")
+    ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Add seeds until intervals are this narrow: 5%.")
     ] = None,
@@ -63,13 +70,15 @@ def sweep(
     on: Annotated[
         str, typer.Option(metavar="WHERE", help="local, dask://HOST:PORT, or slurm:KEY=VALUE,… for submitit.")
     ] = "local",
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if absent.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="Processes; all cores if absent.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run, and under Slurm the script.")
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-):
+) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows import extras
     from shallows.sweeps import running
@@ -94,18 +103,18 @@ def sweep(
     return _finish(result, given["metric"], x, heatmap, baseline, plot, json_)
 
 
-def _axes(over):
+def _axes(over: list[str] | None) -> dict[Any, Any]:
     """The `over` of `shallows.sweeps` that options say."""
     from shallows.sweeps import plans
 
-    axes = {}
+    axes: dict[Any, Any] = {}
     for text in over or []:
         pairs = plans.pairs(text)
         axes |= plans.together(dict(pairs)) if len(pairs) > 1 else dict(pairs)
     return axes
 
 
-def _rehearse(asked, folder, on):
+def _rehearse(asked: "Plan", folder: Path, on: str) -> int:
     if on.partition(":")[0] == "slurm":
         from shallows.sweeps import where
 
@@ -115,7 +124,15 @@ def _rehearse(asked, folder, on):
     return 0
 
 
-def _finish(result, metrics, x, heatmap, baseline, plot, json_):
+def _finish(
+    result: "Sweep",
+    metrics: list[str],
+    x: str | None,
+    heatmap: str | None,
+    baseline: str | None,
+    plot: bool,
+    json_: bool,
+) -> int:
     """Print, draw and save; the exit status."""
     import json
 
@@ -139,13 +156,13 @@ def _finish(result, metrics, x, heatmap, baseline, plot, json_):
     return 130 if result.interrupted else 1 if result.failures else 0
 
 
-def _plain(rows):
+def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from shallows.summary import plain
 
     return [{key: plain(value) for key, value in row.items()} for row in rows]
 
 
-def _say(text):
+def _say(text: str) -> None:
     import sys
 
     print(text, file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from shallows.cli_settings import at_least
 from shallows.cli_status import DONE, with_status
 
 
@@ -16,7 +17,7 @@ def why(
         typer.Argument(metavar="[FLOW]...", help="Numbers of flows, as flows.parquet has them."),
     ] = None,
     slowest: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The N flows of largest slowdown.")
+        int | None, typer.Option(callback=at_least(1), metavar="N", help="The N flows of largest slowdown.")
     ] = None,
     size: Annotated[
         str | None,

@@ -2,10 +2,11 @@
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 
@@ -16,12 +17,17 @@ from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from shallows.progress import Progress
+    from shallows.results.run import Run
     from shallows.scenario import Scenario
 
 
 def compare(
     scenario: "Scenario | str | os.PathLike[str]",
-    ccs: Sequence[str | type],
+    ccs: Sequence[str | type[Any]],
     *,
     worlds: Sequence[World] = ("packet",),
     seed: int | None = None,
@@ -55,7 +61,14 @@ def compare(
     return comparison.check_books()
 
 
-def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
+def prepare_all(
+    scenario: "Scenario | str | PathLike[str]",
+    ccs: Sequence[str | type[Any]],
+    worlds: Sequence[str],
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> "dict[str, tuple[str, Scenario]]":
     """`{label: (world, scenario)}`, everything checked before the first run starts."""
     named = written.labels(ccs)
     if not named:
@@ -70,7 +83,9 @@ def prepare_all(scenario, ccs, worlds, *, seed=None, overrides=None):
     }
 
 
-def run_all(jobs, bars, threads=None):
+def run_all(
+    jobs: "dict[str, tuple[str, Scenario]]", bars: "Progress", threads: int | None = None
+) -> "dict[str, Run]":
     """`{label: Run}` in the order of `jobs`, `threads` at a time (all cores unless given).
 
     Runs that had not started when Ctrl-C came are missing; `KeyboardInterrupt` if that is all of them.
@@ -78,7 +93,7 @@ def run_all(jobs, bars, threads=None):
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
     in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave it the machine
-    with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count())) as pool:
+    with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
         futures = {
             pool.submit(in_world(world), scenario, bars.of(scenario, label)): label
             for label, (world, scenario) in jobs.items()
@@ -96,24 +111,26 @@ def run_all(jobs, bars, threads=None):
 class Comparison:
     """Runs of one scenario under several algorithms: `runs` is `{label: Run}`, in the order asked for."""
 
-    def __init__(self, runs):
+    def __init__(self, runs: "dict[str, Run]") -> None:
         self.runs = runs
 
     @classmethod
-    def load(cls, folder):
+    def load(cls, folder: str | PathLike[str]) -> "Comparison":
         """The comparison saved in `folder`. Raises `ScenarioError` where there is none, or not all of it."""
         from shallows.results import Run
 
         table = Path(folder, "comparison.csv")
         if not table.is_file():
-            raise ScenarioError("no comparison.csv", file=folder, expected="a folder saved by a comparison")
+            raise ScenarioError(
+                "no comparison.csv", None, "a folder saved by a comparison", file=os.fspath(folder)
+            )
         with table.open(encoding="utf-8", newline="") as rows:
             return cls({row["cc"]: Run.load(Path(folder, row["cc"])) for row in csv.DictReader(rows)})
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.runs)}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """What a notebook shows."""
         from shallows.notebook import html
         from shallows.report import comparison_report
@@ -121,12 +138,12 @@ class Comparison:
         return html(comparison_report(self))
 
     @property
-    def interrupted(self):
+    def interrupted(self) -> bool:
         """Whether any of the runs was ended early by its user."""
         return any(run.interrupted for run in self.runs.values())
 
     @property
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """The table as a list of dicts, a row for each run: `cc`, then what of its summary applies.
 
         What is said of a port is said of the same one in every row.
@@ -136,14 +153,14 @@ class Comparison:
         return [{"cc": label, **row(run.summary, port)} for (label, run), port in rows]
 
     @property
-    def table(self):
+    def table(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame, a row for each algorithm."""
         import pandas
 
         return pandas.DataFrame(self.rows).set_index("cc")
 
     @property
-    def by_size(self):
+    def by_size(self) -> "pd.DataFrame":
         """Slowdown by flow size (pandas): a row for each algorithm and size, as in `flows_by_size`."""
         import pandas
 
@@ -151,13 +168,14 @@ class Comparison:
         return pandas.DataFrame(rows).set_index(["cc", "below_bytes"])
 
     @property
-    def distances(self):
+    def distances(self) -> list[dict[str, Any]]:
         """How far worlds are apart: a list of dicts, a row for each algorithm, further world and quantity.
 
         `cc`; `world`, and the first world asked for as `than`; `quantity`; `value` and `reference` in them;
         `difference` (value - reference) and `percent` (of the reference; None of 0).
         """
-        rows, first = [], {}
+        rows: list[dict[str, Any]] = []
+        first: dict[str, Run] = {}
         for label, run in self.runs.items():
             world = run.summary["world"]
             cc = label.removesuffix(f"-{world}")
@@ -170,13 +188,13 @@ class Comparison:
             rows += [named | _distance(*pair, references) for pair in _compared(run, port).items()]
         return rows
 
-    def figure(self):
+    def figure(self) -> "Figure":
         """The four-panel matplotlib figure, the runs drawn over each other."""
         from shallows import plot
 
         return plot.figure(list(self.runs.values()), labels=list(self.runs))
 
-    def html(self, file, paths=None):
+    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
         """Write a page of this comparison to `file`, one that needs nothing else; return its path.
 
         `paths` are `{label: run.why(slowest=10)}` of its runs, if there shall be critical paths.
@@ -185,14 +203,14 @@ class Comparison:
 
         return report.write(file, report.of_comparison(self, paths))
 
-    def check_books(self):
+    def check_books(self) -> Self:
         """Return the comparison; raise `BooksError` if the books of a run do not close."""
         for label, run in self.runs.items():
             if not run.summary["books"]["closed"]:
                 raise BooksError([f"{label}: {problem}" for problem in run.summary["books"]["problems"]], run)
         return self
 
-    def save(self, folder):
+    def save(self, folder: str | PathLike[str]) -> Path:
         """Save each run below `folder`, table and, where matplotlib is installed, figure; return its path.
 
         An earlier result there is replaced as a whole, as `Run.save` does it.
@@ -213,7 +231,7 @@ class Comparison:
         return Path(folder)
 
 
-def bottlenecks(runs):
+def bottlenecks(runs: "Iterable[Run]") -> list[dict[str, Any]]:
     """What each of `runs` says of the one port by which they are compared, as `bottleneck` of a summary.
 
     Of their own bottlenecks it is the one that queues most in all of them; where they have no port in common,
@@ -229,25 +247,27 @@ def bottlenecks(runs):
     ]
 
 
-def _by_port(run):
+def _by_port(run: "Run") -> dict[str, Any]:
     """{port: its row of the table of ports}, None for what does not exist."""
     table = run.table("ports").select(["port", *BOTTLENECK_KEYS]).to_pylist()
     return {row["port"]: row for row in table}
 
 
-def _compared(run, port):
+def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
     """`{quantity: value}` of what worlds are compared by; goodput is of the flows without an end."""
     keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
     flows = run.table("flows")
     goodput = flows.column("goodput_gbps").to_numpy()[flows.column("bytes").is_null().to_numpy()]
     goodput = goodput[np.isfinite(goodput)]
-    by_flow = {"least": np.min, "mean": np.mean, "most": np.max} if len(goodput) else {}
+    by_flow: dict[str, Callable[[Any], Any]] = {}
+    if len(goodput):
+        by_flow = {"least": np.min, "mean": np.mean, "most": np.max}
     return {key: port[key] for key in keys} | {
         f"flow_goodput_{name}_gbps": float(of(goodput)) for name, of in by_flow.items()
     }
 
 
-def _distance(quantity, value, references):
+def _distance(quantity: str, value: float | None, references: dict[str, Any]) -> dict[str, Any]:
     reference = references[quantity]
     if value is None or reference is None:
         return {
@@ -263,7 +283,7 @@ def _distance(quantity, value, references):
     return {"quantity": quantity, **numbers}
 
 
-def row(summary, bottleneck):
+def row(summary: dict[str, Any], bottleneck: dict[str, Any]) -> dict[str, Any]:
     """The numbers of one run that a comparison shows; what does not exist in this run is None."""
     flows = summary["flows"]
     return {

@@ -3,7 +3,7 @@
 `Scenario.doubts` says it of what can be seen before a run, these of what the run shows.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,10 @@ from shallows.summary import jain
 from shallows.units import MOST_ROWS, NEVER, TIME
 
 if TYPE_CHECKING:
+    from shallows.contract import Flags
     from shallows.results.answer import Answer
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
 """More is not what an algorithm that answers losses does to a network that it fits."""
@@ -29,14 +32,14 @@ def of_run(answer: "Answer") -> list[str]:
     return [doubt for check in checks for doubt in check(answer)]
 
 
-def _no_statistics(answer):
+def _no_statistics(answer: Any) -> list[str]:
     if answer.measured_ps:
         return []
     ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
 
 
-def _several_ways(answer):
+def _several_ways(answer: Any) -> list[str]:
     """The ideal time is that of one way, which a flow over several may beat."""
     quicker = answer.flow_columns["slowdown"] < 1
     if answer.one_way or not quicker.any():
@@ -47,7 +50,7 @@ def _several_ways(answer):
     ]
 
 
-def _coarse(answer):
+def _coarse(answer: Any) -> list[str]:
     """What is measured of flows without an end is shorter than `FRAMES` frames of a host's link."""
     if not answer.measured_ps or not np.isnan(answer.flow_columns["bytes"]).any():
         return []
@@ -65,13 +68,13 @@ def _coarse(answer):
     ]
 
 
-def _not_recorded(answer):
+def _not_recorded(answer: Any) -> list[str]:
     """Samples of a run without a set duration end where they would fill the memory."""
     rows = {
         "queues": (answer.answer["queues"]["time_ps"], len(answer.answer["queues"]["bytes"])),
         "probes": (answer.answer["probes"]["time_ps"], 1),
     }
-    said = []
+    said: list[str] = []
     for key, (times, series) in rows.items():
         if len(times) * series >= MOST_ROWS:
             until = TIME.text(int(times[-1]))
@@ -79,7 +82,7 @@ def _not_recorded(answer):
     return said
 
 
-def _no_patience(answer):
+def _no_patience(answer: Any) -> list[str]:
     """A sender gives up waiting before an acknowledgement can come, and sends all of it again for ever."""
     scenario, network = answer.scenario, answer.network
     most = scenario.hosts.rto_max
@@ -103,25 +106,25 @@ ACK_BYTES = 64
 """An acknowledgement on the wire."""
 
 
-def _may_be_longer(network, mtu, than):
+def _may_be_longer(network: "Network", mtu: int, than: int) -> Any:
     """Whether any way, there and back, may take longer: it crosses no link twice."""
     sending = 8 * 10**12 * mtu / network.rate_bps
     return float((network.delay_ps + sending).sum()) > than
 
 
-def _round_trips(scenario, network):
+def _round_trips(scenario: "Scenario", network: "Network") -> Any:
     """Picoseconds that a full frame and its acknowledgement take on the empty path of each flow."""
     from shallows import _core
     from shallows.worlds.packet import request
 
-    def crossed(links, frame):
+    def crossed(links: list[int], frame: int) -> Any:
         return int((network.delay_ps[links] + np.uint64(8 * 10**12 * frame) // network.rate_bps[links]).sum())
 
     ways = _core.paths(request(scenario))
     return np.array([crossed(there, scenario.mtu) + crossed(back, ACK_BYTES) for there, back in ways])
 
 
-def _sent_again(answer):
+def _sent_again(answer: Any) -> list[str]:
     """Most of what is sent being repairs, the goodput is not the algorithm's but its loss recovery's."""
     payload = answer.scenario.frame.payload
     again = int(answer.flow_columns["retransmits"].sum())
@@ -132,7 +135,7 @@ def _sent_again(answer):
     return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
 
 
-def _unlike(answer):
+def _unlike(answer: Any) -> list[str]:
     """Flows of one table, without an end, that go the same ways at the same time and share unequally."""
     flows, said = answer.flow_columns, []
     for number, table in enumerate(answer.scenario.traffic):
@@ -150,7 +153,7 @@ def _unlike(answer):
     return said
 
 
-def _alike(answer, its):
+def _alike(answer: Any, its: "Flags") -> bool:
     """Whether each has hosts of its own, and all cables of hosts are alike."""
     src, dst = (answer.flow_columns[end].codes[its] for end in ("src", "dst"))
     network = answer.network
@@ -160,6 +163,6 @@ def _alike(answer, its):
     return senders == len(src) and receivers in (1, len(dst)) and alike
 
 
-def _long_enough(answer):
+def _long_enough(answer: Any) -> Any:
     longest = int(answer.network.delay_ps.max()) if len(answer.network.delay_ps) else 0
     return answer.measured_ps > ROUND_TRIPS * 6 * longest

@@ -1,5 +1,6 @@
 """The scenarios that come with Shallows: `shallows run dctcp-40` works in any folder."""
 
+from os import PathLike
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -16,7 +17,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in folder().glob("*.toml"))
 
 
-def find(scenario: str | Path) -> Path:
+def find(scenario: str | PathLike[str]) -> Path:
     """The path of a scenario: a file, or else the example of that name. A file of that name comes first."""
     path = Path(scenario)
     if path.name != str(scenario) or path.stem not in names() or path.exists():

@@ -1,14 +1,20 @@
 """`[[faults]]`: what happens to links in the course of a run, and what the packet world gets of it."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from shallows.errors import ScenarioError
 from shallows.switch import class_of
-from shallows.table import Table
+from shallows.table import Key, Table
 from shallows.units import NEVER, RATE, Time
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
 
 LEAST_RATE_BPS = 10**6
 
@@ -16,20 +22,20 @@ LEAST_RATE_BPS = 10**6
 class Fault(Table):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable."""
 
-    link: str = Field(description='"s0->s1", or "s0<->s1" for both ways')
-    kind: Literal["down", "up", "rate", "loss"] = Field(description="what happens to it")
-    at: Time = Field("0s", description="when")
-    value: Any = Field(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
+    link: str = Key(description='"s0->s1", or "s0<->s1" for both ways')
+    kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to it")
+    at: Time = Key("0s", description="when")
+    value: Any = Key(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
 
     @field_validator("link", mode="before")
     @classmethod
-    def _two_ends(cls, link):
+    def _two_ends(cls, link: list[str]) -> list[str]:
         if not isinstance(link, str) or "->" not in link:
             raise ValueError('the two ends of a link, "s0->s1", or "s0<->s1" for both ways')
         return link
 
     @model_validator(mode="after")
-    def _means_something(self):
+    def _means_something(self) -> "Fault":
         if self.kind in ("down", "up"):
             if self.value is not None:
                 raise ScenarioError("value", self.value, f'nothing: a link that goes "{self.kind}" has none')
@@ -39,18 +45,18 @@ class Fault(Table):
             self._check(_share)
         return self
 
-    def _check(self, parse):
+    def _check(self, parse: Callable[[Any], Any]) -> Any:
         try:
             parse(self.value)
         except ValueError as error:
             raise ScenarioError("value", self.value, str(error)) from None
 
     @property
-    def number(self):
+    def number(self) -> float:
         """Its value as the core counts it: bit/s, a share, or 0."""
         return {"rate": RATE.parse, "loss": _share}.get(self.kind, lambda value: 0)(self.value)
 
-    def links(self, network):
+    def links(self, network: "Network") -> list[int]:
         """The numbers of its links. Raises `ScenarioError`."""
         a, _, b = self.link.partition("<->")
         try:
@@ -59,13 +65,13 @@ class Fault(Table):
             raise ScenarioError("link", self.link, f'{error}, or "s0<->s1" for both ways') from None
 
 
-def _share(value):
+def _share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise ValueError("a share of at least 0 and below 1, such as 1e-3")
     return float(value)
 
 
-def check(scenario):
+def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a fault of no link, or one that makes a link faster than it was."""
     network = scenario.wiring
     for i, fault in enumerate(scenario.faults):
@@ -77,7 +83,9 @@ def check(scenario):
             raise ScenarioError(f"faults[{i}].{error.key}", error.value, error.expected) from None
 
 
-def crossing(scenario, network, columns, request):
+def crossing(
+    scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """`columns` of the links and other keys of the `request` with what happens to links.
 
     A link that goes down or slows down has a port with classes: of one, as large as its buffer, where it

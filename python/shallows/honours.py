@@ -5,14 +5,21 @@ each algorithm. Nothing else is listed: a key that is set and that nobody declar
 silent nowhere. `world_table` and `transport_table` are the tables of docs/scenario.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from shallows.errors import ScenarioError
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+
+if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
+    from shallows.scenario import Scenario
+    from shallows.table import Table
+
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 ALWAYS = frozenset(
@@ -34,16 +41,16 @@ class World:
     """
 
     name: str
-    honours: frozenset
-    why: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, tuple] | None = None
-    limits: Mapping[str, str] = field(default_factory=dict)
+    honours: frozenset[str]
+    why: Mapping[str, str] = field(default_factory=dict[str, str])
+    parameters: Mapping[str, tuple[str, ...]] | None = None
+    limits: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def kinds(self, table):
+    def kinds(self, table: str) -> list[str]:
         """The kinds of topology or traffic that it honours."""
         return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.honours]
 
-    def refuse(self, scenario):
+    def refuse(self, scenario: "Scenario") -> None:
         """Raise `ScenarioError` for the first key of `scenario` that is set and not honoured."""
         for one in departures(scenario):
             if one.key not in self.honours:
@@ -51,25 +58,26 @@ class World:
         if self.parameters is not None:
             self._refuse_parameters(scenario)
 
-    def _instead(self, one):
+    def _instead(self, one: "Departure") -> str:
         if one.key == "faults":
             return "no faults"
         if one.where.endswith(".kind"):
             return " or ".join(self.kinds(one.key.partition(".")[0]))
         return one.instead
 
-    def _reason(self, key):
+    def _reason(self, key: str) -> str:
         return self.why.get(key) or self.why[key.partition(".")[0]]
 
-    def _refuse_parameters(self, scenario):
+    def _refuse_parameters(self, scenario: "Scenario") -> None:
+        honoured = self.parameters or {}
         for where, used in algorithms(scenario):
-            if used.name not in self.parameters:
-                expected = f"an algorithm of the {self.name} world: {', '.join(self.parameters)}"
+            if used.name not in honoured:
+                expected = f"an algorithm of the {self.name} world: {', '.join(honoured)}"
                 raise ScenarioError(f"{where}.name", used.label, expected)
             given, default = used.table(scenario.mtu), used.plain(scenario.frame).table(scenario.mtu)
             for name in used.parameters:
-                if name not in self.parameters[used.name] and given[name] != default[name]:
-                    has = ", ".join(self.parameters[used.name]) or "no parameter"
+                if name not in honoured[used.name] and given[name] != default[name]:
+                    has = ", ".join(honoured[used.name]) or "no parameter"
                     expected = (
                         f"{default[name]}, the default: of {used.name} the {self.name} world honours {has}"
                     )
@@ -88,15 +96,15 @@ class Departure:
     where: str
     value: object
     default: object
-    of: object = None
+    of: "Algorithm | None" = None
 
     @property
-    def instead(self):
+    def instead(self) -> str:
         """What to write in its place."""
         return "none" if self.default is None else f"{_said(self.default)}, the default"
 
 
-def departures(scenario):
+def departures(scenario: "Scenario") -> Iterator[Departure]:
     """Every `Departure` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
     yield Departure(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name in ("network", "hosts"):
@@ -116,13 +124,13 @@ def departures(scenario):
             yield Departure("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
 
 
-def algorithms(scenario):
+def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
     """(where it is named, the algorithm) of each traffic table."""
     for i, table in enumerate(scenario.traffic):
         yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
 
 
-def _departed(name, table, context):
+def _departed(name: str, table: "Table", context: Any) -> Iterator[Departure]:
     values = _dumped(table, context)
     for key, value in values.items():
         default = _default(type(table), values, key, context)
@@ -131,11 +139,11 @@ def _departed(name, table, context):
             yield Departure(f"{name}.{key}", f"{name}.{key}", shown, default)
 
 
-def _dumped(table, context):
+def _dumped(table: "Table", context: Any) -> dict[str, Any]:
     return table.model_dump(by_alias=True, exclude_none=True, context=context)
 
 
-def _default(model, values, key, context):
+def _default(model: "type[Table]", values: dict[str, Any], key: str, context: Any) -> Any:
     """What `key` would be were it absent. A default may follow from the rest of its table."""
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
@@ -145,7 +153,7 @@ def _default(model, values, key, context):
     return None
 
 
-def refuse_what_no_flow_honours(scenario):
+def refuse_what_no_flow_honours(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a key that acts over some transports, over none of which a flow runs."""
     every = [used for _, used in algorithms(scenario)]
     by_transport = transports()
@@ -161,17 +169,17 @@ def refuse_what_no_flow_honours(scenario):
         raise ScenarioError(one.where, one.value, f"{one.instead}: {why}")
 
 
-def transports():
+def transports() -> dict[str, frozenset[str]]:
     """{transport: the keys that act over it}, as the core declares them."""
     from shallows.algorithm import catalog
 
-    found = {}
+    found: dict[str, set[str]] = {}
     for row in catalog():
         found.setdefault(row["transport"], set()).update(row["honours"])
-    return found
+    return {name: frozenset(keys) for name, keys in found.items()}
 
 
-def world_table(worlds, models):
+def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") -> list[str]:
     """The table key by world of the documentation, as lines; `models` are the tables by name."""
     keys = [
         "duration",
@@ -183,7 +191,7 @@ def world_table(worlds, models):
     return lines + [_row(f"`{key}`", *(_cell(world, key) for world in worlds)) for key in keys]
 
 
-def _cell(world, key):
+def _cell(world: World, key: str) -> str:
     if key in KINDS:
         kinds = world.kinds(key)
         named = "all kinds" if len(kinds) == len(KINDS[key]) else ", ".join(f"`{kind}`" for kind in kinds)
@@ -191,18 +199,19 @@ def _cell(world, key):
     return world.limits.get(key, "yes") if key in world.honours else ""
 
 
-def transport_table():
+def transport_table() -> list[str]:
     """The table key by transport of the documentation, as lines."""
     from shallows.algorithm import catalog
 
-    by_transport, every = transports(), {}
+    by_transport = transports()
+    every: dict[str, list[dict[str, Any]]] = {}
     for row in catalog():
         every.setdefault(row["transport"], []).append(row)
     keys = dict.fromkeys(key for rows in every.values() for row in rows for key in row["honours"])
     lines = [_row("", *every), _row(*["---"] * (1 + len(every)))]
     lines += [_row("algorithms", *(", ".join(f"`{row['name']}`" for row in rows) for rows in every.values()))]
     for key in keys:
-        cells = []
+        cells: list[str] = []
         for name, rows in every.items():
             deaf = [f"`{row['name']}`" for row in rows if key not in row["honours"]]
             said = f"yes, but for {', '.join(deaf)}" if deaf else "yes"
@@ -211,9 +220,9 @@ def transport_table():
     return lines
 
 
-def _row(*cells):
+def _row(*cells: str) -> str:
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells).replace(" --- ", "---") + "|"
 
 
-def _said(value):
-    return f'"{value}"' if isinstance(value, str) else value
+def _said(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)

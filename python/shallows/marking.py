@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,12 +10,17 @@ from shallows.errors import ScenarioError
 from shallows.parameters import read, text
 from shallows.units import did_you_mean
 
+if TYPE_CHECKING:
+    from shallows.contract import U32, U64
+    from shallows.units import Frame
+
+
 RECOMMENDED = None
 """The step threshold that is worked out for each port by its rate."""
 
 
 @cache
-def markings():
+def markings() -> list[dict[str, Any]]:
     """The table of markings, as docs/crossing.md describes it."""
     from shallows import _core
 
@@ -27,9 +33,9 @@ class Marking:
 
     kind: str
     at: str
-    parameters: dict
+    parameters: dict[str, Any]
 
-    def table(self, mtu):
+    def table(self, mtu: int | None) -> dict[str, Any]:
         """The `marking` table that gives this, every parameter written out."""
         units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
         texts = {
@@ -39,42 +45,44 @@ class Marking:
         return {"kind": self.kind, "at": self.at, **texts}
 
     @property
-    def tells(self):
+    def tells(self) -> str:
         """What senders hear of it: "marks", "rates" or "records"."""
         return tells(self.kind)
 
-    def largest_threshold(self, rate_bps, mtu):
+    def largest_threshold(self, rate_bps: "U64", mtu: int) -> int:
         """Queue in bytes at which the last of ports of these rates begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
         points, _ = self.at_rates(rate_bps, mtu)
         return max(int(point["parameters"][begins]) for point in points) if begins else 0
 
-    def at_rates(self, rate_bps, mtu):
+    def at_rates(self, rate_bps: "U64", mtu: int) -> "tuple[list[dict[str, Any]], U32]":
         """What crosses into the core for ports of these rates, and which of it each port has."""
         if RECOMMENDED not in self.parameters.values():
             return [self._crossing(self.parameters)], np.zeros(len(rate_bps), np.uint32)
         thresholds, place = np.unique(recommended(rate_bps, mtu), return_inverse=True)
-        return [self._crossing({**self.parameters, "threshold": float(t)}) for t in thresholds], place
+        return [self._crossing({**self.parameters, "threshold": float(t)}) for t in thresholds], place.astype(
+            np.uint32
+        )
 
-    def _crossing(self, parameters):
+    def _crossing(self, parameters: dict[str, Any]) -> dict[str, Any]:
         return {"kind": self.kind, "at": self.at, "parameters": parameters}
 
 
-def tells(kind):
+def tells(kind: object) -> str:
     """What senders hear of a port of this kind: "marks", "rates" or "records"."""
     return _row(kind)["tells"]
 
 
-def recommended(rate_bps, mtu):
+def recommended(rate_bps: "U64", mtu: int) -> "U64":
     """Step thresholds in bytes for ports of these rates: 20 packets at 1 Gbps, 65 at 10 Gbps."""
     packets = np.maximum(20, np.ceil(np.asarray(rate_bps, np.float64) * 6.5e-9))
     return packets.astype(np.uint64) * np.uint64(mtu)
 
 
-def choose(table, frame):
+def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     row = _row(table.get("kind", "step"))
-    values = {p["name"]: float(p["default"]) for p in row["parameters"]}
+    values: dict[str, Any] = {p["name"]: float(p["default"]) for p in row["parameters"]}
     if row["name"] == "step":
         values["threshold"] = RECOMMENDED
     for key, value in table.items():
@@ -88,7 +96,7 @@ def choose(table, frame):
     return Marking(row["name"], at, values)
 
 
-def _row(kind):
+def _row(kind: object) -> dict[str, Any]:
     rows = {row["name"]: row for row in markings()}
     if str(kind) not in rows:
         raise ScenarioError("kind", kind, f"one of {', '.join(rows)}{did_you_mean(kind, rows)}")

@@ -133,7 +133,7 @@ class Network(Part):
 
     mtu: a full frame on the wire: one pkt; default 1500B
     header: what of a frame is not payload; the size of an ack; default 40B
-    buffer: each switch port's; hosts' own ports are unlimited; default 250pkt
+    buffer: each switch port's; at least twice the largest marking threshold if absent; default 250pkt
     shared: one memory for the ports of each switch, instead of buffer
     pfc: whether switches pause links that bring too much
     marking: "none" or a table of a kind and its keys; absent: what the algorithms need

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
 import numpy as np
 
@@ -174,3 +174,13 @@ def _listed(array: Array) -> Any:
     if array.dtype.names:
         return {name: array[name].tolist() for name in array.dtype.names}
     return array.tolist()
+
+
+def is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a table, as TOML has them."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether it is a list, as TOML has them."""
+    return isinstance(value, list)

@@ -6,15 +6,26 @@ differ by colour (Okabe and Ito's, told apart by all kinds of eyes) and by marke
 nothing is lost in grey. To add a kind, write such a function and list it in `PANELS`.
 """
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import matplotlib.ticker
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from numpy.typing import NDArray
+
+    from shallows.contract import F64
+    from shallows.results.run import Run
+
 
 STYLE = {
     "font.family": "sans-serif",
@@ -50,37 +61,44 @@ FLOWS_PER_SIZE_BIN = 100
 CHARACTERS_IN = 23  # of small print, an inch
 
 
-def look(i):
+Labelled = list[tuple["Run", str]]
+"""Runs, each with what it is called in a figure."""
+Panel = Callable[..., bool]
+"""`(ax, runs, labels=None)`, which says whether there was anything to draw."""
+
+
+def look(i: int) -> dict[str, Any]:
     """Colour, dash and marker of the `i`-th of several: the 8th has the first colour, other dashes."""
     again = i // 7
     dash, marker = DASHES[(i + 3 * again) % 7], MARKERS[(i + 2 * again) % 7]
     return {"color": COLOURS[i % 7], "linestyle": dash, "marker": marker}
 
 
-def _line(i, name):
+def _line(i: int, name: str) -> dict[str, Any]:
     """The look of a line, and what it is called where values are pointed at (pages/chart.py)."""
     return {key: value for key, value in look(i).items() if key != "marker"} | {"gid": name}
 
 
-def queue_over_time(ax, runs, labels=None):
+def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
-    drawn, dense = {}, False
-    runs = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    dense = False
+    drawn: dict[int, str] = {}
+    named = _labelled(runs, labels)
+    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
         columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
-            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(runs) > 1)
+            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(named) > 1)
     _axes(ax, f"Queue at {_ports(drawn)}{_band(dense)}", "time (ms)", "queue (packets)")
-    _warmup(ax, runs)
+    _warmup(ax, named)
     return bool(drawn)
 
 
-def queue_close_up(ax, runs, labels=None):
+def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Queue of the bottleneck at the end of the run, every sample drawn."""
-    drawn = {}
-    runs = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    drawn: dict[int, str] = {}
+    named = _labelled(runs, labels)
+    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
         columns, port = _of_port(run, "queues", port)
         if port is not None:
             drawn[i] = port
@@ -92,11 +110,11 @@ def queue_close_up(ax, runs, labels=None):
     return bool(drawn)
 
 
-def queue_cdf(ax, runs, labels=None):
+def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
-    drawn = {}
-    runs = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(runs, _bottlenecks(runs), strict=True)):
+    drawn: dict[int, str] = {}
+    named = _labelled(runs, labels)
+    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
         columns, port = _of_port(run, "queue_histograms", port)
         if port is not None:
             drawn[i] = port
@@ -111,38 +129,38 @@ def queue_cdf(ax, runs, labels=None):
     return bool(drawn)
 
 
-def windows_over_time(ax, runs, labels=None):
+def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Windows (or rates, where some run has none) of the probed flows over time.
 
     One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
     """
-    runs = _labelled(runs, labels)
-    what, drawn, dense = _decisive(runs), False, False
-    for i, (run, its) in enumerate(runs):
+    named = _labelled(runs, labels)
+    what, drawn, dense = _decisive(named), False, False
+    for i, (run, its) in enumerate(named):
         time_ms, flow, value = _decisions(run, what)
         flows = np.unique(flow)
-        if len(runs) == 1 and len(flows) <= MOST_FLOWS:
+        if len(named) == 1 and len(flows) <= MOST_FLOWS:
             for j, (one, label) in enumerate(zip(flows, _flow_labels(run, flows), strict=True)):
                 dense |= _series(ax, time_ms[flow == one], value[flow == one], j, label, legend=True)
         elif len(flows):
-            dense |= _series(ax, time_ms, value, i, its, len(runs) > 1)
+            dense |= _series(ax, time_ms, value, i, its, len(named) > 1)
         drawn |= len(flows) > 0
     title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
     _axes(ax, f"{title} of the flows{_band(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
-    _warmup(ax, runs)
+    _warmup(ax, named)
     if ax.get_legend_handles_labels()[0]:
         _legend_beside(ax)
     return drawn
 
 
-def rates_over_time(ax, runs, labels=None):
+def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Goodput of the probed flows over time, each a line where they are few, else their mean and range.
 
     Every point is the mean of a stretch of time: what a sender got between two samples comes in bursts.
     """
     drawn, width_ms = False, 0.0
-    runs = _labelled(runs, labels)
-    for i, (run, label) in enumerate(runs):
+    named = _labelled(runs, labels)
+    for i, (run, label) in enumerate(named):
         columns = _columns(run, "probes")
         rates = columns["name"] == "rate_gbps"
         flow, time_us, value = (columns[key][rates] for key in ("flow", "time_us", "value"))
@@ -152,11 +170,11 @@ def rates_over_time(ax, runs, labels=None):
         lines = _means(np.searchsorted(np.unique(flow), flow), time_us / 1e3, value, width_ms)
         _bundle(ax, (np.arange(RATE_BINS) + 0.5) * width_ms, lines, i, label)
     _axes(ax, f"Rates of the flows, means of {width_ms:.2g} ms", "time (ms)", "goodput (Gbit/s)")
-    _warmup(ax, runs)
+    _warmup(ax, named)
     return drawn
 
 
-def slowdown_by_size(ax, runs, labels=None):
+def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
     drawn = False
     for i, (run, label) in enumerate(_labelled(runs, labels)):
@@ -192,7 +210,7 @@ def slowdown_by_size(ax, runs, labels=None):
     return drawn
 
 
-def fct_cdf(ax, runs, labels=None):
+def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Share of the finished flows that completed within so much time."""
     drawn = False
     for i, (run, label) in enumerate(_labelled(runs, labels)):
@@ -206,14 +224,14 @@ def fct_cdf(ax, runs, labels=None):
     return drawn
 
 
-def goodput_by_flow(ax, runs, labels=None):
+def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Goodput of each flow without an end after the warm-up, smallest first.
 
     One run of several algorithms tells them apart.
     """
     drawn = False
-    runs = _labelled(runs, labels)
-    for i, (run, label) in enumerate(runs):
+    named = _labelled(runs, labels)
+    for i, (run, label) in enumerate(named):
         columns = _columns(run, "flows")
         endless = np.isnan(columns["bytes"]) & np.isfinite(columns["goodput_gbps"])
         goodput, cc = (columns[key][endless] for key in ("goodput_gbps", "cc"))
@@ -221,7 +239,7 @@ def goodput_by_flow(ax, runs, labels=None):
         goodput, cc = goodput[smallest_first], cc[smallest_first]
         place = np.arange(1, len(goodput) + 1)
         drawn |= len(goodput) > 0
-        algorithms = run.summary["cc"] if len(runs) == 1 and len(set(cc)) > 1 else [None]
+        algorithms = run.summary["cc"] if len(named) == 1 and len(set(cc)) > 1 else [None]
         for j, name in enumerate(algorithms, start=i):
             its = slice(None) if name is None else cc == name
             shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False, "label": name}
@@ -235,7 +253,7 @@ def goodput_by_flow(ax, runs, labels=None):
     return drawn
 
 
-def queues_by_port(ax, runs, labels=None):
+def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Mean queue of every port that ever queued, largest first: how shallow the whole network is."""
     drawn = False
     for i, (run, label) in enumerate(_labelled(runs, labels)):
@@ -270,42 +288,42 @@ OF_WORLDS = (queue_over_time, rates_over_time, queue_cdf, queue_close_up)
 class Drawing(Figure):
     """A figure that a notebook shows by itself, whether or not pyplot was imported."""
 
-    def _repr_png_(self):
+    def _repr_png_(self) -> bytes:
         image = BytesIO()
         self.savefig(image, format="png", dpi=110)
         return image.getvalue()
 
 
-def figure(runs, labels=None):
+def figure(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Figure:
     """A matplotlib Figure of the first four `PANELS` these runs have data for, or of `OF_WORLDS`.
 
     `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The small print
     says what it takes to get the same figure again.
     """
-    runs = _labelled(runs, labels)
+    named = _labelled(runs, labels)
     with matplotlib.rc_context(STYLE):
-        shown = panels(*_unlabelled(runs))[:4]
+        shown = panels(*_unlabelled(named))[:4]
         rows = 1 if len(shown) <= 2 else 2
         columns = max(1, -(-len(shown) // rows))
         drawing = Drawing(figsize=(3.6 * columns, 2.35 * rows + 0.6), dpi=200, layout="constrained")
         for letter, panel, at in zip("abcd", shown, range(1, 5), strict=False):
             ax = drawing.add_subplot(rows, columns, at)
-            panel(ax, *_unlabelled(runs))
+            panel(ax, *_unlabelled(named))
             ax.set_title(f"({letter}) {ax.get_title(loc='left')}")
-        if len(runs) > 1:
-            drawing.legend(handles=_keys(runs), loc="outside upper center", ncols=min(len(runs), 7))
-        small_print(drawing, _small_print(runs))
+        if len(named) > 1:
+            drawing.legend(handles=_keys(named), loc="outside upper center", ncols=min(len(named), 7))
+        small_print(drawing, _small_print(named))
     return drawing
 
 
-def panels(runs, labels=None):
+def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> list[Panel]:
     """Those of `PANELS` that these runs have data for, or of `OF_WORLDS` where they are of several worlds."""
-    runs = _labelled(runs, labels)
-    worlds = {run.summary["world"] for run, _ in runs}
-    return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, runs)]
+    named = _labelled(runs, labels)
+    worlds = {run.summary["world"] for run, _ in named}
+    return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, named)]
 
 
-def single(panel, runs, labels=None):
+def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Figure:
     """A matplotlib Figure of one panel alone."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.2, 2.8), dpi=200, layout="constrained")
@@ -316,11 +334,11 @@ def single(panel, runs, labels=None):
 class Plots:
     """Figures of a run: `run.plot.queue_cdf()` draws on the Axes it is given, or on new ones (returned)."""
 
-    def __init__(self, run):
+    def __init__(self, run: "Run") -> None:
         for panel in PANELS:
             setattr(self, panel.__name__, partial(self._draw, panel, run))
 
-    def _draw(self, panel, run, ax=None):
+    def _draw(self, panel: Panel, run: "Run", ax: "Axes | None" = None) -> "Axes":
         if ax is None:
             return single(panel, run).axes[0]
         with matplotlib.rc_context(STYLE):
@@ -328,7 +346,7 @@ class Plots:
         return ax
 
 
-def save(drawing, folder):
+def save(drawing: Figure, folder: str | Path) -> list[Path]:
     """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths.
 
     The small print of the figure is also the title in their metadata.
@@ -339,7 +357,7 @@ def save(drawing, folder):
     return paths
 
 
-def small_print(drawing, text):
+def small_print(drawing: Figure, text: str) -> None:
     """Write what a figure is made of below it, at the right, in as many lines as its width asks for."""
     most = int(drawing.get_figwidth() * CHARACTERS_IN)
     lines = [""]
@@ -352,27 +370,27 @@ def small_print(drawing, text):
     drawing.supxlabel("\n".join(lines), fontsize=5.5, color="#555555", x=0.995, ha="right")
 
 
-def _labelled(runs, labels):
+def _labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Labelled:
     """`[(run, label)]`, from one run or several."""
-    runs = list(runs) if isinstance(runs, (list, tuple)) else [runs]
-    labels = labels or [", ".join(run.summary["cc"]) for run in runs]
-    return list(zip(runs, labels, strict=True))
+    several = list(runs) if isinstance(runs, Sequence) else [runs]
+    labels = labels or [", ".join(run.summary["cc"]) for run in several]
+    return list(zip(several, labels, strict=True))
 
 
-def _unlabelled(labelled):
+def _unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":
     return [run for run, _ in labelled], [label for _, label in labelled]
 
 
-def _has_data(panel, runs):
+def _has_data(panel: Panel, runs: Labelled) -> bool:
     return panel(Figure().add_subplot(), *_unlabelled(runs))
 
 
-def _keys(runs):
+def _keys(runs: Labelled) -> list[Line2D]:
     """Legend entries: the colour, dash and marker of each run."""
     return [Line2D([], [], **look(i), label=label) for i, (_, label) in enumerate(runs)]
 
 
-def _small_print(runs):
+def _small_print(runs: Labelled) -> str:
     first = runs[0][0].summary
     # Runs in real time have none.
     prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
@@ -380,20 +398,20 @@ def _small_print(runs):
     return f"{first['name']}  ·  seed {first['seed']}  ·  shallows {first['version']}  ·  {prints}{early}"
 
 
-def _columns(run, table):
+def _columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
     """The columns of a table as numpy arrays, text as objects."""
     arrow = run.table(table)
     return {name: arrow.column(name).to_numpy() for name in arrow.column_names}
 
 
-def _bottlenecks(runs):
+def _bottlenecks(runs: Labelled) -> list[str]:
     """The port that is drawn of each run: the same one, if they have one in common."""
     from shallows.comparison import bottlenecks
 
     return [port["port"] for port in bottlenecks(run for run, _ in runs)]
 
 
-def _of_port(run, table, bottleneck):
+def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":
     """The rows of `table` for `bottleneck` if it is there, else for the recorded port that queues most."""
     columns = _columns(run, table)
     recorded = set(columns["port"])
@@ -401,45 +419,45 @@ def _of_port(run, table, bottleneck):
         return columns, None
     ports = _columns(run, "ports")
     mean = dict(zip(ports["port"], ports["queue_mean_pkt"], strict=True))
-    port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=mean.get)
+    port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=lambda name: mean[name])
     rows = columns["port"] == port
     return {name: values[rows] for name, values in columns.items()}, port
 
 
-def _ports(drawn):
+def _ports(drawn: dict[int, str]) -> str:
     names = sorted(set(drawn.values()))
     return names[0] if len(names) == 1 else "the bottleneck"
 
 
-def _decisive(runs):
+def _decisive(runs: Labelled) -> str:
     """The name of what the algorithms of all runs decide: windows, or rates where some have none."""
     named = [_columns(run, "probes")["name"] for run, _ in runs]
     named = [names for names in named if len(names)]
     return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
 
 
-def _decisions(run, what):
+def _decisions(run: "Run", what: str) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
     """Times (ms), flows and values of a run's probes of that name."""
     probes = _columns(run, "probes")
     rows = probes["name"] == what
     return probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
 
 
-def _flow_labels(run, flows):
+def _flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
     """What to call these flows: also by their algorithms where there are several."""
     cc = _columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
     return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
 
 
-def _finished(run, column):
+def _finished(run: "Run", column: str) -> "tuple[NDArray[Any], NDArray[Any]]":
     """Size and `column` of the flows that count for completion times."""
     flows = _columns(run, "flows")
     rows = np.isfinite(flows["fct_us"]) & (flows["start_us"] >= run.summary["warmup_s"] * 1e6)
     return flows["bytes"][rows], flows[column][rows]
 
 
-def _warmup(ax, runs):
+def _warmup(ax: "Axes", runs: Labelled) -> None:
     """Shade what the statistics leave out; both axes of a series over time start at 0."""
     ax.margins(x=0)
     ax.set_xlim(left=0)
@@ -451,18 +469,27 @@ def _warmup(ax, runs):
         ax.text(0, 0.98, " warm-up", transform=at, ha="left", va="top", fontsize=6, color="#777777")
 
 
-def _band(dense):
+def _band(dense: bool) -> str:
     return ": mean, range" if dense else ""
 
 
-def _series(ax, x, y, i, name, marks=True, *, legend=False):
+def _series(
+    ax: "Axes",
+    x: "NDArray[Any]",
+    y: "NDArray[Any]",
+    i: int,
+    name: str,
+    marks: bool = True,
+    *,
+    legend: bool = False,
+) -> bool:
     """A line, with sparse markers; dense samples become their mean with the range as a band.
 
     `name` is shown where values are pointed at, and in a legend if there is to be one. Returns whether they
     were dense.
     """
     colour = look(i)["color"]
-    edges = np.linspace(x.min(), x.max(), TIME_BINS + 1)
+    edges: F64 = np.linspace(float(x.min()), float(x.max()), TIME_BINS + 1)
     dense = len(x) > 2 * TIME_BINS
     if dense:
         order = np.argsort(x, kind="stable")
@@ -479,7 +506,7 @@ def _series(ax, x, y, i, name, marks=True, *, legend=False):
     return dense
 
 
-def _means(line, time_ms, value, width_ms):
+def _means(line: "NDArray[Any]", time_ms: "F64", value: "F64", width_ms: float) -> "F64":
     """[lines, RATE_BINS]: mean of `value` in each stretch of time; NaN where there is none."""
     place = line * RATE_BINS + np.minimum((time_ms / width_ms).astype(int), RATE_BINS - 1)
     size = (int(line.max()) + 1) * RATE_BINS
@@ -488,7 +515,7 @@ def _means(line, time_ms, value, width_ms):
     return np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0).reshape(-1, RATE_BINS)
 
 
-def _bundle(ax, x, lines, i, name):
+def _bundle(ax: "Axes", x: "NDArray[Any]", lines: "F64", i: int, name: str) -> None:
     """Lines [lines, x] of run `i`, or of many their mean with the range as a band."""
     shape = {**_line(i, name), "linewidth": 1.0}
     if len(lines) <= MOST_FLOWS:
@@ -500,17 +527,17 @@ def _bundle(ax, x, lines, i, name):
     ax.plot(x[there], mean, **shape)
 
 
-def _axes(ax, title, x, y):
+def _axes(ax: "Axes", title: str, x: str, y: str) -> None:
     ax.set_title(title, loc="left")
     ax.set_xlabel(x)
     ax.set_ylabel(y)
 
 
-def _legend_beside(ax, **of):
+def _legend_beside(ax: "Axes", **of: Any) -> None:
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2, borderaxespad=0.2, **of)
 
 
-def _logarithmic(axis):
+def _logarithmic(axis: "Axis") -> None:
     """A log axis labelled with plain numbers, 1 and 10 rather than powers, where data span a decade."""
     low, high = axis.get_data_interval()
     if low <= 0 or high < 10 * low:

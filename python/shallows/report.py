@@ -1,6 +1,14 @@
 """Summaries and comparisons as text and tables for a terminal (rich renderables)."""
 
 import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shallows.comparison import Comparison
+
 
 SIZES = {
     10_000: "< 10 KB",
@@ -57,7 +65,7 @@ MAGNITUDES = {
 """For each unit, from which largest number on another takes its place, what by, and its name."""
 
 
-def run_report(summary):
+def run_report(summary: dict[str, Any]) -> list[Any]:
     """One run: what the bottleneck did, what became of the flows, slowdown by size."""
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
@@ -75,7 +83,7 @@ def run_report(summary):
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
 
 
-def _bottleneck(port):
+def _bottleneck(port: dict[str, Any]) -> Any:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
     return [
@@ -88,10 +96,10 @@ def _bottleneck(port):
     ]
 
 
-def _pauses(summary):
+def _pauses(summary: dict[str, Any]) -> Any:
     """How often ports were paused and for how long, and which of them wait for each other for ever."""
     network = summary["network"]
-    lines = []
+    lines: list[str] = []
     if network["pauses"]:
         lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
     if network["deadlock"]:
@@ -100,7 +108,7 @@ def _pauses(summary):
     return lines
 
 
-def _drain(summary):
+def _drain(summary: dict[str, Any]) -> Any:
     drained, measured = summary["drain_s"], summary["duration_s"] - summary["warmup_s"]
     if not drained or drained <= 0 or measured <= 0:
         return []
@@ -109,7 +117,7 @@ def _drain(summary):
     ]
 
 
-def by_traffic(rows):
+def by_traffic(rows: list[dict[str, Any]]) -> Any:
     """What the flows of each table of traffic got, where there are several."""
     if len(rows) < 2:
         return []
@@ -122,7 +130,7 @@ def by_traffic(rows):
     return ["", table]
 
 
-def comparison_report(comparison):
+def comparison_report(comparison: "Comparison") -> list[Any]:
     """The table of a comparison, and slowdown by flow size where flows finished."""
     rows = comparison.rows
     shown = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
@@ -139,9 +147,9 @@ def comparison_report(comparison):
     return [*sizes, table, *pauses, *loads, *_doubts(summaries), *_distances(comparison.distances)]
 
 
-def _doubts(summaries):
+def _doubts(summaries: dict[str, dict[str, Any]]) -> list[str]:
     """Each doubt once, with the labels of the runs that raise it unless all do."""
-    raised = {}
+    raised: dict[str, list[str]] = {}
     for label, summary in summaries.items():
         for doubt in summary["doubts"]:
             raised.setdefault(doubt, []).append(label)
@@ -151,9 +159,9 @@ def _doubts(summaries):
     ]
 
 
-def _distances(rows):
+def _distances(rows: list[dict[str, Any]]) -> Any:
     """A table for each algorithm and pair of worlds."""
-    tables = {}
+    tables: dict[tuple[str, ...], Table] = {}
     for row in rows:
         pair = row["cc"], row["than"], row["world"]
         if pair not in tables:
@@ -164,9 +172,9 @@ def _distances(rows):
     return [part for table in tables.values() for part in ("", table)]
 
 
-def by_size(summaries):
+def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     """Slowdown p50 / p99 by flow size, a column for each of `{label: summary}`, without empty sizes."""
-    table = plain_table("slowdown p50 / p99", summaries)
+    table = plain_table("slowdown p50 / p99", list(summaries))
     table.add_column("flows", justify="right")
     for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
         counts = list(dict.fromkeys(str(row["count"]) for row in rows))
@@ -176,7 +184,7 @@ def by_size(summaries):
     return table
 
 
-def _loads(summary):
+def _loads(summary: dict[str, Any]) -> Any:
     return [
         f"load        traffic[{load['traffic']}]: {load['realised']:.3f} of the {load['of']} "
         f"({load['stated']:g} stated)"
@@ -184,14 +192,14 @@ def _loads(summary):
     ]
 
 
-def _accounts(flows):
+def _accounts(flows: dict[str, Any]) -> Any:
     return (
         f"{flows['offered']} offered = {flows['finished']} finished + {flows['cut_off']} cut off "
         f"+ {flows['lost']} lost"
     )
 
 
-def _speed(summary):
+def _speed(summary: dict[str, Any]) -> str:
     books = "books closed" if summary["books"]["closed"] else "BOOKS NOT CLOSED"
     took = f"{summary['duration_s']:g} s in {summary['wall_s']:.2f} s"
     if summary["world"] == "fluid":
@@ -205,7 +213,7 @@ def _speed(summary):
     return f"{took}, {books}, fingerprint {summary['fingerprint']}"
 
 
-def _threads(record):
+def _threads(record: dict[str, Any] | None) -> str:
     """Words for threads that worked on a run, and what they gained where that was tried."""
     if not record or record["count"] in (None, 1):
         return ""
@@ -213,14 +221,14 @@ def _threads(record):
     return f" on {record['count']} threads{gain}"
 
 
-def _lateness(record):
+def _lateness(record: dict[str, Any]) -> Any:
     late = record["deliveries"]["mean_us"] + record["looks"]["mean_us"] / 2
     share = late / record["round_trip_us"]
     again = len(record["rejected"])
     return f"packets {late:.1f} us late on average ({share:.0%} of a round trip), {again} runs rejected"
 
 
-def _spread(spread):
+def _spread(spread: dict[str, Any]) -> Any:
     if spread["runs"] == 1:
         return "repeated    once: nothing tells how far runs are apart"
     share, queue = (spread[of] for of in ("utilization", "queue_mean_pkt"))
@@ -229,25 +237,25 @@ def _spread(spread):
     return f"repeated    {spread['runs']} times: {used}, {queued} ({spread['confidence']:.0%} intervals)"
 
 
-def _any_finished(summaries):
+def _any_finished(summaries: Iterable[dict[str, Any]]) -> bool:
     return any(row["count"] for summary in summaries for row in summary["flows_by_size"])
 
 
-def _two(p50, p99):
+def _two(p50: float | None, p99: float | None) -> str:
     return f"{_number(p50, '{:.2f}')} / {_number(p99, '{:.2f}')}"
 
 
-def _number(value, form):
+def _number(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value)
 
 
-def _quantity(value, form, unit):
+def _quantity(value: float | None, form: str, unit: str) -> str:
     """A number and its unit, in the one that fits."""
     factor, unit = _magnitude(unit, [value])
     return f"{_number(value if value is None else value * factor, form)} {unit}"
 
 
-def fit(title, values, form):
+def fit(title: str, values: Sequence[float | None], form: str) -> tuple[str, list[str]]:
     """The title of a row or column and its numbers, both in the unit that fits the largest."""
     for unit in MAGNITUDES:
         if f"({unit})" in title:
@@ -258,14 +266,14 @@ def fit(title, values, form):
     return title, [_number(value, form) for value in values]
 
 
-def _magnitude(unit, values):
+def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:
     """The factor and the name of the unit that fits the largest of the values."""
     largest = max((abs(value) for value in values if value is not None), default=0)
     fits = (where for where in MAGNITUDES[unit] if largest >= where[0])
     return next(fits)[1:] if largest else (1, unit)
 
 
-def print_parts(parts):
+def print_parts(parts: Iterable[Any]) -> None:
     """Print text as it is, and rich renderables in a window's width; rich is loaded only for the latter."""
     console = None
     for part in parts:
@@ -280,7 +288,7 @@ def print_parts(parts):
         console.print(part)
 
 
-def plain_table(title, columns):
+def plain_table(title: str, columns: Sequence[Any]) -> "Table":
     """A table without lines, its first column to the left."""
     from rich.table import Table
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack, cast
 
 import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 from pydantic import (
     BeforeValidator,
-    Field,
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
@@ -27,14 +26,14 @@ from pydantic import (
 )
 
 from shallows import examples, faults, marking
-from shallows.algorithm import choose
+from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
-from shallows.plain import plain, shown
+from shallows.plain import is_list, is_table, plain, shown
 from shallows.switch import Pauses, Shared
-from shallows.table import Table
+from shallows.table import Key, Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Network, Topology, graph_table, read_graph
 from shallows.traffic import KINDS as TRAFFICS
@@ -66,6 +65,8 @@ from shallows.units import (
 )
 
 if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
     from shallows.parts import Tables
 
 MOST_MTU = 65_535
@@ -75,44 +76,48 @@ MOST_DELAY_PS = 2 * 10**12
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
 
 
-def _marking(value, info):
+def _marking(value: Any, info: "ValidationInfo") -> Any:
     if value is None or value == "none":
         return value
-    if isinstance(value, dict):
-        return marking.choose(value, info.context["frame"])
+    if is_table(value):
+        context: dict[str, Any] = info.context or {}
+        return marking.choose(value, context["frame"])
     raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
 
 
-def _marking_text(value, info):
+def _marking_text(value: Any, info: "ValidationInfo") -> Any:
     return value.table(packet(info)) if isinstance(value, Marking) else value
 
 
 class NetworkTable(Table):
     """`[network]`: what is true of every link and port."""
 
-    mtu: HeaderSize = Field("1500B", description="a full frame on the wire: one pkt")
-    header: HeaderSize = Field("40B", description="what of a frame is not payload; the size of an ack")
-    buffer: Buffer = Field("250pkt", description="each switch port's; hosts' own ports are unlimited")
-    shared: Shared | None = Field(
+    mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
+    header: HeaderSize = Key("40B", description="what of a frame is not payload; the size of an ack")
+    buffer: Buffer = Key(
+        "250pkt",
+        description="each switch port's; at least twice the largest marking threshold if absent",
+    )
+    shared: Shared | None = Key(
         None, description="one memory for the ports of each switch, instead of buffer"
     )
-    pfc: Pauses | None = Field(None, description="whether switches pause links that bring too much")
+    pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much")
     marking: Annotated[
         Any, Written("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
-    ] = Field(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
-    balancing: Literal["flow", "packet", "queue"] = Field(
+    ] = Key(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
+    balancing: Literal["flow", "packet", "queue"] = Key(
         "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
     )
 
-    convergence: Stop = Field(
+    convergence: Stop = Key(
         "never", description="how long switches take to send round a link that is down, or over it again"
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _memory(cls, table):
+    def _memory(cls, table: Any) -> Any:
         """`buffer = "shared"` and `pfc = true` stand for tables of defaults."""
-        if not isinstance(table, dict):
+        if not is_table(table):
             return table
         table = dict(table)
         if table.get("buffer") == "shared":
@@ -122,10 +127,10 @@ class NetworkTable(Table):
         return table
 
     @model_validator(mode="after")
-    def _lossless(self):
+    def _lossless(self) -> Self:
         """With shared memory or pauses the ports themselves have no limit."""
         if self.shared or self.pfc:
-            self.__dict__["buffer"] = NEVER
+            vars(self)["buffer"] = NEVER
         return self
 
 
@@ -138,27 +143,27 @@ _RTO = {
 class TimestampTable(Table):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given."""
 
-    kind: Literal["software", "hardware"] = Field("software", description="whose errors")
-    burst: OptionalCount = Field(None, description="packets handed to the NIC at once, bursts not reduced")
-    bucket: OptionalCount = Field(None, description="packets handed to the NIC at once with it")
-    poll: OptionalTime = Field(None, description="time between two polls of received packets, at most")
-    stack: OptionalTime = Field(None, description="the receiver's time between data and ack, at most")
-    noise: Time = Field("0s", description="standard deviation of Gaussian noise, besides")
-    drift: float = Field(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
-    host_delay_removed: bool = Field(True, description="take the receiver's time out of the round trip")
-    burst_reduced: bool = Field(True, description="pace bursts at the link's rate by a token bucket")
-    calibrated: bool = Field(True, description="space the stamps of a batch by the transmission time")
+    kind: Literal["software", "hardware"] = Key("software", description="whose errors")
+    burst: OptionalCount = Key(None, description="packets handed to the NIC at once, bursts not reduced")
+    bucket: OptionalCount = Key(None, description="packets handed to the NIC at once with it")
+    poll: OptionalTime = Key(None, description="time between two polls of received packets, at most")
+    stack: OptionalTime = Key(None, description="the receiver's time between data and ack, at most")
+    noise: Time = Key("0s", description="standard deviation of Gaussian noise, besides")
+    drift: float = Key(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
+    host_delay_removed: bool = Key(True, description="take the receiver's time out of the round trip")
+    burst_reduced: bool = Key(True, description="pace bursts at the link's rate by a token bucket")
+    calibrated: bool = Key(True, description="space the stamps of a batch by the transmission time")
 
     @model_validator(mode="after")
-    def _errors(self):
+    def _errors(self) -> Self:
         """Fills in what the kind says."""
         for key, value in _STAMPS[self.kind].items():
             if getattr(self, key) is None:
-                self.__dict__[key] = value
+                vars(self)[key] = value
         return self
 
     @property
-    def crossing(self):
+    def crossing(self) -> dict[str, Any]:
         """What the core is given, as docs/crossing.md describes it."""
         times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
         rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
@@ -175,19 +180,19 @@ _STAMPS = {
 class HostTable(Table):
     """`[hosts]`: NIC and transport of every host."""
 
-    nic: Literal["fair", "fifo"] = Field("fair", description="its flows in turn, or one marked queue")
-    initial_window: Payload = Field("10pkt", description="before the algorithm has heard anything")
-    rto: Literal["datacenter", "internet"] = Field("datacenter", description="a preset for the times below")
-    rto_min: OptionalInterval = Field(None, description="the shortest retransmission timeout")
-    rto_initial: OptionalInterval = Field(None, description="the timeout before the first RTT sample")
-    rto_max: OptionalInterval = Field(None, description="where its doubling ends")
-    acks_every: Few = Field(1, description="data packets an ack covers")
-    ack_delay: OptionalInterval = Field(None, description="how long an ack may wait for the next packet")
-    segment: Count = Field(1, description="packets that leave together at most (TSO)")
-    timestamps: TimestampTable | None = Field(None, description="how packets are stamped; absent: ideally")
+    nic: Literal["fair", "fifo"] = Key("fair", description="its flows in turn, or one marked queue")
+    initial_window: Payload = Key("10pkt", description="before the algorithm has heard anything")
+    rto: Literal["datacenter", "internet"] = Key("datacenter", description="a preset for the times below")
+    rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
+    rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
+    rto_max: OptionalInterval = Key(None, description="where its doubling ends")
+    acks_every: Few = Key(1, description="data packets an ack covers")
+    ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
+    segment: Count = Key(1, description="packets that leave together at most (TSO)")
+    timestamps: TimestampTable | None = Key(None, description="how packets are stamped; absent: ideally")
 
     @model_validator(mode="after")
-    def _timeouts(self):
+    def _timeouts(self) -> Self:
         """Fills in what the preset says, moved where a time that was set leaves no room for it."""
         preset = _RTO[self.rto]
         low = self.rto_min or preset["rto_min"]
@@ -204,7 +209,7 @@ class HostTable(Table):
         if delay >= low:
             expected = f"less than rto_min ({TIME.text(low)}), or waiting acks look like losses"
             raise ScenarioError("ack_delay", TIME.text(delay), expected)
-        self.__dict__.update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
+        vars(self).update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
         return self
 
 
@@ -227,36 +232,40 @@ _FLOWS_EXPECTED = 'how many, "all", or a list of numbers from 0 on, such as [812
 class RecordTable(Table):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
 
-    queues: Sampling = Field("off", description="interval between samples of the queues")
-    probes: Sampling = Field("off", description="interval between samples of the senders")
-    ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Field(
+    queues: Sampling = Key("off", description="interval between samples of the queues")
+    probes: Sampling = Key("off", description="interval between samples of the senders")
+    ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Key(
         "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
     )
-    flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Field(
+    flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
         64, description='how many flows are probed, the first ones; "all"; or their numbers: [812, 900]'
     )
 
     @field_validator("ports")
     @classmethod
-    def _ports(cls, ports):
+    def _ports(cls, ports: Any) -> Any:
         if ports in ("bottleneck", "all"):
             return ports
-        if isinstance(ports, list) and ports and all(isinstance(port, str) for port in ports):
+        if is_list(ports) and ports and all(isinstance(port, str) for port in ports):
             return list(dict.fromkeys(ports))
         raise ValueError(_PORTS_EXPECTED)
 
     @field_validator("flows")
     @classmethod
-    def _flows(cls, flows):
+    def _flows(cls, flows: Any) -> Any:
         if flows == "all" or (_is_number(flows) and flows > 0):
             return flows
-        if isinstance(flows, list) and flows and all(_is_number(flow) and flow >= 0 for flow in flows):
+        if is_list(flows) and flows and all(map(_is_place, flows)):
             return list(dict.fromkeys(flows))
         raise ValueError(_FLOWS_EXPECTED)
 
 
-def _is_number(value):
+def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_place(value: Any) -> bool:
+    return _is_number(value) and value >= 0
 
 
 class Scenario(Table):
@@ -267,39 +276,46 @@ class Scenario(Table):
     graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
     """
 
-    name: Name = Field("scenario", description="what results are called")
-    seed: Seed = Field(1, description="of everything random")
-    duration: Duration = Field(description='how long it runs, or "until-done"')
-    warmup: Time = Field("0s", description="left out of the summary")
-    topology: Topology = Field(description="a table of a kind and its keys")
-    network: NetworkTable = Field(default_factory=dict)
-    hosts: HostTable = Field(default_factory=dict)
-    cc: AlgorithmChoice = Field(None, description="an algorithm, or a table with its parameters")
-    traffic: list[Traffic] = Field(min_length=1, description="a list of tables, each of a kind and its keys")
-    faults: list[Fault] = Field(
-        default_factory=lambda: [],  # for `list` itself pydantic would parse its documented signature
+    name: Name = Key("scenario", description="what results are called")
+    seed: Seed = Key(1, description="of everything random")
+    duration: Duration = Key(description='how long it runs, or "until-done"')
+    warmup: Time = Key("0s", description="left out of the summary")
+    topology: Topology = Key(description="a table of a kind and its keys")
+    network: NetworkTable = Key(default_factory=dict)
+    hosts: HostTable = Key(default_factory=dict)
+    cc: AlgorithmChoice = Key(None, description="an algorithm, or a table with its parameters")
+    traffic: list[Traffic] = Key(min_length=1, description="a list of tables, each of a kind and its keys")
+    faults: list[Fault] = Key(
+        default_factory=lambda: list[
+            Fault
+        ](),  # for `list` itself pydantic would parse its documented signature
         description="tables of what happens to links, and when",
     )
-    record: RecordTable = Field(default_factory=dict)
+    record: RecordTable = Key(default_factory=dict)
+
+    if TYPE_CHECKING:  # beside the tables: no keys of a file
+        frame: Frame
+        _tables: dict[str, Any]
+        _file: str | None
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
         try:
-            tables = _without_graphs(plain(tables), Path(file).parent if file else Path())
-            _check_depth(tables)
-            _check_text(tables)
-            frame = _frame(tables)
             folder = Path(file).parent if file else Path()
-            context = {
-                "frame": frame,
-                "folder": folder,
-                "algorithm": lambda table: choose(table, frame, folder),
-            }
+            given = _without_graphs(plain(tables), folder)
+            _check_depth(given)
+            _check_text(given)
+            frame = _frame(given)
+
+            def algorithm(table: object) -> Algorithm:
+                return choose(table, frame, folder)
+
+            context: dict[str, Any] = {"frame": frame, "folder": folder, "algorithm": algorithm}
             try:
-                self.__pydantic_validator__.validate_python(tables, self_instance=self, context=context)
+                self.__pydantic_validator__.validate_python(given, self_instance=self, context=context)
             except ValidationError as error:
-                raise _first(error, tables) from None
+                raise _first(error, given) from None
             # Set past the model's freeze: none of this is for users to assign.
-            self.__dict__.update(_tables=tables, _file=file, frame=frame)
+            vars(self).update(_tables=given, _file=file, frame=frame)
             self._settle()
             self._check()
         except ScenarioError as error:
@@ -364,7 +380,7 @@ class Scenario(Table):
         """A function without arguments, that can be pickled, and makes what `replace` would."""
         return partial(_replaced, self._tables, self._file, overrides)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._tables, self._file)
 
     def __repr__(self) -> str:
@@ -412,10 +428,10 @@ class Scenario(Table):
         """What is lawful and yet hardly meant: sentences for who reads the result."""
         return [*self._pauses_before_marks(), *self._priority_without_end()]
 
-    def _pauses_before_marks(self):
+    def _pauses_before_marks(self) -> list[str]:
         if self.network.pfc is None or self.network.marking == "none":
             return []
-        key, pauses, marks = *self._pauses_begin(), self._marking_begins()
+        key, pauses, marks = *self._pauses_begin(self.network.pfc), self._marking_begins()
         if marks < pauses:
             return []
         texts = [SIZE.text(size, self.mtu) for size in (pauses, marks)]
@@ -424,14 +440,14 @@ class Scenario(Table):
             "what one link brings is held back by pauses, not by the algorithm"
         ]
 
-    def _pauses_begin(self):
+    def _pauses_begin(self, pauses: Pauses) -> tuple[str, int]:
         """(what decides, bytes of one link in a switch at which a lone link is paused at the latest)."""
         shared = self.network.shared
         if shared is None:
-            return "network.pfc.threshold", self.network.pfc.threshold
+            return "network.pfc.threshold", pauses.threshold
         return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
 
-    def _priority_without_end(self):
+    def _priority_without_end(self) -> list[str]:
         endless = (self.flows.priority == 1) & (self.flows.bytes == 0) & (self.flows.stop_ps == NEVER)
         if self.duration != NEVER or not endless.any() or self.flows.priority.all():
             return []
@@ -456,7 +472,7 @@ class Scenario(Table):
     def probed_flows(self) -> NDArray[np.uint32]:
         """The numbers of the flows whose senders are probed (u32)."""
         wanted = self.record.flows
-        if isinstance(wanted, list):
+        if is_list(wanted):
             return np.asarray(wanted, np.uint32)
         count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
         return np.arange(count, dtype=np.uint32)
@@ -471,17 +487,17 @@ class Scenario(Table):
         """Parameters of the pacer of every host, in SI base units, or None where hosts have none."""
         return next((used.pacer for used in self._algorithms() if used.pacer), None)
 
-    def _recorded(self, network):
+    def _recorded(self, network: Network) -> NDArray[Any]:
         if self.record.ports == "bottleneck":
             return network.bottlenecks
         if self.record.ports == "all":
             return np.arange(len(network.port_names))
         try:
-            return network.ports(self.record.ports)
+            return np.asarray(network.ports(self.record.ports))
         except ValueError as error:
             raise ScenarioError("record.ports", *error.args) from None
 
-    def _settle(self):
+    def _settle(self) -> None:
         """Fills in the defaults that one table takes from another."""
         network = self.wiring
         for i, table in enumerate(self.traffic):
@@ -492,19 +508,22 @@ class Scenario(Table):
             except ScenarioError as error:
                 raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
         if self.network.marking is None:
-            self.network.__dict__["marking"] = self._needed_marking()
+            vars(self.network)["marking"] = self._needed_marking()
+        if self.network.marking != "none" and "buffer" not in self.network.model_fields_set:
+            # Thresholds grow with the rate of a link: a default that fits 10 Gbps is below that of 40 Gbps.
+            vars(self.network)["buffer"] = max(self.network.buffer, 2 * self._marking_begins())
 
-    def _needed_marking(self):
+    def _needed_marking(self) -> Any:
         kinds = {used.congestion_point: used for used in self._algorithms() if used.needs_marking}
         if len(kinds) > 1:
             wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
             raise ScenarioError("network.marking", None, f"one kind of marking for all: {wanted}")
         return marking.choose({"kind": next(iter(kinds))}, self.frame) if kinds else "none"
 
-    def _algorithms(self):
+    def _algorithms(self) -> "list[Algorithm]":
         return [table.cc or self.cc for table in self.traffic]
 
-    def _check(self):
+    def _check(self) -> None:
         self._check_links()
         refuse_what_no_flow_honours(self)
         self._check_times()
@@ -517,7 +536,7 @@ class Scenario(Table):
         self._check_recorded_flows()
         self._check_rows()
 
-    def _check_links(self):
+    def _check_links(self) -> None:
         network = self.wiring
         slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
         for link in np.flatnonzero(slow | far)[:1]:
@@ -535,7 +554,7 @@ class Scenario(Table):
                 )
                 raise ScenarioError(key, SIZE.text(size), expected)
 
-    def _check_times(self):
+    def _check_times(self) -> None:
         if self.warmup >= self.duration:
             expected = f"less than the duration, {TIME.text(self.duration)}"
             raise ScenarioError("warmup", TIME.text(self.warmup), expected)
@@ -553,7 +572,7 @@ class Scenario(Table):
                 expected = f"a start before the end of the run at {TIME.text(self.duration)}"
                 raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
 
-    def _check_marking(self):
+    def _check_marking(self) -> None:
         if self.network.marking == "none":
             for used in self._algorithms():
                 if used.needs_marking:
@@ -572,12 +591,12 @@ class Scenario(Table):
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
             raise ScenarioError("network.buffer", buffer, expected)
 
-    def _marking_begins(self):
+    def _marking_begins(self) -> int:
         """Bytes of queue at which the last of the switch ports begins to mark."""
         rates = self.wiring.rate_bps[~self.wiring.is_nic]
         return self.network.marking.largest_threshold(rates, self.mtu)
 
-    def _check_priorities(self):
+    def _check_priorities(self) -> None:
         if len({table.priority for table in self.traffic}) < 2:
             return
         if self.credits:
@@ -590,12 +609,12 @@ class Scenario(Table):
         if self.hosts.nic != "fair":
             raise ScenarioError("hosts.nic", self.hosts.nic, '"fair", or priorities end at the hosts')
 
-    def _check_credits(self):
+    def _check_credits(self) -> None:
         for used in self._algorithms():
             if used.credits and used.credits != self.credits:
                 raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
 
-    def _check_pacer(self):
+    def _check_pacer(self) -> None:
         if not self.pacer:
             return
         for where, used in algorithms(self):
@@ -609,7 +628,7 @@ class Scenario(Table):
                 )
                 raise ScenarioError(key, None, expected)
 
-    def _check_receivers(self):
+    def _check_receivers(self) -> None:
         for where, used in algorithms(self):
             if not used.receiver:
                 continue
@@ -623,14 +642,14 @@ class Scenario(Table):
                 )
                 raise ScenarioError(f"{where}.receiver.mark", True, expected)
 
-    def _check_recorded_flows(self):
+    def _check_recorded_flows(self) -> None:
         wanted = self.record.flows
-        for flow in wanted if isinstance(wanted, list) else ():
+        for flow in wanted if is_list(wanted) else ():
             if flow >= len(self.flows):
                 expected = f"numbers from 0 to {len(self.flows) - 1}: there are {len(self.flows)} flows"
                 raise ScenarioError("record.flows", flow, expected)
 
-    def _check_rows(self):
+    def _check_rows(self) -> None:
         ends = self.duration if self.duration != NEVER else int(self.flows.start_ps.max()) + 1
         wanted = {
             "queues": (self.record.queues, len(self.wiring.recorded_ports), "name fewer record.ports"),
@@ -644,23 +663,23 @@ class Scenario(Table):
                 raise ScenarioError(f"record.{key}", TIME.text(interval), expected)
 
 
-def _rebuild(tables, file):
+def _rebuild(tables: dict[str, Any], file: str | None) -> Scenario:
     return Scenario(file=file, **tables)
 
 
-def _replaced(tables, file, overrides):
+def _replaced(tables: dict[str, Any], file: str | None, overrides: Mapping[str, Any]) -> Scenario:
     return Scenario(file=file, **_overridden(tables, overrides, file))
 
 
-def _kind_first(table):
+def _kind_first(table: Any) -> dict[str, Any]:
     return {"kind": table["kind"], **table}
 
 
-def _frame(tables):
+def _frame(tables: dict[str, Any]) -> Frame:
     """What one "pkt" is in this scenario; everything else is read with it."""
-    table = tables.get("network", {})
-    table = table if isinstance(table, dict) else {}
-    wire, header = (_frame_size(table, key) for key in ("mtu", "header"))
+    network = tables.get("network", {})
+    table = network if is_table(network) else {}
+    wire, header = (_frame_size(table, name) for name in ("mtu", "header"))
     if wire > MOST_MTU:
         raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(MOST_MTU)}")
     if header >= wire:
@@ -668,7 +687,7 @@ def _frame(tables):
     return Frame(wire, wire - header)
 
 
-def _frame_size(table, key):
+def _frame_size(table: Any, key: str) -> int:
     value = table.get(key, NetworkTable.model_fields[key].default)
     try:
         return SIZE.parse(value, least=1)
@@ -676,13 +695,13 @@ def _frame_size(table, key):
         raise ScenarioError(f"network.{key}", value, str(error)) from None
 
 
-def _without_graphs(tables, folder):
+def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
     """`tables` with a topology that is a networkx graph, or the file of one, written out as edges."""
     topology = tables.get("topology")
     try:
         if hasattr(topology, "edges"):
             return {**tables, "topology": graph_table(topology)}
-        if not isinstance(topology, dict) or topology.get("kind") != "graph" or "file" not in topology:
+        if not is_table(topology) or topology.get("kind") != "graph" or "file" not in topology:
             return tables
         extra = [key for key in topology if key not in ("kind", "file")]
         if extra:
@@ -695,7 +714,7 @@ def _without_graphs(tables, folder):
         raise
     except ValueError as error:
         key, value = (
-            ("topology.file", topology["file"]) if isinstance(topology, dict) else ("topology", str(topology))
+            ("topology.file", topology["file"]) if is_table(topology) else ("topology", str(topology))
         )
         raise ScenarioError(key, value, str(error)) from None
 
@@ -704,22 +723,23 @@ _DEEPEST = 8
 _SHALLOW = f"tables at most {_DEEPEST} deep, which is more than any scenario has"
 
 
-def _check_depth(value, depth=0):
+def _check_depth(value: Any, depth: int = 0) -> None:
     """Refuses tables that would be too deep to walk through."""
     if depth > _DEEPEST:
         raise ScenarioError(None, None, _SHALLOW)
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
+    inside = list(value.values()) if is_table(value) else value
+    if is_list(inside):
+        for inner in inside:
             _check_depth(inner, depth + 1)
 
 
-def _check_text(value, key=None):
+def _check_text(value: Any, key: str | None = None) -> None:
     """Refuses what no file could keep: half a surrogate pair, as bytes that are no UTF-8 become."""
-    if isinstance(value, dict):
+    if is_table(value):
         for name, inner in value.items():
             _check_text(name, key)
             _check_text(inner, f"{key}.{name}" if key else name)
-    elif isinstance(value, list):
+    elif is_list(value):
         for inner in value:
             _check_text(inner, key)
     elif isinstance(value, str) and not value.isascii():
@@ -729,7 +749,7 @@ def _check_text(value, key=None):
             raise ScenarioError(key, ascii(value)[1:-1], "text that UTF-8 can write") from None
 
 
-def _overridden(tables, overrides, file):
+def _overridden(tables: dict[str, Any], overrides: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     try:
         _check_depth(tables)
         tables = _copied(tables)
@@ -743,14 +763,14 @@ def _overridden(tables, overrides, file):
     return tables
 
 
-def _copied(tables):
+def _copied(tables: Any) -> Any:
     """A deep copy of plain tables; anything else (a graph) is shared."""
-    if isinstance(tables, dict):
+    if is_table(tables):
         return {key: _copied(value) for key, value in tables.items()}
-    return [_copied(value) for value in tables] if isinstance(tables, list) else tables
+    return [_copied(value) for value in tables] if is_list(tables) else tables
 
 
-def _from_text(value):
+def _from_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -759,23 +779,23 @@ def _from_text(value):
         return value
 
 
-def _put(tables, key, value):
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     """Sets a dotted key, making the tables on its way where they are missing."""
     *way, last = key.replace("[", ".").replace("]", "").split(".")
     if len(way) >= _DEEPEST:
         raise ScenarioError(f"{key[:40]}…", None, _SHALLOW)
-    at = tables
+    at = cast(Any, tables)
     for depth, step in enumerate(way):
-        if isinstance(at, list):
+        if is_list(at):
             at = at[_place(at, step, key, value)]
-        elif not isinstance(at.get(step), dict | list):
+        elif not (is_table(at.get(step)) or is_list(at.get(step))):
             # A name alone, as in cc = "dctcp", becomes the table it stands for.
             named = at.get(step) if way[depth:] == ["cc"] else None
             at[step] = {"name": named} if named else {}
             at = at[step]
         else:
             at = at[step]
-    if isinstance(at, list):
+    if is_list(at):
         at[_place(at, last, key, value)] = value
     elif last == "name" and way[-1:] == ["cc"] and str(at.get("name")).split("@")[0] != value:
         at.clear()
@@ -784,13 +804,13 @@ def _put(tables, key, value):
         at[last] = value
 
 
-def _place(at, step, key, value):
+def _place(at: Any, step: str, key: str, value: Any) -> int:
     if not step.isdigit() or int(step) >= len(at):
         raise ScenarioError(key, value, f"a number from 0 to {len(at) - 1} in place of {step}")
     return int(step)
 
 
-def _first(error, tables):
+def _first(error: ValidationError, tables: dict[str, Any]) -> ScenarioError:
     """The first complaint of pydantic about `tables` as a `ScenarioError`."""
     errors = error.errors()
     # A key that is missing may be there under another name: that is said first.
@@ -805,7 +825,7 @@ def _first(error, tables):
     return ScenarioError(*_complaint(wrong, key, value, _model(key, table)))
 
 
-def _complaint(wrong, key, value, model):
+def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
     """(key, value, expected) of what pydantic itself found; `model` is the one that should have `key`."""
     last = key.rpartition(".")[2]
     if wrong["type"] == "extra_forbidden":
@@ -827,21 +847,21 @@ def _complaint(wrong, key, value, model):
     return key, value, message[:1].lower() + message[1:]
 
 
-def _dotted(loc, tables):
+def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, Any]:
     """A pydantic location as a scenario writes it, and the table that its last part is looked up in."""
-    key, at, table = "", tables, tables
+    key, at, table = "", cast(Any, tables), cast(Any, tables)
     for step in loc:
         if isinstance(step, int):
-            key, at = f"{key}[{step}]", at[step] if isinstance(at, list | tuple) and step < len(at) else None
-        elif isinstance(at, dict) and step == at.get("kind") and step not in at:
+            key, at = f"{key}[{step}]", at[step] if is_list(at) and step < len(at) else None
+        elif is_table(at) and step == at.get("kind") and step not in at:
             continue  # pydantic names the member of a union, which no key of the file does
         else:
             key, table = f"{key}.{step}" if key else step, at
-            at = at.get(step) if isinstance(at, dict) else None
+            at = at.get(step) if is_table(at) else None
     return key, table
 
 
-def _model(key, table):
+def _model(key: str, table: Any) -> type[Table]:
     """The model that should have `key`, which stands in `table`."""
     top = key.partition(".")[0].partition("[")[0]
     if "." not in key:
@@ -856,5 +876,5 @@ def _model(key, table):
 _MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable, "faults": Fault}
 
 
-def _kinds(key):
+def _kinds(key: str) -> list[str]:
     return list(TOPOLOGIES if key == "topology" else TRAFFICS)

@@ -3,24 +3,35 @@
 `Shared` and `Pauses` are the tables of a scenario; `crossing` is what the packet world gets of them.
 """
 
-import numpy as np
-from pydantic import Field, field_validator
+from typing import TYPE_CHECKING, Any
 
-from shallows.table import Table
+import numpy as np
+from pydantic import field_validator
+
+from shallows.table import Key, Table
 from shallows.units import NEVER, Headroom, WireSize
+
+if TYPE_CHECKING:
+    from shallows.contract import U32
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
+
+Scheduling = tuple[dict[str, Any], dict[str, Any]]
+"""Columns of the links, and keys of the request."""
 
 
 class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
-    size: WireSize = Field("12MB", description="the memory of each switch, headroom apart")
-    alpha: float = Field(
+    size: WireSize = Key("12MB", description="the memory of each switch, headroom apart")
+    alpha: float = Key(
         1.0, description="a port, or a link that can be paused, may hold this many times what is free"
     )
 
     @field_validator("alpha", mode="before")
     @classmethod
-    def _above_zero(cls, value):
+    def _above_zero(cls, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1024:
             raise ValueError("a number above 0 and at most 1024, such as 1")
         return float(value)
@@ -29,18 +40,18 @@ class Shared(Table):
 class Pauses(Table):
     """`[network.pfc]`: links that bring too much are asked to stop."""
 
-    threshold: WireSize = Field("100KB", description="data that one link brought above which it is paused")
-    hysteresis: WireSize = Field("2pkt", description="it goes on this far below")
-    headroom: Headroom = Field("auto", description='what may still come then; "auto": what the link can need')
+    threshold: WireSize = Key("100KB", description="data that one link brought above which it is paused")
+    hysteresis: WireSize = Key("2pkt", description="it goes on this far below")
+    headroom: Headroom = Key("auto", description='what may still come then; "auto": what the link can need')
 
 
-def crossing(scenario, network):
+def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
     """(columns of the links, other keys of the request) that say how ports schedule."""
     columns, request = _in_switches(scenario, network)
     return _with_pacers(scenario, network, columns, request) if scenario.pacer else (columns, request)
 
 
-def _in_switches(scenario, network):
+def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
     shared, pauses, credits = scenario.network.shared, scenario.network.pfc, scenario.credits
     if shared is None and pauses is None and credits is None:
         return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
@@ -50,7 +61,7 @@ def _in_switches(scenario, network):
         everywhere = np.full(len(network.is_nic), bool(pauses))
         discipline = (everywhere | ~network.is_nic).astype(np.uint32)
         disciplines = [_lossless() if pauses else [class_of(["other"])]]
-    request = {"disciplines": disciplines}
+    request: dict[str, Any] = {"disciplines": disciplines}
     if shared:
         request["shared"] = {"size_bytes": shared.size, "alpha": shared.alpha}
     if pauses:
@@ -62,26 +73,27 @@ def _in_switches(scenario, network):
     return {"discipline": discipline}, request
 
 
-def _priorities(scenario, network):
+def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
     """Switch ports send what is urgent first; each class may hold as much as the port without classes."""
     limit_bytes = scenario.network.buffer
     classes = [class_of(["urgent"], limit_bytes), class_of(["other"], limit_bytes)]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 
 
-def _lossless():
+def _lossless() -> list[dict[str, Any]]:
     """Pauses before feedback before data. A stop of credits says what was sent: it must not overtake it."""
     return [class_of(["pause", "resume"]), class_of(["other"]), class_of(["data", "credit_stop"])]
 
 
-def _credits_first(scenario, network):
+def _credits_first(scenario: "Scenario", network: "Network") -> "tuple[U32, list[Any]]":
     """(discipline of every link, the disciplines): a shaped class of credits at every port.
 
     Credits may take what is left of a link whose rest carries the full frames they call.
     """
+    assert scenario.credits is not None
     size, burst, queue = scenario.credits
     kinds, place = np.unique(np.stack([network.rate_bps, network.is_nic]).T, axis=0, return_inverse=True)
-    disciplines = []
+    disciplines: list[list[dict[str, Any]]] = []
     for rate, is_nic in kinds.tolist():
         shaper = {"shaper_bps": rate * size // (size + scenario.mtu), "shaper_burst_bytes": burst}
         credits = {"carries": ["credit"], "limit_packets": queue, **shaper}
@@ -93,9 +105,12 @@ def _credits_first(scenario, network):
     return (1 + place.ravel()).astype(np.uint32), disciplines
 
 
-def _with_pacers(scenario, network, columns, request):
+def _with_pacers(
+    scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
+) -> Scheduling:
     """The same with a pacer in every NIC: what goes through it waits for tokens, everything else passes."""
-    parameters, disciplines = scenario.pacer, list(request.get("disciplines", []))
+    parameters: dict[str, float] = scenario.pacer or {}
+    disciplines: list[Any] = list(request.get("disciplines", []))
     discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
     for rate in sorted(set(network.rate_bps[network.is_nic].tolist())):
         pacer = {
@@ -110,6 +125,6 @@ def _with_pacers(scenario, network, columns, request):
     return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines}
 
 
-def class_of(carries, limit_bytes=NEVER):
+def class_of(carries: list[str], limit_bytes: int | None = NEVER) -> dict[str, Any]:
     """A class of a port, as it crosses."""
     return {"carries": carries, "limit_packets": None, "limit_bytes": limit_bytes, "shaper_bps": None}

@@ -3,10 +3,13 @@
 A key that Python people see shows its unit: `repr` writes what the scenario file would say.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+Key: Callable[..., Any] = Field
+"""A key of a table: pydantic's `Field`, whose default may be a text that the type of the key reads."""
 
 
 class Table(BaseModel):

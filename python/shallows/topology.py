@@ -7,21 +7,21 @@ with a literal `kind`, keys with defaults and `build()`, and enter it in `KINDS`
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import reduce
+from importlib import import_module
 from itertools import pairwise
-from operator import or_
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from shallows import extras
 from shallows.errors import ScenarioError
-from shallows.table import Table
+from shallows.table import Key, Table
 from shallows.units import Count, Rate, Several, Time, did_you_mean
 
 
@@ -128,17 +128,17 @@ class Network:
 class _Builder:
     """Collects cables between nodes given by name, then numbers everything."""
 
-    def __init__(self, hosts, switches):
+    def __init__(self, hosts: Iterable[str], switches: Iterable[str]) -> None:
         self.host_names, self.switch_names = list(hosts), list(switches)
         self.number = {name: i for i, name in enumerate(self.host_names + self.switch_names)}
-        self.links = []
+        self.links: list[tuple[int, int, int, int]] = []
 
-    def cable(self, a, b, rate, delay_ps):
+    def cable(self, a: str, b: str, rate: int, delay_ps: int) -> None:
         """Two links between `a` and `b`, of the same rate and delay."""
         self.links += [(self.number[a], self.number[b], rate, delay_ps)]
         self.links += [(self.number[b], self.number[a], rate, delay_ps)]
 
-    def network(self, bottlenecks=None, pairs=None):
+    def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
         """`bottlenecks` are pairs of names, all switch egress ports if absent; `pairs` of host names."""
         source, target, rate, delay = (list(column) for column in zip(*self.links, strict=True))
         source = np.array(source, np.uint32)
@@ -167,7 +167,7 @@ class _Builder:
 _MOST_NODES = 1_000_000
 
 
-def _named(prefix, count):
+def _named(prefix: str, count: int) -> list[str]:
     if count > _MOST_NODES:
         raise ScenarioError("topology", None, f"at most {_MOST_NODES} nodes of a kind, not {count}")
     return [f"{prefix}{i}" for i in range(count)]
@@ -176,17 +176,17 @@ def _named(prefix, count):
 class _RoundTripKind(Table):
     """A kind whose propagation is given as the round trip over its longest path, when nothing queues."""
 
-    rate: Rate = Field("10Gbps", description="rate of the links between switches")
-    rtt: Time = Field("200us", description="two-way propagation of the longest path")
+    rate: Rate = Key("10Gbps", description="rate of the links between switches")
+    rtt: Time = Key("200us", description="two-way propagation of the longest path")
 
     @field_validator("rtt")
     @classmethod
-    def _divides(cls, rtt):
+    def _divides(cls, rtt: int) -> int:
         if rtt % 4:
             raise ValueError("a multiple of 4ps, which divides over the cables")
         return rtt
 
-    def split(self, hops):
+    def split(self, hops: int) -> tuple[int, list[int]]:
         """The one-way delay as (one edge, the hops): a quarter in each edge, the rest over the hops.
 
         The first hop takes what does not divide, so that the sum is exact.
@@ -197,12 +197,12 @@ class _RoundTripKind(Table):
         return edge, [between - (hops - 1) * hop] + [hop] * (hops - 1)
 
 
-def _same_rate(tables):
+def _same_rate(tables: Any) -> None:
     return tables["rate"]
 
 
 EdgeRate = Annotated[
-    Rate, Field(default_factory=_same_rate, validate_default=False, description="absent: `rate`")
+    Rate, Key(default_factory=_same_rate, validate_default=False, description="absent: `rate`")
 ]
 """A rate that is `rate` unless set otherwise."""
 
@@ -211,10 +211,10 @@ class Dumbbell(_RoundTripKind):
     """`hosts` senders on the left, as many receivers on the right, one cable between two switches."""
 
     kind: Literal["dumbbell"]
-    hosts: Count = Field(10, description="hosts on each side")
+    hosts: Count = Key(10, description="hosts on each side")
     edge_rate: EdgeRate
 
-    def build(self):
+    def build(self) -> Network:
         """Left hosts are h0…, right hosts follow; s0->s1 is the bottleneck."""
         names = _named("h", 2 * self.hosts)
         left, right = names[: self.hosts], names[self.hosts :]
@@ -231,9 +231,9 @@ class Star(_RoundTripKind):
     """`hosts` hosts around one switch: the network of an incast."""
 
     kind: Literal["star"]
-    hosts: Several = Field(10, description="hosts around the switch")
+    hosts: Several = Key(10, description="hosts around the switch")
 
-    def build(self):
+    def build(self) -> Network:
         """Every cable has a quarter of the round trip; everyone talks to the last host."""
         names = _named("h", self.hosts)
         net = _Builder(names, ["s0"])
@@ -246,17 +246,17 @@ class ParkingLot(_RoundTripKind):
     """A row of switches; long flows cross every hop, and at each hop others cross only that one."""
 
     kind: Literal["parking-lot"]
-    hops: Count = Field(3, description="links in the row, one bottleneck each")
-    hosts: Count = Field(1, description="senders a group: one group crosses all hops, one each single hop")
+    hops: Count = Key(3, description="links in the row, one bottleneck each")
+    hosts: Count = Key(1, description="senders a group: one group crosses all hops, one each single hop")
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts: long senders, long receivers, then for each hop its senders and its receivers."""
         switches = _named("s", self.hops + 1)
         spans = [(0, self.hops)] + [(hop, hop + 1) for hop in range(self.hops)]
         names = _named("h", 2 * self.hosts * len(spans))
         net = _Builder(names, switches)
         edge, hops = self.split(self.hops)
-        groups = []
+        groups: list[list[tuple[str, str]]] = []
         for group, (first, last) in enumerate(spans):
             ends = names[2 * group * self.hosts :][: 2 * self.hosts]
             groups.append(list(zip(ends[: self.hosts], ends[self.hosts :], strict=True)))
@@ -278,18 +278,18 @@ class MultiBottleneck(_RoundTripKind):
     """
 
     kind: Literal["multi-bottleneck"]
-    hosts: list[Count] = Field([10, 20, 10], description="senders in each of the three groups")
-    edge_rate: Rate = Field("1Gbps", description="rate of the hosts' links")
-    same_rtt: bool = Field(True, description="group 3's cables make up for the hop")
+    hosts: list[Count] = Key([10, 20, 10], description="senders in each of the three groups")
+    edge_rate: Rate = Key("1Gbps", description="rate of the hosts' links")
+    same_rtt: bool = Key(True, description="group 3's cables make up for the hop")
 
     @field_validator("hosts")
     @classmethod
-    def _three_groups(cls, hosts):
+    def _three_groups(cls, hosts: Any) -> Any:
         if len(hosts) != 3:
             raise ValueError("three numbers, the sizes of the sending groups")
         return hosts
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts: groups 1, 2, 3, their shared receiver, then the receivers of group 2."""
         one, two, three = self.hosts
         names = _named("h", one + two + three + 1 + two)
@@ -309,14 +309,14 @@ class LeafSpine(Table):
     """Two tiers: every leaf has a cable to every spine."""
 
     kind: Literal["leaf-spine"]
-    leaves: Count = Field(4, description="leaf switches")
-    spines: Count = Field(4, description="spine switches")
-    hosts_per_leaf: Count = Field(8, description="hosts at each leaf")
-    rate: Rate = Field("10Gbps", description="rate of the hosts' links")
+    leaves: Count = Key(4, description="leaf switches")
+    spines: Count = Key(4, description="spine switches")
+    hosts_per_leaf: Count = Key(8, description="hosts at each leaf")
+    rate: Rate = Key("10Gbps", description="rate of the hosts' links")
     spine_rate: EdgeRate
-    link_delay: Time = Field("1us", description="one-way propagation of every cable")
+    link_delay: Time = Key("1us", description="one-way propagation of every cable")
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts are numbered leaf by leaf."""
         leaves, spines = _named("leaf", self.leaves), _named("spine", self.spines)
         names = _named("h", self.leaves * self.hosts_per_leaf)
@@ -333,18 +333,18 @@ class FatTree(Table):
     """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts."""
 
     kind: Literal["fat-tree"]
-    k: Count = Field(4, description="ports of a switch, an even number")
-    rate: Rate = Field("10Gbps", description="rate of every link")
-    link_delay: Time = Field("1us", description="one-way propagation of every cable")
+    k: Count = Key(4, description="ports of a switch, an even number")
+    rate: Rate = Key("10Gbps", description="rate of every link")
+    link_delay: Time = Key("1us", description="one-way propagation of every cable")
 
     @field_validator("k")
     @classmethod
-    def _k_is_even(cls, k):
+    def _k_is_even(cls, k: int) -> int:
         if k % 2 or k > 64:
             raise ValueError("an even number from 2 to 64")
         return k
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts are numbered pod by pod, edge switch by edge switch."""
         half = self.k // 2
         edges, aggregations = _named("edge", self.k * half), _named("aggr", self.k * half)
@@ -372,16 +372,16 @@ class ThreeTier(Table):
     """
 
     kind: Literal["three-tier"]
-    cores: Count = Field(8, description="core switches, an even number")
-    aggregations: Count = Field(16, description="aggregation switches, an even number")
-    tors: Count = Field(32, description="top-of-rack switches, a multiple of half the aggregations")
-    hosts_per_tor: Count = Field(6, description="hosts in each rack")
-    rate: Rate = Field("10Gbps", description="rate of every link")
-    link_delay: Time = Field("4us", description="one-way propagation of a cable between switches")
-    host_delay: Time = Field("1us", description="one-way propagation of a host's cable")
+    cores: Count = Key(8, description="core switches, an even number")
+    aggregations: Count = Key(16, description="aggregation switches, an even number")
+    tors: Count = Key(32, description="top-of-rack switches, a multiple of half the aggregations")
+    hosts_per_tor: Count = Key(6, description="hosts in each rack")
+    rate: Rate = Key("10Gbps", description="rate of every link")
+    link_delay: Time = Key("4us", description="one-way propagation of a cable between switches")
+    host_delay: Time = Key("1us", description="one-way propagation of a host's cable")
 
     @model_validator(mode="after")
-    def _wires_up(self):
+    def _wires_up(self) -> Self:
         for key in ("cores", "aggregations"):
             if getattr(self, key) % 2:
                 raise ScenarioError(key, getattr(self, key), "an even number")
@@ -390,7 +390,7 @@ class ThreeTier(Table):
             raise ScenarioError("tors", self.tors, f"a multiple of {pairs}, half the aggregations")
         return self
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts are numbered rack by rack."""
         tors, aggregations = _named("tor", self.tors), _named("aggr", self.aggregations)
         cores = _named("core", self.cores)
@@ -417,11 +417,11 @@ class Graph(Table):
     """
 
     kind: Literal["graph"]
-    edges: list[tuple[str, str, Rate, Time]] = Field(description="[node, node, rate, delay] each, or a file")
-    hosts: list[str] = Field(description="the names of the hosts")
+    edges: list[tuple[str, str, Rate, Time]] = Key(description="[node, node, rate, delay] each, or a file")
+    hosts: list[str] = Key(description="the names of the hosts")
 
     @model_validator(mode="after")
-    def _wires_up(self):
+    def _wires_up(self) -> Self:
         ends = [frozenset(edge[:2]) for edge in self.edges]
         degree = Counter(name for pair in ends for name in pair)
         for (a, b, *_), pair in zip(self.edges, ends, strict=True):
@@ -437,7 +437,7 @@ class Graph(Table):
             raise ScenarioError("hosts", list(self.hosts), "two hosts or more")
         return self
 
-    def build(self):
+    def build(self) -> Network:
         """Hosts as `hosts` lists them, switches in the order in which the edges name them."""
         hosts = set(self.hosts)
         switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
@@ -458,16 +458,19 @@ KINDS = {
     "graph": Graph,
 }
 
-Topology = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
+Topology = Annotated[
+    Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph,
+    Key(discriminator="kind"),
+]
 
 
-def read_graph(path):
+def read_graph(path: Path) -> dict[str, Any]:
     """A GraphML file or a node-link JSON file as the keys of the `graph` kind.
 
     Raises `ValueError` with what was expected.
     """
     extras.need("graph", f"topology.file = {path}")
-    import networkx
+    networkx: Any = import_module("networkx")  # of whose stubs a part is unknown
 
     try:
         if path.suffix == ".json":
@@ -482,14 +485,14 @@ def read_graph(path):
     return graph_table(graph)
 
 
-def graph_table(graph):
+def graph_table(graph: Any) -> dict[str, Any]:
     """A networkx graph, with rate and delay on its edges, as the keys of the `graph` kind.
 
     Raises `ValueError` with what was expected.
     """
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError("an undirected graph with one edge between two nodes")
-    edges = []
+    edges: list[list[str]] = []
     for a, b, keys in graph.edges(data=True):
         for key, example in (("rate", "10Gbps"), ("delay", "1us")):
             if not isinstance(keys.get(key), str):

@@ -7,13 +7,14 @@ one. To add a kind, write a model with a literal `kind` and `draw()`, and enter 
 
 import csv
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from shallows.units import (
     NEVER,
     SIZE,
     Count,
+    Frame,
     Interval,
     OptionalCount,
     OptionalInterval,
@@ -39,6 +41,9 @@ from shallows.units import (
     Written,
     packet,
 )
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
 
 U32, U64 = NDArray[np.uint32], NDArray[np.uint64]
 NO_FLOW = 2**32 - 1
@@ -242,7 +247,7 @@ class _Kind(Table):
     cc: AlgorithmChoice = Field(None, description="the algorithm; absent: the scenario's")
     priority: Literal[0, 1] = Field(0, description="1: its packets go before those of 0")
 
-    def settled(self, network):
+    def settled(self, network: "Network") -> Self:
         """This table with the defaults that depend on the network filled in."""
         return self
 
@@ -340,7 +345,7 @@ class LongLived(_Between):
                 raise ScenarioError(other, None, f"a time such as 1ms beside {key}")
         return self
 
-    def settled(self, network):
+    def settled(self, network: "Network") -> Self:
         """`flows` filled in: one a source, or one a host of the longer list where both ends are given."""
         if self.flows is not None:
             return self
@@ -407,7 +412,7 @@ class Incast(_Kind):
             raise ScenarioError("to", self.to, "one host")
         return _others(network, network.senders, receiver, draws), receiver[0]
 
-    def settled(self, network):
+    def settled(self, network: "Network") -> Self:
         """`senders` filled in, and not more than there are hosts to send."""
         most = len(self._candidates(network, Draws(0, 0))[0])
         if (self.senders or 0) > most:
@@ -461,7 +466,7 @@ class RequestResponse(_Between):
     start: Time = Field("0s", description="when the first may start")
     jitter: Time = Field("10us", description="first requests are uniform within this time")
 
-    def settled(self, network):
+    def settled(self, network: "Network") -> Self:
         """`pairs` filled in: one a source."""
         if self.pairs is not None:
             return self
@@ -654,7 +659,9 @@ KINDS = {
 Traffic = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
 
 
-def draw(tables, network, seed, frame, default):
+def draw(
+    tables: Sequence["_Kind"], network: "Network", seed: int, frame: Frame, default: Algorithm | None
+) -> "Flows":
     """The flows of all traffic tables; `default` is the algorithm of those that name none.
 
     Raises `ScenarioError` whose key starts at the table, such as traffic[0].to.

@@ -1,7 +1,9 @@
 """A run once more with taps on some of its ports: every frame there, pauses, samples of senders."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +11,10 @@ from shallows.errors import ScenarioError
 from shallows.units import NEVER, TIME
 from shallows.why import again, chosen
 from shallows.why.at import within
+
+if TYPE_CHECKING:
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
 
 MOST_FRAMES = 1_000_000
 """Frames that a file is made of, at most: nobody could look at more, and no viewer opens it."""
@@ -136,7 +142,17 @@ def _sum_up_to(times, at, amounts):
     return sums[np.searchsorted(at[order], times, side="right")]
 
 
-def of_run(run, ports=None, *, flows=None, since=None, until=None, every=None, nics=True, on_progress=None):
+def of_run(
+    run: "Run",
+    ports: Sequence[str] | None = None,
+    *,
+    flows: Sequence[int] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    every: str | None = None,
+    nics: bool = True,
+    on_progress: "OnProgress | None" = None,
+) -> "Taps":
     """The `Taps` of a second pass over `run`, on the ports that `ports` names, by patterns too, or on all.
 
     `flows` are numbers of flows whose senders are sampled `every` so often (a thousandth of the span), those

@@ -6,7 +6,9 @@ What is written there is what the command line prints; the figures are those of 
 
 from functools import partial
 from html import escape
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shallows import plot
 from shallows.pages.chart import chart, colour
@@ -14,6 +16,10 @@ from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
+
+if TYPE_CHECKING:
+    from shallows.comparison import Comparison
+    from shallows.results.run import Run
 
 SLOWEST = 10
 """Slowest flows of each run that its page is about."""
@@ -23,7 +29,7 @@ MOST_PATHS = 20
 """Paths shown one by one of flows that were asked for."""
 
 
-def of_run(run, paths=None):
+def of_run(run: "Run", paths: Any = None) -> str:
     """The page of a `Run`, with the paths of its slowest flows where `paths` (`Paths`) has some."""
     lines, *rest = run_report(run.summary)
     title, _, lines = lines.partition("\n")
@@ -36,7 +42,7 @@ def of_run(run, paths=None):
     return _page(title, parts)
 
 
-def of_comparison(comparison, paths=None):
+def of_comparison(comparison: "Comparison", paths: Any = None) -> str:
     """The page of a `Comparison`; `paths` are `{label: Paths}` of the slowest flows of its runs."""
     runs, labels = list(comparison.runs.values()), list(comparison.runs)
     first = runs[0].summary
@@ -60,7 +66,7 @@ def of_paths(paths, costs=()):
     return _page(f"{scenario.name}: why {flows} took so long", parts)
 
 
-def write(file, page):
+def write(file: str | PathLike[str], page: str) -> Path:
     """Write a page to `file`, making folders on the way; return its path."""
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,22 +1,27 @@
 """How the tables of a result become Arrow."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from shallows.results.tables import TABLES, Names
 
+if TYPE_CHECKING:
+    from shallows.results.tables import Block, Column
 
-def schema(name):
+
+def schema(name: str) -> Any:
     """The Arrow schema of a table, with `unit` and `definition` in the metadata of every column."""
     import pyarrow
 
-    def field(column, of):
+    def field(column: str, of: "Column") -> Any:
         kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) if of.type == "name" else of.type
         return pyarrow.field(column, kind, metadata={"unit": of.unit, "definition": of.definition})
 
     return pyarrow.schema([field(column, of) for column, of in TABLES[name].items()])
 
 
-def record_batch(name, block):
+def record_batch(name: str, block: "Block") -> Any:
     """Those rows of a table, in Arrow."""
     import pyarrow
 
@@ -24,7 +29,7 @@ def record_batch(name, block):
     return pyarrow.record_batch([_array(block[field.name], field.type) for field in fields], schema=fields)
 
 
-def _array(values, kind):
+def _array(values: Any, kind: Any) -> Any:
     """A column in Arrow, from buffers: pyarrow.array would import pandas, which costs 60 MB."""
     import pyarrow
 

@@ -8,6 +8,7 @@ the memory it already has.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -24,9 +25,15 @@ if TYPE_CHECKING:
     import pyarrow
     from matplotlib.figure import Figure
 
+    from shallows import contract
     from shallows.export import Taps
+    from shallows.plot import Plots
     from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.traffic import Flows
     from shallows.why.at import Moment
+    from shallows.why.path import Path as FlowPath
+    from shallows.why.paths import Paths
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -53,10 +60,20 @@ class Run:
         self.scenario_toml = scenario_toml
         self.summary = summary
         self._blocks = blocks
-        self._arrow = {}
+        self._arrow: dict[str, Any] = {}
+        self._folder = Path()
+        self._mark = ""
 
     @classmethod
-    def from_answer(cls, scenario, network, flows, answer, wall_s, world="packet"):
+    def from_answer(
+        cls,
+        scenario: "Scenario",
+        network: "Network",
+        flows: "Flows",
+        answer: "contract.Answer",
+        wall_s: float,
+        world: str = "packet",
+    ) -> "Run":
         """The run that the `answer` of the packet world (docs/crossing.md), or one like it, describes.
 
         `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of
@@ -75,16 +92,13 @@ class Run:
         if "\0" in str(folder):
             raise ScenarioError("folder", str(folder), "a path: no path has a NUL in it")
         store.restore(folder)
-        for attempt in range(ATTEMPTS):
-            try:
+        for _ in range(ATTEMPTS - 1):
+            with suppress(ScenarioError):  # another run may have taken the folder's place while it was read
                 return cls._loaded(folder)
-            except ScenarioError:
-                # Another run may have taken the folder's place while it was read.
-                if attempt == ATTEMPTS - 1:
-                    raise
+        return cls._loaded(folder)
 
     @classmethod
-    def _loaded(cls, folder):
+    def _loaded(cls, folder: Path) -> "Run":
         try:
             scenario_toml, summary = ((folder / name).read_text("utf-8") for name in TEXTS)
         except OSError as error:
@@ -97,7 +111,7 @@ class Run:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
             run = cls(scenario_toml, json.loads(summary), {})
-            run.summary["fingerprint"], run.summary["books"]["closed"]
+            _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
@@ -118,7 +132,7 @@ class Run:
             self._arrow[name] = table
         return self._arrow[name]
 
-    def _saved(self, name):
+    def _saved(self, name: str) -> Any:
         """A table from the disk, its pages checked."""
         import pyarrow.parquet
 
@@ -129,7 +143,7 @@ class Run:
         except (OSError, pyarrow.ArrowException) as error:
             raise ScenarioError(str(error), file=path, expected=WHOLE) from None
 
-    def _check_saved(self, name):
+    def _check_saved(self, name: str) -> None:
         """Raise `ScenarioError` unless the table on disk is there, and of this run."""
         import pyarrow.parquet
 
@@ -138,7 +152,8 @@ class Run:
             saved = pyarrow.parquet.read_schema(path)
         except (OSError, pyarrow.ArrowException) as error:
             raise ScenarioError(str(error).splitlines()[0], file=path, expected=WHOLE) from None
-        if (saved.metadata or {}).get(b"run") != self._mark.encode():
+        metadata: dict[bytes, bytes] = saved.metadata or {}
+        if metadata.get(b"run") != self._mark.encode():
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
@@ -175,7 +190,7 @@ class Run:
         s = self.summary
         return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """What a notebook shows."""
         from shallows.notebook import html
         from shallows.report import run_report
@@ -189,7 +204,7 @@ class Run:
 
         return Scenario.from_toml(self.scenario_toml)
 
-    def why(self, flow=None, **choose):
+    def why(self, flow: int | None = None, **choose: Any) -> "FlowPath | Paths":
         """Where the time of a flow went, every picosecond: its `shallows.why.Path` (docs/why.md).
 
         Runs the scenario again to find out. Of several flows, `why([812, 900])`, `why(slowest=10)` or
@@ -211,7 +226,7 @@ class Run:
 
         return at.of_run(self, time)
 
-    def taps(self, ports=None, **how: Any) -> "Taps":
+    def taps(self, ports: Any = None, **how: Any) -> "Taps":
         """Every frame at these egress ports, named or by pattern, or at all: its `shallows.export.Taps`.
 
         They become files: `run.taps(["s0->h8"]).pcap("one.pcapng")`, `.perfetto(file)`, `.csv(folder)`. Runs
@@ -246,7 +261,7 @@ class Run:
                 figures.save(self.figure(), filling)
         return Path(folder)
 
-    def html(self, file: str | PathLike[str], paths=None) -> Path:
+    def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
         """Write a page of this run to `file`, one that needs nothing else; return its path.
 
         `paths` are those of flows that it shall tell of, such as `run.why(slowest=10)`.
@@ -281,13 +296,13 @@ class Run:
         return plot.figure([self])
 
     @property
-    def plot(self):
+    def plot(self) -> "Plots":
         """Single figures, such as `run.plot.queue_over_time()`; see `shallows.plot.PANELS`."""
         from shallows import plot
 
         return plot.Plots(self)
 
-    def _batches(self, name):
+    def _batches(self, name: str) -> Any:
         if name not in self._blocks:
             yield from self.table(name).to_batches()
             return
@@ -295,6 +310,6 @@ class Run:
             yield record_batch(name, block)
 
 
-def _mark(scenario_toml, summary):
+def _mark(scenario_toml: str, summary: str) -> str:
     """What every table of a saved run carries: a digest of the two texts beside it."""
     return hashlib.sha256(f"{scenario_toml}\0{summary}".encode()).hexdigest()[:32]

@@ -9,13 +9,18 @@ import os
 import time
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.sweeps.work import packet_hops, run_ends_s
 from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+    from shallows.sweeps.plans import Job
+
 
 BASE_BYTES = 98_000_000
 """A process with everything loaded."""
@@ -40,12 +45,12 @@ class Estimate(NamedTuple):
     at_a_time: int
 
     @property
-    def wall_s(self):
+    def wall_s(self) -> float | None:
         """Real time, where every run at a time has a core; None where it is not known how many there are."""
         return self.cpu_s / self.at_a_time if self.at_a_time else None
 
 
-def of_scenario(scenario):
+def of_scenario(scenario: "Scenario") -> Estimate:
     """The `Estimate` of one run of a `Scenario` in the packet world."""
     hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
     cpu_s = RUN_S + hops * _hop_s(scenario) + FLOW_S * flows + ROW_S * rows
@@ -54,7 +59,7 @@ def of_scenario(scenario):
     return Estimate(1, hops, cpu_s, BASE_BYTES + memory + FLOW_BYTES * flows + ROW_BYTES * rows, 1)
 
 
-def of_scenarios(scenarios, at_a_time):
+def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
     """The `Estimate` of a run of each, so many at a time."""
     each = [of_scenario(scenario) for scenario in scenarios]
     memory = max(one.memory_bytes for one in each)
@@ -62,7 +67,7 @@ def of_scenarios(scenarios, at_a_time):
     return Estimate(len(each), hops, cpu_s, memory, min(at_a_time, len(each)))
 
 
-def is_small(scenario):
+def is_small(scenario: "Scenario") -> bool:
     """Whether a run is too small to be worth an `Estimate`: a bound that costs next to nothing."""
     flows, network = scenario.flows, scenario.wiring
     packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
@@ -73,9 +78,9 @@ def is_small(scenario):
     )
 
 
-def of_jobs(jobs, cores=None):
+def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
     """The `Estimate` of the jobs of a sweep, `cores` at a time: of each point by its first seed."""
-    points = {}
+    points: dict[str, list[Job]] = {}
     for job in jobs:
         point = repr([value for key, value in job.settings.items() if key != "seed"])
         points.setdefault(point, []).append(job)
@@ -87,7 +92,7 @@ def of_jobs(jobs, cores=None):
     return Estimate(len(jobs), hops, cpu_s, memory, min(cores, max(len(jobs), 1)) if cores else 0)
 
 
-def check(estimate, fewer_by="--workers"):
+def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
     """Raise `ScenarioError` where this machine cannot have the memory; machines elsewhere are not asked.
 
     `fewer_by` is the option that says how many run at a time.
@@ -100,7 +105,7 @@ def check(estimate, fewer_by="--workers"):
         raise ScenarioError(demand, None, f"at most the {_bytes(there)} that are free here{instead}")
 
 
-def sentence(estimate):
+def sentence(estimate: Estimate) -> str:
     """What a person reads before it starts."""
     from shallows.sweeps.progress import duration
 
@@ -113,14 +118,14 @@ def sentence(estimate):
     )
 
 
-def _rows(scenario):
+def _rows(scenario: "Scenario") -> float:
     """Samples that will be recorded."""
     ends, record = run_ends_s(scenario) * 1e12, scenario.record
     queues = ends / record.queues * len(scenario.wiring.recorded_ports) if record.queues else 0
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
 
 
-def _hop_s(scenario):
+def _hop_s(scenario: "Scenario") -> float:
     ports = len(scenario.wiring.link_from)
     classes = (
         scenario.network.pfc or scenario.network.shared or scenario.credits or scenario.flows.priority.any()
@@ -129,7 +134,7 @@ def _hop_s(scenario):
 
 
 @cache
-def probed_hop_s():
+def probed_hop_s() -> float:
     """Seconds of CPU that a packet-hop takes on this machine in a small run."""
     from shallows import _core
     from shallows.scenario import Scenario
@@ -141,7 +146,8 @@ def probed_hop_s():
         topology={"kind": "dumbbell", "hosts": 8},
         traffic=[{"kind": "long-lived", "flows": 8}],
     )
-    asked, took = request(small), []
+    asked = request(small)
+    took: list[float] = []
     for _ in range(3):
         began = time.thread_time()
         hops = _core.simulate(asked, None)["packet_hops"]
@@ -149,9 +155,9 @@ def probed_hop_s():
     return min(took)
 
 
-def memory_available():
+def memory_available() -> int | None:
     """Bytes that this process may still have; None where the system does not say."""
-    free = []
+    free: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
@@ -163,12 +169,12 @@ def memory_available():
     return min(free, default=_physical())
 
 
-def _physical():
+def _physical() -> int | None:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return None
 
 
-def _bytes(amount):
+def _bytes(amount: float) -> str:
     return f"{amount / 1e9:.1f} GB" if amount >= 1e9 else f"{amount / 1e6:.0f} MB"

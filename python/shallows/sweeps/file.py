@@ -1,15 +1,22 @@
 """The file of a sweep: a scenario with a table `[sweep]`, or one that names the file of its scenario."""
 
+import os
 import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from shallows.errors import ScenarioError
 from shallows.examples import find
 from shallows.sweeps.plans import together
 
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+
 KEYS = ("scenario", "cc", "over", "together", "seeds", "until", "metric")
 
 
-def of_file(path, overrides):
+def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
     """`(Scenario, {"cc", "over", "seeds", "until", "metric"})` of a TOML file. Raises `ScenarioError`."""
     from shallows.scenario import Scenario
 
@@ -37,7 +44,7 @@ def of_file(path, overrides):
         raise error.in_file(str(path)) from None
 
 
-def _beside(path, scenario, overrides):
+def _beside(path: Path, scenario: str, overrides: Mapping[str, Any]) -> "Scenario":
     """The scenario that a sweep's file names: a file beside it, or an example."""
     from shallows.scenario import Scenario
 
@@ -45,9 +52,10 @@ def _beside(path, scenario, overrides):
     return Scenario.load(there if there.exists() else scenario, overrides)
 
 
-def _sweep(table):
+def _sweep(table: Any) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise ScenarioError("sweep", table, "a table")
+    table = cast(dict[str, Any], table)
     for key in table:
         if key not in KEYS:
             from shallows.units import did_you_mean
@@ -55,17 +63,18 @@ def _sweep(table):
             raise ScenarioError(
                 f"sweep.{key}", table[key], f"one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
             )
-    over, settings = table.get("over", {}), dict(table)
+    over: Any = table.get("over", {})
+    settings = dict(table)
     if not isinstance(over, dict):
         raise ScenarioError("sweep.over", over, 'a table such as { "traffic.0.load" = [0.2, 0.4] }')
-    over = dict(over)
+    over = dict(cast(dict[Any, Any], over))
     for group in settings.pop("together", []):
         over |= together(group)
     settings["over"] = over
     return settings
 
 
-def share_of(text, key):
+def share_of(text: Any, key: str) -> float | None:
     """0.05 of "5%" or 0.05; None of nothing."""
     if text is None:
         return None

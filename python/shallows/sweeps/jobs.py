@@ -3,10 +3,15 @@
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
 from shallows.results import Run, store
 from shallows.runner import in_world
+
+if TYPE_CHECKING:
+    from shallows.sweeps.plans import Job
+
 
 METRICS = {
     "bottleneck": (
@@ -37,7 +42,7 @@ METRICS = {
 """What of a summary is in the table of a sweep, by where it stands there."""
 
 
-def perform(job, folder):
+def perform(job: "Job", folder: Path) -> dict[str, Any]:
     """Run `job` unless it is in `folder` already; return its row, which says in `failure` why it failed."""
     place = place_of(job, folder)
     try:
@@ -52,19 +57,19 @@ def perform(job, folder):
         return row(job, failure=f"{type(error).__name__}: {error}")
 
 
-def perform_all(jobs, folder):
+def perform_all(jobs: "list[Job]", folder: Path) -> list[dict[str, Any]]:
     """The rows of several, one after the other."""
     return [perform(job, folder) for job in jobs]
 
 
-def place_of(job, folder):
+def place_of(job: "Job", folder: Path) -> Path:
     """The folder of a run; named so that readers of partitioned data sets see a column `run`."""
     return Path(folder, f"run={job.run}")
 
 
-def row(job, summary=None, failure=None):
+def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None = None) -> dict[str, Any]:
     """The row of a run in the table of its sweep: the same whenever and wherever it ran."""
-    books = summary["books"] if summary else {"closed": True}
+    books: dict[str, Any] = summary["books"] if summary else {"closed": True}
     if not books["closed"]:
         failure = "the books do not close: " + "; ".join(books["problems"])
     metrics = {key: summary[part][key] if summary else None for part, keys in METRICS.items() for key in keys}
@@ -79,7 +84,7 @@ def row(job, summary=None, failure=None):
     }
 
 
-def _keep(run, place):
+def _keep(run: Run, place: Path) -> None:
     """Save `run` to `place`, whole or not at all; whoever was there first stays."""
     filling = place.with_name(f".{place.name}.{os.getpid()}.partial")
     shutil.rmtree(filling, ignore_errors=True)

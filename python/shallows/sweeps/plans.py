@@ -2,13 +2,19 @@
 
 import itertools
 import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.runner import prepare
 from shallows.written import labels
+
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
+
 
 MOST_RUNS = 1_000_000
 
@@ -17,8 +23,8 @@ MOST_RUNS = 1_000_000
 class Axis:
     """Keys of the scenario that take their values together: `rows` has a value for each key."""
 
-    keys: tuple
-    rows: tuple
+    keys: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -26,23 +32,23 @@ class Job:
     """One run: its address, what distinguishes it, and a function that makes its scenario."""
 
     run: str
-    settings: dict
+    settings: dict[str, Any]
     world: str
-    make: object
+    make: "Callable[[], Scenario]"
 
 
 @dataclass(frozen=True)
 class Plan:
     """`scenario` under each of `ccs` (none: its own), at each point of `axes`, with each of `seeds`."""
 
-    scenario: object
-    ccs: tuple
-    axes: tuple
-    seeds: tuple
+    scenario: "Scenario"
+    ccs: tuple[Any, ...]
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
     world: str = "packet"
 
     @property
-    def names(self):
+    def names(self) -> dict[str, str]:
         """The column of each swept key: its last word where that is its alone, else the whole key."""
         keys = [key for axis in self.axes for key in axis.keys]
         last = [key.rpartition(".")[2] for key in keys]
@@ -53,9 +59,10 @@ class Plan:
         }
 
     @property
-    def points(self):
+    def points(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """`[(columns, overrides)]` without seeds: algorithms first, then the last axis fastest."""
-        names, points = self.names, []
+        names = self.names
+        points: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for cc in self.ccs or (None,):
             for rows in itertools.product(*(axis.rows for axis in self.axes)):
                 keys = [key for axis in self.axes for key in axis.keys]
@@ -70,7 +77,7 @@ class Plan:
                 )
         return points
 
-    def jobs(self):
+    def jobs(self) -> list[Job]:
         """A `Job` for each run. Each point's scenario is checked, with its first seed.
 
         Raises `ScenarioError` for a point that is wrong.
@@ -78,7 +85,7 @@ class Plan:
         count = len(self.points) * len(self.seeds)
         if count > MOST_RUNS:
             raise ScenarioError("runs", count, f"at most {MOST_RUNS}")
-        jobs = []
+        jobs: list[Job] = []
         for columns, overrides in self.points:
             first = prepare(self.scenario, seed=self.seeds[0], overrides=overrides, world=self.world)
             cc = columns["cc"] or _algorithms(first)
@@ -95,7 +102,7 @@ class Plan:
             raise ScenarioError("over", None, "points that differ: two of them are the same scenario")
         return jobs
 
-    def text(self):
+    def text(self) -> str:
         """This sweep as a file: the scenario as it was given, and `[sweep]`."""
         import tomli_w
 
@@ -110,12 +117,18 @@ class Plan:
             {**self.scenario.tables, "sweep": {key: value for key, value in table.items() if value}}
         )
 
-    def with_seeds(self, seeds):
+    def with_seeds(self, seeds: Any) -> "Plan":
         """The same with other seeds."""
         return replace(self, seeds=tuple(seeds))
 
 
-def plan(scenario, cc=(), over=None, seeds=1, world="packet"):
+def plan(
+    scenario: "Scenario",
+    cc: Any = (),
+    over: Mapping[Any, Any] | None = None,
+    seeds: Any = 1,
+    world: str = "packet",
+) -> Plan:
     """The `Plan` of these, as `sweep` takes them. Raises `ScenarioError`."""
     ccs = tuple(labels([cc] if isinstance(cc, str | type) else cc or ()).values())
     for one in ccs:
@@ -130,7 +143,7 @@ def plan(scenario, cc=(), over=None, seeds=1, world="packet"):
     return Plan(scenario, ccs, axes, _seeds(seeds, scenario.seed), world)
 
 
-def axis(keys, values):
+def axis(keys: tuple[str, ...], values: Any) -> Axis:
     """The `Axis` of a key and its values, or of a tuple of keys and tuples of values; see `spread`."""
     keys = (keys,) if isinstance(keys, str) else tuple(keys)
     rows = spread(values, keys[0]) if isinstance(values, str) else list(values)
@@ -141,7 +154,7 @@ def axis(keys, values):
     return Axis(keys, tuple(rows))
 
 
-def together(columns):
+def together(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
     """The `{keys: rows}` of several keys that change together: `{key: values}`, equally many for each."""
     spread_out = {
         key: spread(values, key) if isinstance(values, str) else values for key, values in columns.items()
@@ -152,7 +165,7 @@ def together(columns):
     return {tuple(spread_out): list(zip(*spread_out.values(), strict=True))}
 
 
-def spread(text, key):
+def spread(text: str, key: str) -> list[Any]:
     """The values of a text: "100pkt,250pkt", or "0.2:0.8:0.1", which is from, to (inclusive) and step."""
     bounds = text.split(":")
     without_step = len(bounds) == 2 and all(map(_number, bounds))
@@ -161,7 +174,7 @@ def spread(text, key):
     return [_value(part) for part in _split(text, ",")]
 
 
-def pairs(text):
+def pairs(text: str) -> list[Any]:
     """`(key, text)` pairs of an option "key=values key=values"; several change together."""
     pairs = [part.partition("=") for part in _split(text, " ") if part]
     for key, equals, values in pairs:
@@ -170,12 +183,13 @@ def pairs(text):
     return [(key, values) for key, _, values in pairs]
 
 
-def _range(bounds, key):
-    parts = [_number(part) for part in bounds]
+def _range(bounds: list[str], key: str) -> list[Any]:
+    numbers = [_number(part) for part in bounds]
+    parts = [number for number in numbers if number]
     expected = "FROM:TO:STEP, such as 0.2:0.8:0.1 or 100pkt:500pkt:100pkt"
     mistake = ScenarioError("over", f"{key}={':'.join(bounds)}", expected)
-    units = {unit for _, unit in parts if unit} if len(parts) == 3 and all(parts) else None
-    if units is None or len(units) > 1:
+    units = {unit for _, unit in parts if unit}
+    if len(bounds) != 3 or len(parts) < len(numbers) or len(units) > 1:
         raise mistake
     (low, _), (high, _), (step, _) = parts
     if step == 0 or (high - low) / step < 0 or (high - low) / step >= MOST_RUNS:
@@ -185,7 +199,7 @@ def _range(bounds, key):
     return [f"{value.normalize():f}{unit}" if unit else _plain(value) for value in values]
 
 
-def _number(text):
+def _number(text: str) -> tuple[Decimal, str] | None:
     """`(Decimal, unit)` of a text, or None."""
     digits = text.strip().rstrip("%abcdefghijklmnopqrstuvwxyzµABCDEFGHIJKLMNOPQRSTUVWXYZ")
     try:
@@ -195,18 +209,18 @@ def _number(text):
     return (number, text.strip()[len(digits) :]) if number.is_finite() else None
 
 
-def _plain(number):
+def _plain(number: Decimal) -> int | float:
     return int(number) if number == int(number) and "." not in str(number) else float(number)
 
 
-def _value(text):
+def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text.strip()
 
 
-def _split(text, separator):
+def _split(text: str, separator: str) -> list[str]:
     """`text` at each `separator` outside quotes and brackets."""
     parts, depth, quote = [""], 0, None
     for letter in text:
@@ -223,7 +237,7 @@ def _split(text, separator):
     return parts
 
 
-def _seeds(seeds, first):
+def _seeds(seeds: Any, first: int) -> tuple[int, ...]:
     if (
         isinstance(seeds, bool)
         or (isinstance(seeds, int) and seeds < 1)
@@ -233,5 +247,5 @@ def _seeds(seeds, first):
     return tuple(range(first, first + seeds) if isinstance(seeds, int) else seeds)
 
 
-def _algorithms(scenario):
+def _algorithms(scenario: "Scenario") -> str:
     return "+".join(dict.fromkeys(scenario.flows.cc_names))

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any, Self
 
 SILENT_S = 10
 
@@ -9,22 +10,22 @@ SILENT_S = 10
 class Progress:
     """A bar on a terminal, a line now and then anywhere else; a context manager."""
 
-    def __init__(self, *, shown=True):
+    def __init__(self, *, shown: bool = True) -> None:
         self._bar = _bar() if shown and sys.stderr.isatty() else None
         self._lines = shown and not self._bar
         self._task = None
         self.said_at = time.monotonic()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._bar:
             self._bar.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._bar:
             self._bar.stop()
 
-    def begin(self, total, done):
+    def begin(self, total: int, done: int) -> None:
         """`total` runs, of which `done` were there already."""
         self.total, self.done, self.failed, self.hops, self.first = total, done, 0, 0, done
         self.began = time.monotonic()
@@ -33,7 +34,7 @@ class Progress:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task("runs", total=total, completed=done, state="")
 
-    def row(self, row):
+    def row(self, row: dict[str, Any]) -> None:
         """One more has ended."""
         self.done += 1
         self.failed += row["failure"] is not None
@@ -47,19 +48,19 @@ class Progress:
                 f"{self.done} of {self.total} runs, {state}, {self._left()} left", file=sys.stderr, flush=True
             )
 
-    def _left(self):
+    def _left(self) -> str:
         passed = time.monotonic() - self.began
         return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
 
 
-def duration(seconds):
+def duration(seconds: float) -> str:
     """ "40 s", "12 min", "3.5 h"."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _bar():
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,8 +1,14 @@
 """A sweep as tables for a terminal (rich renderables)."""
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from shallows.report import ROWS, plain_table
+
+if TYPE_CHECKING:
+    from shallows.sweeps.result import Sweep
+
 
 LABELS = {key: title for key, title, _ in ROWS} | {
     "queue_p50_pkt": "queue p50 (packets)",
@@ -17,10 +23,11 @@ LABELS = {key: title for key, title, _ in ROWS} | {
 MOST_MESSAGES = 5
 
 
-def sweep_report(sweep, metrics, baseline=None):
+def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> list[Any]:
     """The mean and interval of `metrics` at every point; failures by their messages."""
     rows = sweep.intervals(metrics, baseline=baseline)
-    groups, columns = {}, sweep.columns
+    groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    columns = sweep.columns
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), {})[row["metric"]] = row
     titles = [title for metric in metrics for title in _titles(metric, baseline)]
@@ -32,12 +39,12 @@ def sweep_report(sweep, metrics, baseline=None):
     return [table, "", _method(rows), *_failures(sweep)]
 
 
-def _titles(metric, baseline):
+def _titles(metric: str, baseline: str | None) -> list[str]:
     title = LABELS.get(metric, metric)
     return [title, f"less {baseline}'s"] if baseline else [title]
 
 
-def _cells(row, baseline):
+def _cells(row: dict[str, Any], baseline: str | None) -> list[str]:
     cell = plus_minus(row["mean"], row["low"], row["high"]) + ("*" if row["few"] else "")
     if not baseline:
         return [cell]
@@ -46,7 +53,7 @@ def _cells(row, baseline):
     return [cell, plus_minus(row["difference"], row["difference_low"], row["difference_high"])]
 
 
-def plus_minus(mean, low, high):
+def plus_minus(mean: float, low: float, high: float) -> str:
     """A mean and half its interval, to two digits of the latter: "14.3 ± 1.2"."""
     if not math.isfinite(mean):
         return "-"
@@ -57,17 +64,17 @@ def plus_minus(mean, low, high):
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def _method(rows):
-    methods = {row["method"] for row in rows} | {row.get("difference_method") for row in rows} - {None}
-    text = f"± over seeds: {', '.join(sorted(methods))}"
+def _method(rows: list[dict[str, Any]]) -> str:
+    named = {row[key] for row in rows for key in ("method", "difference_method") if row.get(key)}
+    text = f"± over seeds: {', '.join(sorted(named))}"
     return f"{text}; * percentile of few flows" if any(row["few"] for row in rows) else text
 
 
-def _failures(sweep):
+def _failures(sweep: "Sweep") -> list[str]:
     failures = sweep.failures
     if not failures:
         return []
-    counts = {}
+    counts: dict[str, int] = {}
     for message in failures.values():
         counts[message] = counts.get(message, 0) + 1
     said = [f"failed      {count} times: {message}" for message, count in counts.items()]

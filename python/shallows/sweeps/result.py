@@ -3,14 +3,21 @@
 import json
 import math
 import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import Run
 from shallows.sweeps import statistics
 from shallows.sweeps.jobs import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
 
 MOST_SEEDS = 200
 FEW = 10
@@ -25,13 +32,19 @@ class Sweep:
     `swept` maps each swept key to its column.
     """
 
-    def __init__(self, rows, swept, folder, about):
+    def __init__(
+        self,
+        rows: list[dict[str, Any]],
+        swept: Mapping[str, str],
+        folder: str | os.PathLike[str],
+        about: dict[str, Any],
+    ) -> None:
         self.rows, self.swept, self.folder, self.about = rows, dict(swept), Path(folder), about
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Sweep {self.about['name']}: {len(self.rows)} runs, {len(self.failures)} failed>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """What a notebook shows."""
         from shallows.notebook import html
         from shallows.sweeps.report import sweep_report
@@ -39,7 +52,7 @@ class Sweep:
         return html(sweep_report(self, self.default_metrics()))
 
     @classmethod
-    def load(cls, folder):
+    def load(cls, folder: str | os.PathLike[str]) -> "Sweep":
         """The sweep saved in `folder`. Raises `ScenarioError` where there is none."""
         import pyarrow
         import pyarrow.parquet
@@ -53,24 +66,30 @@ class Sweep:
         return cls(table.to_pylist(), about.pop("swept"), folder, about)
 
     @property
-    def interrupted(self):
+    def interrupted(self) -> bool:
         """Whether its user ended it early; the same sweep again goes on from there."""
         return self.about["interrupted"]
 
     @property
-    def failures(self):
+    def failures(self) -> dict[str, str]:
         """`{run: message}` of the runs that failed."""
         return {row["run"]: row["failure"] for row in self.rows if row["failure"]}
 
     @cached_property
-    def table(self):
+    def table(self) -> "pd.DataFrame":
         """One row a run (pandas): its address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
         import pandas
 
         table = pandas.DataFrame(self.rows)
         return table.astype({key: float for key in NUMBERS if key in table})
 
-    def summary(self, metrics=None, by=None, baseline=None, confidence=statistics.CONFIDENCE):
+    def summary(
+        self,
+        metrics: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | None = None,
+        baseline: str | None = None,
+        confidence: float = statistics.CONFIDENCE,
+    ) -> "pd.DataFrame":
         """Means and intervals over seeds (pandas), a row for each group and metric.
 
         `by` are the columns that make a group, all that differ unless given; over the others each seed is
@@ -81,7 +100,13 @@ class Sweep:
 
         return pandas.DataFrame(self.intervals(metrics, by, baseline, confidence))
 
-    def intervals(self, metrics=None, by=None, baseline=None, confidence=statistics.CONFIDENCE):
+    def intervals(
+        self,
+        metrics: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | None = None,
+        baseline: str | None = None,
+        confidence: float = statistics.CONFIDENCE,
+    ) -> list[dict[str, Any]]:
         """`summary` as a list of dicts."""
         metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
         columns = [self.column(one) for one in listed(by)] or self.columns
@@ -89,7 +114,7 @@ class Sweep:
         if baseline is not None and baseline not in {row["cc"] for row in self.rows}:
             known = ", ".join(dict.fromkeys(row["cc"] for row in self.rows))
             raise ScenarioError("baseline", baseline, f"one of {known}")
-        rows = []
+        rows: list[dict[str, Any]] = []
         for group, seeds in groups.items():
             named = dict(zip(columns, group, strict=True))
             for metric in metrics:
@@ -104,12 +129,12 @@ class Sweep:
         return rows
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """The columns that tell runs apart but for seeds: `cc` where there are several, and what is swept."""
         several = len({row["cc"] for row in self.rows}) > 1 or not self.swept
         return [*(["cc"] if several else []), *self.swept.values()]
 
-    def column(self, name):
+    def column(self, name: str) -> str:
         """The column that `name` means: a column of the table, or a swept key."""
         columns = ["cc", *self.swept.values()]
         name = self.swept.get(name, name)
@@ -117,16 +142,16 @@ class Sweep:
             raise ScenarioError("by", name, f"one of {', '.join(columns)}")
         return name
 
-    def default_metrics(self):
+    def default_metrics(self) -> list[str]:
         """What is shown where nothing is asked for: slowdown where flows finished, queue, goodput."""
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
         return [key for key in wanted if any(row[key] is not None for row in self.rows)] or ["queue_mean_pkt"]
 
-    def narrow(self, share, metric=None):
+    def narrow(self, share: float, metric: str | None = None) -> bool:
         """Whether every interval of `metric` reaches no further than `share` of its mean to either side."""
         return all(_width(row) <= share for row in self.intervals(metric or self.default_metrics()[0]))
 
-    def seeds_wanted(self, share, metric=None):
+    def seeds_wanted(self, share: float, metric: str | None = None) -> int:
         """How many seeds in all should make them so, at most twice as many as there are."""
         have = len(self.about["seeds"])
         widths = [_width(row) for row in self.intervals(metric or self.default_metrics()[0])]
@@ -134,13 +159,13 @@ class Sweep:
         wanted = have * (worst / share) ** 2 if math.isfinite(worst) else 2 * have
         return min(max(math.ceil(wanted), have + 1), 2 * have, MOST_SEEDS)
 
-    def runs(self, **chosen):
+    def runs(self, **chosen: Any) -> Iterator[Run]:
         """The `Run`s whose columns are as `chosen` (cc="dx", load=0.4, seed=1), read from disk one by one."""
         for row in self.rows:
             if not row["failure"] and all(row[key] == value for key, value in chosen.items()):
                 yield Run.load(self.folder / "runs" / f"run={row['run']}")
 
-    def scan(self, table="flows"):
+    def scan(self, table: str = "flows") -> Any:
         """One table of all runs as a pyarrow data set, read when asked; its column `run` leads to `table`."""
         import pyarrow
         import pyarrow.dataset
@@ -153,19 +178,25 @@ class Sweep:
         of_folders = pyarrow.dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive")
         return pyarrow.dataset.dataset(paths, format="parquet", partitioning=of_folders)
 
-    def figure(self, x=None, y=None, by="cc", baseline=None):
+    def figure(
+        self,
+        x: str | None = None,
+        y: str | Sequence[str] | None = None,
+        by: str | None = "cc",
+        baseline: str | None = None,
+    ) -> "Figure":
         """A matplotlib Figure of the mean of `y` against `x`, its interval a band; see `sweep.figures`."""
         from shallows.sweeps import figures
 
         return figures.figure(self, x, y, by, baseline)
 
-    def heatmap(self, x, y, of):
+    def heatmap(self, x: str, y: str, of: str) -> "Figure":
         """A matplotlib Figure: the mean of `of` over two swept keys, a panel for each algorithm."""
         from shallows.sweeps import figures
 
         return figures.heatmap(self, x, y, of)
 
-    def check_books(self):
+    def check_books(self) -> Self:
         """Return the sweep; raise `BooksError` if the books of a run do not close."""
         open_books = [
             f"run {run}: {said}" for run, said in self.failures.items() if said.startswith("the books")
@@ -174,7 +205,7 @@ class Sweep:
             raise BooksError(open_books)
         return self
 
-    def save(self, figure=None):
+    def save(self, figure: "Figure | None" = None) -> Path:
         """Write the table and the summary beside the runs; and `figure`, a Figure, or none stays there."""
         import pyarrow
         import pyarrow.parquet
@@ -196,9 +227,9 @@ class Sweep:
             plot.save(figure, self.folder)
         return self.folder
 
-    def _groups(self, columns):
+    def _groups(self, columns: Sequence[str]) -> dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]]:
         """`{values of columns: {seed: rows}}`, without seeds that lack some of the rows that others have."""
-        groups = {}
+        groups: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
         for row in self.rows:
             if not row["failure"]:
                 group = tuple(row[key] for key in columns)
@@ -210,7 +241,7 @@ class Sweep:
         return groups
 
 
-def check_metric(name):
+def check_metric(name: str) -> str:
     """`name`, if the table of a sweep has numbers of that name."""
     if name not in NUMBERS:
         from shallows.units import did_you_mean
@@ -219,7 +250,9 @@ def check_metric(name):
     return name
 
 
-def _difference(values, others, metric, confidence):
+def _difference(
+    values: dict[int, float], others: dict[int, list[dict[str, Any]]], metric: str, confidence: float
+) -> dict[str, Any]:
     """Columns of a difference from the baseline, whose rows are `others`: paired where seeds are shared."""
     reference = {seed: _mean([row[metric] for row in rows]) for seed, rows in others.items()}
     both = [seed for seed in values if seed in reference]
@@ -236,28 +269,28 @@ def _difference(values, others, metric, confidence):
     }
 
 
-def _width(row):
+def _width(row: dict[str, Any]) -> float:
     """Half an interval as a share of its mean."""
     half = (row["high"] - row["low"]) / 2
     return half / abs(row["mean"]) if row["mean"] else (0.0 if half == 0 else math.inf)
 
 
-def _few(row, metric):
+def _few(row: dict[str, Any], metric: str) -> bool:
     share = PERCENTILES.get(metric)
     return share is not None and row["completed"] is not None and row["completed"] * (1 - share) < FEW
 
 
-def _mean(values):
+def _mean(values: list[Any]) -> float:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else math.nan
 
 
-def listed(value):
+def listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value or [])
 
 
 @contextmanager
-def _replaced(path):
+def _replaced(path: Path) -> Generator[Path]:
     new = path.with_name(f".{path.name}.partial")
     yield new
     os.replace(new, path)

@@ -1,7 +1,7 @@
 """From what is asked to a `Sweep`: the runs that are missing, wherever they go on, and seeds until enough."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from shallows.scenario import Scenario
+    from shallows.sweeps.plans import Plan
+    from shallows.sweeps.progress import Progress
 
 FIRST_SEEDS = 5
 
 
 def sweep(
     scenario: "Scenario | str | os.PathLike[str]",
-    cc: str | type | Sequence[str | type] = (),
+    cc: str | type[Any] | Sequence[str | type[Any]] = (),
     over: Mapping[str | tuple[str, ...], Sequence[Any] | str] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,
@@ -80,7 +82,17 @@ def sweep(
         return run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
 
 
-def asked(scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, world="packet", overrides=None):
+def asked(
+    scenario: Any,
+    cc: Any = (),
+    over: Any = None,
+    *,
+    seeds: Any = None,
+    until: Any = None,
+    metric: Any = None,
+    world: str = "packet",
+    overrides: Mapping[str, Any] | None = None,
+) -> "tuple[Plan, dict[str, Any]]":
     """`(Plan, {"until", "metric"})` of what `sweep` is given, else of what the file says."""
     base, settings = read(scenario, overrides or {})
     settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
@@ -93,14 +105,16 @@ def asked(scenario, cc=(), over=None, *, seeds=None, until=None, metric=None, wo
     }
 
 
-def expected(plan, folder, workers=None, on=None):
+def expected(
+    plan: "Plan", folder: str | os.PathLike[str], workers: int | None = None, on: Any = None
+) -> estimate.Estimate:
     """The `Estimate` of what is left to run of a `Plan`."""
     left = [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
     here = on in (None, "local")
     return estimate.of_jobs(left, (workers or usable_cores()) if here else None)
 
 
-def read(scenario, overrides):
+def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
     """`(Scenario, what its table [sweep] says)` of a `Scenario` or the path of a file."""
     from shallows.scenario import Scenario
 
@@ -109,12 +123,21 @@ def read(scenario, overrides):
     return of_file(scenario, overrides)
 
 
-def default_folder(asked):
+def default_folder(asked: "Plan") -> Path:
     """`results/NAME/sweep`."""
     return ROOT / asked.scenario.name / "sweep"
 
 
-def run(asked, out=None, *, on=None, workers=None, until=None, metric=None, bar=None):
+def run(
+    asked: "Plan",
+    out: Any = None,
+    *,
+    on: Any = None,
+    workers: int | None = None,
+    until: Any = None,
+    metric: Any = None,
+    bar: "Progress | None" = None,
+) -> Sweep:
     """Run a `Plan` in the folder `out`; see `sweep`. `bar` is given rows as they come."""
     folder = Path(os.path.realpath(out or default_folder(asked)))
     _check_place(folder)
@@ -132,7 +155,7 @@ def run(asked, out=None, *, on=None, workers=None, until=None, metric=None, bar=
     return result
 
 
-def _run(asked, folder, on, workers, bar):
+def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
     jobs = asked.jobs()
     there = [job for job in jobs if place_of(job, folder / "runs").exists()]
     rows = {job.run: perform(job, folder / "runs") for job in there}
@@ -154,7 +177,7 @@ def _run(asked, folder, on, workers, bar):
     )
 
 
-def _about(asked, interrupted):
+def _about(asked: "Plan", interrupted: bool) -> dict[str, Any]:
     import shallows
 
     return {
@@ -167,21 +190,21 @@ def _about(asked, interrupted):
     }
 
 
-def _check_place(folder):
+def _check_place(folder: Path) -> None:
     """Refuse a folder that holds something and is no sweep's."""
     ours = {"runs", "slurm", "table.parquet", "summary.csv", "sweep.toml", "figure.png", "figure.pdf"}
     if folder.exists() and not folder.is_dir():
-        raise ScenarioError("it is a file", file=folder, expected="a folder for the sweep")
+        raise ScenarioError("it is a file", None, "a folder for the sweep", file=str(folder))
     for entry in sorted(folder.iterdir()) if folder.exists() else ():
         if entry.name not in ours and not entry.name.startswith("."):
             expected = "a folder that is new, empty or an earlier sweep's"
             raise ScenarioError(
-                f"it holds {entry.name}, which no sweep wrote", file=folder, expected=expected
+                f"it holds {entry.name}, which no sweep wrote", None, expected, file=str(folder)
             )
 
 
 @contextmanager
-def _alone(folder):
+def _alone(folder: Path) -> Generator[None]:
     """Only one sweep at a time goes on in a folder."""
     from filelock import FileLock, Timeout
 
@@ -190,5 +213,5 @@ def _alone(folder):
             yield
     except Timeout:
         raise ScenarioError(
-            "another sweep is running in it", file=folder, expected="another folder: --out"
+            "another sweep is running in it", None, "another folder: --out", file=str(folder)
         ) from None

@@ -11,10 +11,13 @@ interval). Where seeds differ, Welch's takes its place. (Law, Simulation Modelin
 """
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+
+from shallows.contract import F64
 
 CONFIDENCE = 0.95
 
@@ -29,24 +32,23 @@ class Interval(NamedTuple):
     method: str
 
     @property
-    def half_width(self):
+    def half_width(self) -> float:
         return (self.high - self.low) / 2
 
 
-def mean(values, confidence=CONFIDENCE):
+def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """Student's t interval of the mean of independent `values`; those that do not exist are left out."""
-    values = np.asarray(values, float)
-    values = values[np.isfinite(values)]
-    return _student(values, confidence, f"Student t, {confidence:.0%}")
+    known = np.asarray(values, float)
+    return _student(known[np.isfinite(known)], confidence, f"Student t, {confidence:.0%}")
 
 
-def paired(values, baseline, confidence=CONFIDENCE):
+def paired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """The interval of the mean of `values - baseline`, which belong together one by one."""
     difference = np.asarray(values, float) - np.asarray(baseline, float)
     return _student(difference[np.isfinite(difference)], confidence, f"paired Student t, {confidence:.0%}")
 
 
-def unpaired(values, baseline, confidence=CONFIDENCE):
+def unpaired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """The interval of the difference of the means of two independent samples: Welch's."""
     samples = [np.asarray(of, float) for of in (values, baseline)]
     samples = [of[np.isfinite(of)] for of in samples]
@@ -66,7 +68,7 @@ def unpaired(values, baseline, confidence=CONFIDENCE):
     return Interval(difference, difference - half, difference + half, min(counts), method)
 
 
-def _student(values, confidence, method):
+def _student(values: F64, confidence: float, method: str) -> Interval:
     n = len(values)
     if n == 0:
         return Interval(math.nan, math.nan, math.nan, 0, method)
@@ -78,7 +80,7 @@ def _student(values, confidence, method):
 
 
 @cache
-def student(freedom, confidence):
+def student(freedom: float, confidence: float) -> float:
     """Student's t quantile of a two-sided interval, which scipy would bring 140 MB for.
 
     With t = sqrt(freedom) tan(angle), the probability within t is the integral of cos**(freedom - 1)

@@ -7,13 +7,19 @@ machine must see under the same path; only its row comes back.
 import multiprocessing
 import os
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from collections.abc import Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
 from shallows.sweeps.jobs import perform, perform_all, row
+
+if TYPE_CHECKING:
+    from shallows.sweeps.plans import Job
+
 
 CHUNKS = 1000
 """Tasks that a scheduler elsewhere is given at most: more runs than that share tasks."""
@@ -21,7 +27,11 @@ ARRAY = 100
 """Jobs of an array under Slurm, unless set by `tasks=`."""
 
 
-def rows_of(jobs, folder, on=None, workers=None):
+Rows = Generator[dict[str, Any]]
+"""Rows as they end; closing it stops what has not."""
+
+
+def rows_of(jobs: "list[Job]", folder: Path, on: Any = None, workers: int | None = None) -> Rows:
     """The rows of `jobs` as they end.
 
     `on` is "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor.
@@ -38,7 +48,7 @@ def rows_of(jobs, folder, on=None, workers=None):
     raise ScenarioError("--on", on, "local, dask://HOST:PORT, slurm or slurm:KEY=VALUE,…")
 
 
-def local(jobs, folder, workers=None):
+def local(jobs: "list[Job]", folder: Path, workers: int | None = None) -> Rows:
     """In `workers` processes that stay warm (all cores unless given).
 
     Where one dies, as for want of memory, the runs that were going on are tried again one by one: who dies
@@ -53,7 +63,7 @@ def local(jobs, folder, workers=None):
                 yield row(job, failure="its process was killed, twice: was there too little memory?")
 
 
-def through(executor, jobs, folder):
+def through(executor: Any, jobs: "list[Job]", folder: Path) -> Rows:
     """By any `concurrent.futures.Executor`. What it does about machines that fail is its own affair."""
     tasks = _chunks(jobs)
     futures = {executor.submit(perform_all, chunk, str(folder)): chunk for chunk in tasks}
@@ -65,13 +75,13 @@ def through(executor, jobs, folder):
             future.cancel()
 
 
-def dask(jobs, folder, address):
+def dask(jobs: "list[Job]", folder: Path, address: str) -> Rows:
     """By the workers of a Dask scheduler (the extra `dask`), which gives what a lost worker did to others."""
     with dask_client(address) as client, client.get_executor(pure=False) as executor:
         yield from through(executor, jobs, folder)
 
 
-def dask_client(address):
+def dask_client(address: str) -> Any:
     distributed = _extra("distributed", "dask")
     try:
         return distributed.Client(address, timeout="10s")
@@ -79,7 +89,7 @@ def dask_client(address):
         raise ScenarioError("--on", address, f"the address of a Dask scheduler ({error})") from None
 
 
-def slurm(jobs, folder, cluster="slurm", **parameters):
+def slurm(jobs: "list[Job]", folder: Path, cluster: str = "slurm", **parameters: Any) -> Rows:
     """As one array of Slurm jobs through submitit (the extra `slurm`), each of several runs."""
     submitit = _extra("submitit", "slurm")
     tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
@@ -95,7 +105,7 @@ def slurm(jobs, folder, cluster="slurm", **parameters):
         raise
 
 
-def slurm_executor(folder, cluster="slurm", **parameters):
+def slurm_executor(folder: Path, cluster: str = "slurm", **parameters: Any) -> Any:
     """submitit's executor, its scripts and logs beside the runs."""
     submitit = _extra("submitit", "slurm")
     try:
@@ -105,7 +115,7 @@ def slurm_executor(folder, cluster="slurm", **parameters):
     return _update(executor, parameters)
 
 
-def _update(executor, parameters):
+def _update(executor: Any, parameters: dict[str, Any]) -> Any:
     try:
         executor.update_parameters(**{"name": "shallows", **parameters})
     except (AssertionError, NameError, TypeError, ValueError) as error:
@@ -113,25 +123,26 @@ def _update(executor, parameters):
     return executor
 
 
-def slurm_script(jobs, folder, **parameters):
+def slurm_script(jobs: "list[Job]", folder: Path, **parameters: Any) -> str:
     """The script that `slurm` would submit, also where there is no Slurm."""
     _extra("submitit", "slurm")
     from submitit.slurm.slurm import SlurmExecutor
 
     class Shown(SlurmExecutor):
         @classmethod
-        def affinity(cls):
+        def affinity(cls) -> int:
             return 1
 
     tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
     executor = slurm_executor(folder, "local")
-    executor.cluster, executor._executor = "slurm", Shown(executor.folder)
+    shown: Any = Shown(executor.folder)
+    executor.cluster, executor._executor = "slurm", shown
     _update(executor, parameters)
-    executor._executor.parameters["map_count"] = len(tasks)
-    return executor._executor._make_submission_file_text(executor._executor._submitit_command_str, "sweep")
+    shown.parameters["map_count"] = len(tasks)
+    return shown._make_submission_file_text(shown._submitit_command_str, "sweep")
 
 
-def slurm_parameters(text):
+def slurm_parameters(text: str) -> dict[str, Any]:
     """What "timeout_min=60,slurm_partition=cpu" says, as submitit's `update_parameters` takes it."""
     pairs = [part.partition("=") for part in text.split(",") if part]
     if not all(key and value for key, _, value in pairs):
@@ -139,16 +150,19 @@ def slurm_parameters(text):
     return {key: int(value) if value.isdigit() else value for key, _, value in pairs}
 
 
-def usable_cores():
+def usable_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _pooled(jobs, folder, workers):
+def _pooled(
+    jobs: "list[Job]", folder: Path, workers: int
+) -> "Generator[dict[str, Any], None, tuple[list[Job], list[Job]]]":
     """Yields rows; returns (jobs that were going on when a process died, jobs not begun)."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["shallows.sweeps.warm"])
-    left, flying = deque(jobs), {}
+    left: deque[Job] = deque(jobs)
+    flying: dict[Future[dict[str, Any]], Job] = {}
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_attached)
     try:
@@ -169,7 +183,7 @@ def _pooled(jobs, folder, workers):
             process.terminate()  # what it has not finished leaves nothing
 
 
-def _attached():
+def _attached() -> None:
     """Ctrl-C is for the process that started the sweep; a worker ends with it, also where it is killed."""
     import signal
 
@@ -177,24 +191,28 @@ def _attached():
     Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _end_with_parent():
-    multiprocessing.parent_process().join()
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)  # what it has not finished leaves nothing
 
 
-def _rows(error, result, jobs):
+def _rows(
+    error: BaseException | None, result: Callable[[], list[dict[str, Any]]], jobs: "list[Job]"
+) -> list[dict[str, Any]]:
     """The rows of a task that has ended, or a failure for each of its jobs."""
     return (
         result() if error is None else [row(job, failure=f"{type(error).__name__}: {error}") for job in jobs]
     )
 
 
-def _chunks(jobs, most=CHUNKS):
+def _chunks(jobs: "list[Job]", most: int = CHUNKS) -> "list[list[Job]]":
     size = -(-len(jobs) // most)
     return [jobs[start : start + size] for start in range(0, len(jobs), size)]
 
 
-def _extra(module, extra):
+def _extra(module: str, extra: str) -> Any:
     from importlib import import_module
 
     try:

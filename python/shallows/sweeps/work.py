@@ -7,10 +7,20 @@ algorithm leaves unused is not known here, nor that pauses can bring a network t
 """
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shallows.algorithm import Algorithm
+    from shallows.contract import F64, Flags
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
 
 SAMPLED = 256
 """Flows with an end, and as many without, whose ways are looked up; the others are taken to be like them."""
@@ -21,7 +31,7 @@ ROCE_SEGMENT_BYTES = 16_000
 NO_FLOW = 2**32 - 1
 
 
-def packet_hops(scenario):
+def packet_hops(scenario: "Scenario") -> float:
     """About how many packet-hops a run of `scenario` makes."""
     flows = scenario.flows
     if not len(flows):
@@ -35,11 +45,13 @@ def packet_hops(scenario):
     else:
         carried = ending.in_time(ends_s)
     endless = _Sample(scenario, ways, np.flatnonzero(flows.bytes == 0))
-    left = np.maximum(1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05) * scenario.wiring.rate_bps
+    left = np.maximum(
+        1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05
+    ) * scenario.wiring.rate_bps.astype(float)
     return ending.hops(carried) + endless.hops(endless.shared(left, ends_s))
 
 
-def run_ends_s(scenario):
+def run_ends_s(scenario: "Scenario") -> float:
     """When the run is over, or where that depends on its flows, when the last of them is known to start."""
     if scenario.duration != NEVER:
         return scenario.duration * 1e-12
@@ -50,7 +62,7 @@ def run_ends_s(scenario):
 class _Sample:
     """Some of the flows `of`, each of which stands for `weight`; their links one after another."""
 
-    def __init__(self, scenario, ways, of):
+    def __init__(self, scenario: "Scenario", ways: "_Ways", of: "NDArray[np.intp]") -> None:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
         flows = scenario.flows
         self.weight = len(of) / max(len(chosen), 1)
@@ -66,16 +78,16 @@ class _Sample:
         self.bits = 8 * scenario.mtu
         self.acks = np.array([_acks_a_packet(scenario, flows.ccs[flows.cc[flow]]) for flow in chosen])
 
-    def hops(self, packets):
+    def hops(self, packets: "F64") -> float:
         """Packet-hops of so many packets of each, there and back."""
         return self.weight * float(np.sum(packets * self.lengths * (1 + self.acks)))
 
-    def busy_s(self, packets):
+    def busy_s(self, packets: "F64") -> "F64":
         """How long each link of the network is busy with so many packets of each."""
         carried = np.bincount(self.links, packets[self.owner], len(self.network.rate_bps))
         return self.weight * carried * self.bits / self.network.rate_bps
 
-    def in_time(self, ends_s):
+    def in_time(self, ends_s: float) -> "F64":
         """The packets of each that its links carry before the run is over; what is too much, all lack."""
         lasts_s = np.maximum(np.minimum(ends_s, self.stop_s) - self.start_s, 0)
         alone = lasts_s * self._narrowest(self.network.rate_bps.astype(float)) / self.bits
@@ -85,7 +97,7 @@ class _Sample:
         share = (ends_s - first_s) / np.maximum(self.busy_s(packets), 1e-12)
         return packets * np.minimum(self._narrowest(share), 1)
 
-    def shared(self, rate_bps, ends_s):
+    def shared(self, rate_bps: "F64", ends_s: float) -> "F64":
         """The packets of each without an end, where the links offer `rate_bps`."""
         packets = np.zeros(len(self.lengths))
         if not len(packets):
@@ -99,7 +111,7 @@ class _Sample:
             packets += (until_s - since_s) * self._max_min(rate_bps.copy(), active) / self.bits
         return packets
 
-    def _max_min(self, free_bps, active):
+    def _max_min(self, free_bps: "F64", active: "Flags") -> "F64":
         """The rate of each: the least share of a link is given to its flows, until all have theirs."""
         rates = np.zeros(len(active))
         waiting = active.copy()
@@ -115,13 +127,13 @@ class _Sample:
             np.maximum(free_bps, 0, out=free_bps)
         return rates
 
-    def _narrowest(self, of_links):
+    def _narrowest(self, of_links: "F64") -> "F64":
         least = np.full(len(self.lengths), np.inf)
         np.minimum.at(least, self.owner, of_links[self.links])
         return least
 
 
-def _acks_a_packet(scenario, algorithm):
+def _acks_a_packet(scenario: "Scenario", algorithm: "Algorithm") -> float:
     if algorithm.transport != "roce":
         return 1 / scenario.hosts.acks_every
     segment = algorithm.parameters.get("segment", ROCE_SEGMENT_BYTES)
@@ -131,25 +143,26 @@ def _acks_a_packet(scenario, algorithm):
 class _Ways:
     """Shortest ways through a network, found outwards from a host, level by level."""
 
-    def __init__(self, network):
+    def __init__(self, network: "Network") -> None:
         order = np.argsort(network.link_from, kind="stable")
         self.links_by_node = order
         self.starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
         self.to, self.nodes, self.came_from = network.link_to, network.nodes, network.link_from
-        self.trees = {}
+        self.trees: dict[int, NDArray[np.intp]] = {}
 
-    def links(self, src, dst):
+    def links(self, src: int, dst: int) -> "NDArray[np.intp]":
         """The links of one of the shortest ways."""
         if src not in self.trees:
             self.trees[src] = self._tree(src)
-        way, node = [], dst
+        way: list[int] = []
+        node = dst
         while node != src:
             link = self.trees[src][node]
             way.append(link)
             node = int(self.came_from[link])
         return np.array(way, int)
 
-    def _tree(self, src):
+    def _tree(self, src: int) -> "NDArray[np.intp]":
         """The link by which each node is first reached."""
         by = np.full(self.nodes, -1)
         edge, by[src] = np.array([src]), 0

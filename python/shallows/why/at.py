@@ -6,6 +6,7 @@ it was the same run. The state is that after everything that happens at or befor
 """
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from shallows.plain import plain
 from shallows.units import NEVER, TIME
 from shallows.why import again
 from shallows.why.record import NONE
+
+if TYPE_CHECKING:
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
 """Of a flow: not begun; waits for its window, an answer or a credit; for its pace; for the NIC; done."""
@@ -141,7 +146,7 @@ def _known(values):
     return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
 
 
-def of_run(run, time, on_progress=None):
+def of_run(run: "Run", time: Any, on_progress: "OnProgress | None" = None) -> "Moment":
     """The `Moment` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
 
     Raises `ScenarioError` for a time before the run's begin or behind its end, for a run of another world,

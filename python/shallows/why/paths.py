@@ -1,8 +1,13 @@
 """The paths of several flows together: what made the tail?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from shallows.why import choice, path, record
+
+if TYPE_CHECKING:
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
 
 
 class Paths(Mapping):
@@ -78,7 +83,9 @@ class Paths(Mapping):
         return figure.tail(self)
 
 
-def of_run(run, flows=None, *, on_progress=None, **choose):
+def of_run(
+    run: "Run", flows: Iterable[int] | None = None, *, on_progress: "OnProgress | None" = None, **choose: Any
+) -> "Paths":
     """The `Paths` of these flows of `run`, or of those that `choice.flows` finds."""
     chosen = choice.flows(run, **choose) if flows is None else list(dict.fromkeys(flows))
     return Paths(record.of_run(run, chosen, on_progress))

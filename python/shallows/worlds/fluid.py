@@ -9,6 +9,7 @@ import json
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,18 @@ from shallows.errors import ScenarioError
 from shallows.honours import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_models import MODELS, PROBES, Given
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shallows.contract import F64
+    from shallows.fluid.trajectory import Trajectory
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.worlds.fluid_models import Row
+
 
 WORLD = World(
     "fluid",
@@ -50,7 +63,7 @@ LOST_SHARE = 1e-3
 """Of what arrived: a larger gap between arrivals and departures is a problem of the books."""
 
 
-def run(scenario, on_progress=None):
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     """Integrate the model of `scenario`'s algorithm and return its `Run`.
 
     `on_progress` is called as the packet world calls it, without packets or finished flows; a
@@ -61,7 +74,7 @@ def run(scenario, on_progress=None):
 
     path, model, classes, class_of = translate(scenario)
 
-    def progress(time_s):
+    def progress(time_s: float) -> None:
         if on_progress is not None:
             on_progress(round(time_s * 1e12), 0, 0)
 
@@ -76,12 +89,12 @@ def run(scenario, on_progress=None):
     return Run.from_answer(scenario, path.network, scenario.flows, answer, wall_s, world="fluid")
 
 
-def check(scenario):
+def check(scenario: "Scenario") -> None:
     """Raises `ScenarioError` for what a fluid cannot express."""
     translate(scenario)
 
 
-def translate(scenario):
+def translate(scenario: "Scenario") -> Any:
     """(path, model, classes of flows, the class of every flow) of a scenario.
 
     Flows that start and stop together are one class. Raises `ScenarioError`.
@@ -109,7 +122,7 @@ def translate(scenario):
     return path, model, *_classes(scenario, row, given)
 
 
-def _algorithm(scenario):
+def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
     """(row, what it reads) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
@@ -117,7 +130,7 @@ def _algorithm(scenario):
     kind = None if marking == "none" else marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
     if row is None:
-        kinds = [kind for name, kind in MODELS if name == used.name]
+        kinds = [kind for name, kind in MODELS if name == used.name and kind]
         if kinds:
             expected = f"{' or '.join(kinds)}, by which the fluid models of {used.name} mark"
             raise ScenarioError("network.marking.kind", kind, expected)
@@ -130,11 +143,11 @@ def _algorithm(scenario):
     return row, Given(used.parameters, {}, getattr(marking, "at", ""), scenario.mtu, 0.0)
 
 
-def _cc_key(scenario):
+def _cc_key(scenario: "Scenario") -> str:
     return "cc" if scenario.traffic[0].cc is None else "traffic[0].cc"
 
 
-def _check_traffic(scenario):
+def _check_traffic(scenario: "Scenario") -> None:
     for i, table in enumerate(scenario.traffic):
         used, first = (one.cc or scenario.cc for one in (table, scenario.traffic[0]))
         if used != first:
@@ -142,7 +155,7 @@ def _check_traffic(scenario):
             raise ScenarioError(f"traffic[{i}].cc", used.label, expected)
 
 
-def _check_parameters(scenario, row, given):
+def _check_parameters(scenario: "Scenario", row: "Row", given: Given) -> None:
     """The model stands for some values only, and leaves some parameters out."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
     default, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
@@ -158,7 +171,7 @@ def _check_parameters(scenario, row, given):
             raise ScenarioError(f"{key}.{name}", table[name], expected)
 
 
-def _marking(scenario, path):
+def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
     """The parameters of the marking at the bottleneck."""
     if scenario.network.marking == "none":
         return {}
@@ -176,7 +189,7 @@ class Path:
     network: object
 
 
-def _path(scenario):
+def _path(scenario: "Scenario") -> Path:
     """The `Path` of the flows. Raises `ScenarioError` where a fluid of one queue would not be like it."""
     network, flows = scenario.wiring, scenario.flows
     ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
@@ -198,7 +211,7 @@ def _path(scenario):
     return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link))
 
 
-def _way(network, src, dst):
+def _way(network: "Network", src: int, dst: int) -> list[int]:
     """The links from a host to another, in order; there is one way in these topologies."""
     up, down = (int(np.flatnonzero(ends == host)[0]) for ends, host in
                 ((network.link_from, src), (network.link_to, dst)))  # fmt: skip
@@ -208,10 +221,12 @@ def _way(network, src, dst):
     return [up, int(np.flatnonzero((network.link_from == first) & (network.link_to == last))[0]), down]
 
 
-def _check_other_ports(scenario, link, ways):
+def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:
     """No other port may fill: not one before the bottleneck even at equal rates, for it would queue first."""
     network, flows = scenario.wiring, scenario.flows
-    capacity, crossing, before = int(network.rate_bps[link]), {}, {}
+    capacity = int(network.rate_bps[link])
+    crossing: dict[int, int] = {}
+    before: dict[int, bool] = {}
     for pair in zip(flows.src.tolist(), flows.dst.tolist(), strict=True):
         way = ways[pair]
         for place, other in enumerate(way):
@@ -229,14 +244,14 @@ def _check_other_ports(scenario, link, ways):
         raise ScenarioError("traffic", None, f"{expected}, would fill too; give the flows more hosts")
 
 
-def _base_rtt_ps(scenario, way):
+def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:
     """A full frame there and an acknowledgement back over empty links, stored and forwarded at each."""
     network, frame = scenario.wiring, scenario.frame
     delay = 2 * int(network.delay_ps[way].sum())
     return delay + float((8e12 * (frame.wire + frame.header) / network.rate_bps[way]).sum())
 
 
-def _only(network, link):
+def _only(network: "Network", link: int) -> "Network":
     """The network with this link alone, recorded."""
     one = slice(link, link + 1)
     columns = {name: getattr(network, name)[one] for name in ("link_from", "link_to", "rate_bps", "delay_ps")}
@@ -245,7 +260,7 @@ def _only(network, link):
     )
 
 
-def _classes(scenario, row, given):
+def _classes(scenario: "Scenario", row: "Row", given: Given) -> "tuple[list[Any], NDArray[Any]]":
     """(classes, the class of every flow): flows that start and stop together are alike."""
     from shallows.fluid.trajectory import Flows
 
@@ -266,7 +281,7 @@ def _classes(scenario, row, given):
     return classes, class_of.reshape(-1)
 
 
-def _check_start_rate(scenario, given, path):
+def _check_start_rate(scenario: "Scenario", given: Given, path: Path) -> None:
     """At twice the capacity the queue's delay grows as fast as time, so no flow ever hears of it (eq. 24)."""
     start_rate, most = given.cc.get("start_rate", 0.0), 2 * path.rate_bps / len(scenario.flows)
     if start_rate >= most:
@@ -277,7 +292,9 @@ def _check_start_rate(scenario, given, path):
 class _Answer:
     """A trajectory as the answer that every world gives (docs/crossing.md)."""
 
-    def __init__(self, scenario, path, fluid, class_of):
+    def __init__(
+        self, scenario: "Scenario", path: Path, fluid: "Trajectory", class_of: "NDArray[Any]"
+    ) -> None:
         self.scenario, self.path, self.fluid, self.class_of = scenario, path, fluid, class_of
         self.time_s, self.queue = fluid.time_s, fluid.queue_bytes
         self.ended_s = float(self.time_s[-1]) if fluid.interrupted else scenario.duration * 1e-12
@@ -286,23 +303,23 @@ class _Answer:
         self.capacity = float(path.rate_bps)
 
     @cached_property
-    def arriving(self):
+    def arriving(self) -> "F64":
         """[T] bit/s into the port."""
         return self.fluid.total_bps
 
     @cached_property
-    def leaving(self):
+    def leaving(self) -> "F64":
         """[T] bit/s out of it: all it can while there is a queue."""
         return np.where(self.queue > 0, self.capacity, np.minimum(self.arriving, self.capacity))
 
     @cached_property
-    def dropping(self):
+    def dropping(self) -> "F64":
         """[T] bit/s that a full buffer has no room for."""
         full = self.queue >= self.fluid.model.buffer
         return np.where(full, np.maximum(self.arriving - self.capacity, 0.0), 0.0)
 
     @cached_property
-    def payload_bps(self):
+    def payload_bps(self) -> "F64":
         """[F, T] what of each class arrives at its receivers: its share of what leaves, without headers."""
         share = np.divide(self.leaving, self.arriving, out=np.zeros_like(self.queue), where=self.arriving > 0)
         return self.fluid.rates_bps * share * (self.scenario.frame.payload / self.scenario.mtu)
@@ -341,15 +358,15 @@ class _Answer:
             "lateness": None,
         }
 
-    def _fingerprint(self):
+    def _fingerprint(self) -> str:
         seen = self.queue.tobytes() + np.ascontiguousarray(self.fluid.rates_bps).tobytes()
         return hashlib.blake2b(seen, digest_size=8).hexdigest()
 
-    def _bytes(self, bps):
+    def _bytes(self, bps: "F64") -> Any:
         """How many bytes a rate [T] carried after the warm-up."""
         return bps[self.counted].mean() * self.measured_s / 8
 
-    def _packets(self, bps):
+    def _packets(self, bps: "F64") -> Any:
         """And how many packets: [1]."""
         return np.array([round(self._bytes(bps) / self.scenario.mtu)], np.uint64)
 
@@ -377,22 +394,22 @@ class _Answer:
             "delay_p99_ps": np.array([(nearly_all + frame) * ps_per_byte]),
         }
 
-    def _sampled(self, interval_ps):
+    def _sampled(self, interval_ps: int) -> Any:
         """The places in the trajectory nearest to the times of samples; none where the interval is 0."""
         if not interval_ps:
             return np.empty(0, np.int64)
         times = np.arange(0, self.ended_s + 1e-15, interval_ps * 1e-12)
         return np.unique(np.clip(np.searchsorted(self.time_s, times), 0, len(self.time_s) - 1))
 
-    def _times_ps(self, places):
+    def _times_ps(self, places: "NDArray[Any]") -> Any:
         return np.rint(self.time_s[places] * 1e12).astype(np.uint64)
 
-    def _queue(self):
+    def _queue(self) -> Any:
         places = self._sampled(self.scenario.record.queues)
         queue = np.rint(self.queue[places]).astype(np.uint32)
         return {"time_ps": self._times_ps(places), "bytes": queue[np.newaxis]}
 
-    def _histogram(self):
+    def _histogram(self) -> Any:
         """Bins of one width; a queue that is empty is a bin of its own."""
         queue = self.queue[self.counted]
         edges = np.linspace(0.0, max(queue.max(), 1.0) * (1 + 1e-9), HISTOGRAM_BINS + 1)
@@ -400,12 +417,13 @@ class _Answer:
         time_ps = counts * (self.measured_s * 1e12 / max(len(queue), 1))
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
 
-    def _probes(self):
+    def _probes(self) -> Any:
         """(samples of the flows that are there, what they are of)."""
         places = self._sampled(self.scenario.record.probes)
         series = self._series()
         present = self.fluid.rates_bps[:, places] > 0
-        columns = {"time_ps": [], "flow": [], "name": [], "value": []}
+        keys = ("time_ps", "flow", "name", "value")
+        columns: dict[str, list[NDArray[Any]]] = {key: [] for key in keys}
         for flow in self.scenario.probed_flows:
             one = self.class_of[flow]
             chosen = places[present[one]]
@@ -416,7 +434,7 @@ class _Answer:
                 columns["value"].append(values[one][chosen])
         return {key: np.concatenate(of) for key, of in columns.items()}, list(series)
 
-    def _series(self):
+    def _series(self) -> Any:
         """Name of a probe -> [F, T]."""
         rtt_us = (self.path.base_rtt_s + 8 * self.queue / self.capacity) * 1e6
         series = {
@@ -429,14 +447,14 @@ class _Answer:
                 series[name] = values * scale
         return series
 
-    def _unresolved(self):
+    def _unresolved(self) -> Any:
         """Bits that samples cannot tell: what a step carries, whenever the queue empties or fills."""
         edges = np.diff(self.queue > 0), np.diff(self.queue >= self.fluid.model.buffer)
         changes = 1 + sum(int(np.count_nonzero(edge)) for edge in edges)
         step_s = float(np.max(np.diff(self.time_s), initial=0.0))
         return changes * step_s * max(self.capacity, float(self.arriving.max()))
 
-    def _books(self):
+    def _books(self) -> Any:
         """What arrived is what left, was dropped, or is queued."""
         span_s, bits = self.ended_s, 8 * (self.queue[-1] - self.queue[0])
         came, went, lost = (

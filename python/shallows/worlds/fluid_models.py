@@ -6,6 +6,10 @@ from on the right. To let another algorithm run in the fluid world, write its mo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+Source = str | Callable[["Given"], Any]
+"""Where a value comes from: "cc.g", or a function of what there is."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,14 @@ class Row:
     """
 
     model: str
-    parameters: Mapping[str, str | Callable]
-    states: Mapping[str, str | Callable] = field(default_factory=dict)
-    only: Mapping[str, float] = field(default_factory=dict)
-    same: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Source]
+    states: Mapping[str, Source] = field(default_factory=dict[str, Any])
+    only: Mapping[str, float] = field(default_factory=dict[str, Any])
+    same: Mapping[str, float] = field(default_factory=dict[str, Any])
     at: str | None = None
     sends_apart: bool = False
 
-    def reads(self, given):
+    def reads(self, given: "Given") -> set[str]:
         """The algorithm's parameters that the model reads."""
         noted = _Noted(given.cc)
         for source in (*self.parameters.values(), *self.states.values()):
@@ -35,14 +39,14 @@ class Row:
         return noted.read | {"start_rate"}
 
 
-class _Noted(dict):
+class _Noted(dict[str, float]):
     """A dict that notes what is read of it."""
 
-    def __init__(self, values):
+    def __init__(self, values: Mapping[str, float]) -> None:
         super().__init__(values)
-        self.read = set()
+        self.read: set[str] = set()
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str, /) -> float:
         self.read.add(name)
         return super().__getitem__(name)
 
@@ -57,7 +61,7 @@ class Given:
     mtu: int
     packet_s: float
 
-    def get(self, source):
+    def get(self, source: Any) -> Any:
         """The value that `source`, "cc.g" or a function, stands for."""
         if callable(source):
             return source(self)
@@ -65,7 +69,7 @@ class Given:
         return getattr(self, table)[name]
 
 
-_DCQCN = {
+_DCQCN: dict[str, Source] = {
     "g": "cc.g",
     "tau": "cc.tau",
     "tau_prime": "cc.tau_prime",
@@ -75,7 +79,7 @@ _DCQCN = {
     "r_ai": "cc.r_ai",
     "at": lambda given: given.at,
 }
-_TIMELY = {
+_TIMELY: dict[str, Source] = {
     "alpha": "cc.alpha",
     "beta": "cc.beta",
     "delta": "cc.delta",
@@ -84,9 +88,9 @@ _TIMELY = {
     "d_min_rtt": "cc.d_min_rtt",
     "seg": "cc.seg",
 }
-_PATCHED = _TIMELY | {"weight_slope": "cc.weight_slope"}
+_PATCHED: dict[str, Source] = {**_TIMELY, "weight_slope": "cc.weight_slope"}
 
-MODELS = {
+MODELS: dict[tuple[str, str | None], Row] = {
     ("dctcp", "step"): Row(
         "dctcp",
         {"g": "cc.g", "k": "marking.threshold", "min_window": "cc.min_window"},
@@ -100,8 +104,8 @@ MODELS = {
     ),
     ("dcqcn", "red"): Row(
         "dcqcn",
-        _DCQCN
-        | {
+        {
+            **_DCQCN,
             "kmin": "marking.kmin",
             "kmax": "marking.kmax",
             "pmax": "marking.pmax",
@@ -112,8 +116,8 @@ MODELS = {
     ),
     ("dcqcn", "pi"): Row(
         "dcqcn-pi",
-        _DCQCN
-        | {
+        {
+            **_DCQCN,
             "q_ref": "marking.q_ref",
             # the switch's gains are by the kilobyte, the model's by the packet
             "k1": lambda given: given.marking["k1"] * given.mtu / 1e3,
@@ -137,7 +141,7 @@ MODELS = {
     ),
     ("patched-timely-pi", None): Row(
         "patched-timely-pi",
-        _PATCHED | {"q_ref": "cc.q_ref", "k1": "cc.k1", "k2": "cc.k2"},
+        {**_PATCHED, "q_ref": "cc.q_ref", "k1": "cc.k1", "k2": "cc.k2"},
         # the model's integral I is p less what the first error contributes, -k1 q_ref in bits
         states={"Z": lambda given: given.cc["p"] + given.cc["k1"] * 8 * given.cc["q_ref"]},
         only={"burst": 0.0},

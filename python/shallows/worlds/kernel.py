@@ -7,6 +7,7 @@ summary. No two runs are alike: a scenario is run several times, and the summary
 
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from shallows import contract, live
 from shallows.errors import ScenarioError
@@ -16,6 +17,16 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME
 from shallows.worlds import packet
 from shallows.worlds.spread import spread
+
+if TYPE_CHECKING:
+    from shallows.algorithm import Receiver
+    from shallows.contract import Answer, Request
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.traffic import Flows
+
 
 WORLD = World(
     "kernel",
@@ -54,7 +65,7 @@ WORLD = World(
         "cc.receiver": '`resolution = "1ms"`, no `tsecr`',
     },
 )
-ALGORITHMS = tuple(WORLD.parameters)
+ALGORITHMS = tuple(WORLD.parameters or ())
 RUNS = 3
 ATTEMPTS = 5
 MOST_RATE = 10**9
@@ -64,7 +75,7 @@ TICK_S = 1e-3
 _alone = threading.Lock()
 
 
-def check(scenario):
+def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for what a kernel on one machine cannot be asked."""
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
@@ -93,11 +104,11 @@ def check(scenario):
         raise ScenarioError("duration", "until-done", expected)
 
 
-def _check_ways(wiring, flows):
+def _check_ways(wiring: "Network", flows: "Flows") -> None:
     """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest ways."""
     pairs = {(int(a), int(b)) for a, b in zip(flows.src, flows.dst, strict=True)}
     pairs |= {(b, a) for a, b in pairs}
-    into = {}
+    into: dict[int, list[int]] = {}
     for a, b in zip(wiring.link_from.tolist(), wiring.link_to.tolist(), strict=True):
         into.setdefault(b, []).append(a)
     for target in {b for _, b in pairs}:
@@ -108,11 +119,11 @@ def _check_ways(wiring, flows):
             raise ScenarioError("topology", None, expected)
 
 
-def _shortest_ways(into, target, hosts):
+def _shortest_ways(into: dict[int, list[int]], target: int, hosts: int) -> dict[int, int]:
     """How many shortest ways lead from each node to `target`; hosts do not forward."""
     ways, reached = {target: 1}, [target]
     while reached:
-        found = {}
+        found: dict[int, int] = {}
         for node in reached:
             for before in into.get(node, ()) if node >= hosts or node == target else ():
                 if before not in ways:
@@ -122,7 +133,7 @@ def _shortest_ways(into, target, hosts):
     return ways
 
 
-def check_receiver(receiver):
+def check_receiver(receiver: "Receiver | None") -> None:
     """Raise `ScenarioError` for what a kernel's receiver cannot do."""
     if receiver is None:
         return
@@ -134,7 +145,7 @@ def check_receiver(receiver):
         raise ScenarioError("cc.receiver.tsecr", True, "false: a kernel's receiver has a clock of its own")
 
 
-def run(scenario, on_progress=None, repeats=None):
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None) -> "Run":
     """Run `scenario` on this machine's kernel `repeats` times (`RUNS`) and return the `Run` in the middle.
 
     That is the one whose mean queue at the bottleneck is the median; `spread` in its summary has how far the
@@ -147,7 +158,8 @@ def run(scenario, on_progress=None, repeats=None):
     check(scenario)
     request = packet.request(scenario)
     started = time.perf_counter()
-    accepted, rejected = [], []
+    accepted: list[Answer] = []
+    rejected: list[str] = []
     with _alone:
         while len(accepted) < (repeats or RUNS):
             answer = _accepted(request, on_progress, rejected)
@@ -164,26 +176,29 @@ def run(scenario, on_progress=None, repeats=None):
     middle = sorted(range(len(runs)), key=lambda i: runs[i].summary["bottleneck"]["queue_mean_pkt"] or 0)
     middle = middle[(len(runs) - 1) // 2]
     result = runs[middle]
-    result.summary["lateness"] = {**accepted[middle]["lateness"], "rejected": rejected}
+    result.summary["lateness"] = {**(accepted[middle]["lateness"] or {}), "rejected": rejected}
     result.summary["spread"] = spread([run.summary for run in runs])
     return result
 
 
-def _accepted(request, on_progress, rejected):
+def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: list[str]) -> "Answer":
     """The answer of a run in which the machine kept up, or of the last; `rejected` gets what was wrong."""
+    answer: Answer | None = None
+    reason: str | None = None
     for attempt in range(ATTEMPTS):
         # Before everything else only where going first among the rest was not enough: it costs pauses.
         answer = contract.from_json(live.ask({**request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
-        reason = answer["lateness"]["reason"]
+        reason = (answer["lateness"] or {}).get("reason")
         if reason is None or answer["interrupted"]:
             return answer
         rejected.append(reason)
+    assert answer is not None
     answer["books"]["closed"] = False
     answer["books"]["problems"] += [f"too late in {ATTEMPTS} attempts: {reason}"]
     return answer
 
 
-def _finished(answer):
+def _finished(answer: "Answer") -> int:
     return int((answer["flows"]["finish_ps"] != NEVER).sum())

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,6 +13,14 @@ from shallows.honours import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from shallows.contract import U32, Flags
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.scenario import HostTable, Scenario
+    from shallows.topology import Network
+
 
 WORLD = World(
     "packet",
@@ -28,7 +37,7 @@ WORLD = World(
 )
 
 
-def check(scenario):
+def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for an algorithm that only a kernel has, or that needs one way over many."""
     WORLD.refuse(scenario)
     if scenario.network.balancing != "flow":
@@ -38,7 +47,7 @@ def check(scenario):
             raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
 
 
-def _check_one_way(scenario):
+def _check_one_way(scenario: "Scenario") -> None:
     why = None
     if scenario.credits:
         why = "credits and what they call need one way there and back"
@@ -48,7 +57,7 @@ def _check_one_way(scenario):
         raise ScenarioError("network.balancing", scenario.network.balancing, f'"flow": {why}')
 
 
-def run(scenario, on_progress=None, threads=1):
+def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
@@ -64,10 +73,10 @@ def run(scenario, on_progress=None, threads=1):
     return Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s)
 
 
-def request(scenario) -> Request:
+def request(scenario: "Scenario") -> Request:
     """The dict that crosses into Rust: integers in picoseconds, bytes and bits per second."""
     network, flows = scenario.wiring, scenario.flows
-    return {
+    asked: dict[str, Any] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
         "balancing": scenario.network.balancing,
@@ -99,9 +108,10 @@ def request(scenario) -> Request:
             "probe_flows": scenario.probed_flows,
         },
     }
+    return cast(Request, asked)
 
 
-def _host(hosts):
+def _host(hosts: "HostTable") -> dict[str, Any]:
     stamps = {"timestamps": hosts.timestamps.crossing} if hosts.timestamps else {}
     return {
         **stamps,
@@ -116,7 +126,7 @@ def _host(hosts):
     }
 
 
-def _links(scenario, network):
+def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
     """Columns of the links with their ports: hosts' own are unlimited, and marked only as one queue."""
     buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network.buffer))
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
@@ -137,7 +147,7 @@ def _links(scenario, network):
     }
 
 
-def _markings(scenario, network, marks):
+def _markings(scenario: "Scenario", network: "Network", marks: "Flags") -> "tuple[U32, list[Any]]":
     """(index of every link, the markings indexed), the first of which is none."""
     marking = scenario.network.marking
     index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}

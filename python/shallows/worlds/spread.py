@@ -1,7 +1,9 @@
 """How far repeated runs of one scenario are apart: what a real machine gives is never the same twice."""
 
+from collections.abc import Sequence
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Any
 
 CONFIDENCE = 0.95
 # Student's t, two-sided, for 1 to 30 degrees of freedom; the normal distribution's beyond.
@@ -20,7 +22,7 @@ QUANTITIES = {
 }
 
 
-def spread(summaries):
+def spread(summaries: list[dict[str, Any]]) -> dict[str, Any]:
     """How many runs there were and, for each of `QUANTITIES`, their mean, least and most, and half the width
     of the interval that has the true mean in it with `CONFIDENCE`; None with one run.
     """
@@ -32,7 +34,7 @@ def spread(summaries):
     }
 
 
-def _of(values):
+def _of(values: Sequence[float]) -> dict[str, Any]:
     return {
         "mean": fmean(values),
         "half_width": half_width(values),
@@ -41,7 +43,7 @@ def _of(values):
     }
 
 
-def half_width(values):
+def half_width(values: Sequence[float]) -> float | None:
     """Half the width of the confidence interval of the mean of independent values; None of fewer than two."""
     if len(values) < 2:
         return None

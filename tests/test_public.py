@@ -1,0 +1,82 @@
+"""Every public name says what it takes, what it gives and what it is: annotations and a docstring."""
+
+import inspect
+from functools import cached_property
+
+import pytest
+
+import shallows as sh
+
+
+def public():
+    """{name as a user writes it: object}: what `shallows` exports, and the public members of it."""
+    found = {}
+    for name in sh.__all__:
+        thing = found[f"sh.{name}"] = getattr(sh, name)
+        if inspect.isclass(thing) or inspect.ismodule(thing):
+            found |= {f"sh.{name}.{key}": member for key, member in members(thing)}
+    return found
+
+
+def members(owner):
+    """(name, member) of a class, with what it has of other classes of the package, or of a module."""
+    if inspect.ismodule(owner):
+        return [(key, one) for key, one in vars(owner).items() if is_own(key, one, owner.__name__)]
+    classes = [one for one in reversed(owner.__mro__) if one.__module__.startswith("shallows.")]
+    of_all = {key: one for cls in classes for key, one in vars(cls).items()}
+    return [(key, one) for key, one in of_all.items() if not key.startswith("_") and is_code(one)]
+
+
+def is_own(key, one, module):
+    defined_here = getattr(one, "__module__", None) == module
+    return not key.startswith("_") and defined_here and (inspect.isfunction(one) or inspect.isclass(one))
+
+
+def is_code(one):
+    return inspect.isfunction(one) or isinstance(one, property | cached_property | classmethod | staticmethod)
+
+
+def function(thing):
+    """The function behind a member; None behind a class or a module."""
+    if isinstance(thing, property):
+        return thing.fget
+    if isinstance(thing, cached_property):
+        return thing.func
+    if isinstance(thing, classmethod | staticmethod):
+        thing = thing.__func__
+    return thing if inspect.isfunction(thing) else None
+
+
+def lacks(thing):
+    """What a public name fails to say."""
+    found = function(thing)
+    missing = [] if (inspect.getdoc(found or thing) or "").strip() else ["a docstring"]
+    if inspect.isclass(thing):
+        found = vars(thing).get("__init__")  # of a dataclass or a model: made from annotated fields
+    if inspect.isfunction(found):
+        parameters = [one for key, one in inspect.signature(found).parameters.items() if key != "self"]
+        untyped = [one.name for one in parameters if one.annotation is one.empty and one.name != "cls"]
+        missing += [f"a type of {name}" for name in untyped]
+        if inspect.signature(found).return_annotation is inspect.Signature.empty:
+            missing.append("what it returns")
+    return missing
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_a_public_name_has_types_and_a_docstring(name):
+    assert lacks(public()[name]) == []
+
+
+def test_a_name_without_them_would_be_found():
+    class Bare:
+        def __init__(self, size):
+            self.size = size
+
+        def method(self, other):
+            return other
+
+    assert lacks(Bare) == ["a docstring", "a type of size", "what it returns"]
+    assert lacks(Bare.method) == ["a docstring", "a type of other", "what it returns"]
+    assert "sh.Run.figure" in public()
+    assert "sh.plot.queue_cdf" in public()
+    assert "sh.Sweep.table" in public()

@@ -1,0 +1,9 @@
+"""Of matplotlib a strict check knows the names of classes; what they have is `Any`."""
+
+from typing import Any
+
+class Line2D:
+    def __init__(self, *arguments: Any, **options: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+def __getattr__(name: str) -> Any: ...
