@@ -9,14 +9,10 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from click import Command, Context
-
 
 COMMANDS = {
     "run": "cli_run:run",
@@ -44,7 +40,7 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **settings)
         self.commands = dict.fromkeys(COMMANDS)
 
-    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command called so; None where there is none."""
         if cmd_name not in COMMANDS:
             return None

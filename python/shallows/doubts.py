@@ -137,7 +137,8 @@ def _sent_again(answer: Any) -> list[str]:
 
 def _unlike(answer: Any) -> list[str]:
     """Flows of one table, without an end, that go the same ways at the same time and share unequally."""
-    flows, said = answer.flow_columns, []
+    flows = answer.flow_columns
+    said: list[str] = []
     for number, table in enumerate(answer.scenario.traffic):
         used = table.cc or answer.scenario.cc
         its = (flows["traffic"] == number) & np.isnan(flows["bytes"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,19 +117,19 @@ class Taps:
         )
         return times, waiting + left * length[last] * leaving
 
-    def perfetto(self, file):
+    def perfetto(self, file: str | PathLike[str]) -> Path:
         """Write a trace for Perfetto's viewer, with flows and ports as tracks; return its path."""
         from shallows.export import perfetto
 
         return perfetto.write(self, Path(file))
 
-    def pcap(self, file):
+    def pcap(self, file: str | PathLike[str]) -> Path:
         """Write a capture (pcapng) for Wireshark, an interface for each port; return its path."""
         from shallows.export import pcap
 
         return pcap.write(self, Path(file))
 
-    def csv(self, folder):
+    def csv(self, folder: str | PathLike[str]) -> Path:
         """Write `frames.csv`, `events.csv`, `flows.csv` and `probes.csv` into `folder`; return its path."""
         from shallows.export import tables
 

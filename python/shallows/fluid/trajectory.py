@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -96,9 +96,17 @@ def default_step(model, shortest_lag):
 
 
 def trajectory(
-    model, duration_s, *, flows: Sequence[Flows] | None = None, shared: Mapping[str, float] | None = None,
-    step_s=None, method="rk4", jitter: Jitter | None = None, sample_s=None, on_progress=None,
-):  # fmt: skip
+    model: Model,
+    duration_s: float,
+    *,
+    flows: Sequence[Flows] | None = None,
+    shared: Mapping[str, float] | None = None,
+    step_s: float | None = None,
+    method: str = "rk4",
+    jitter: Jitter | None = None,
+    sample_s: float | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Trajectory:
     """Integrates `model` for `duration_s` and returns a `Trajectory`.
 
     flows: the classes; None is one class of `model.flows`. shared: initial shared states by symbol in

@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -10,13 +12,24 @@ from shallows.errors import ScenarioError
 from shallows.plot import STYLE, Drawing, look, small_print
 from shallows.sweeps.report import LABELS, plus_minus
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from shallows.sweeps.result import Sweep
+
 PANEL_IN = (3.1, 2.3)
 MOST_PANELS = 24
 MOST_TICKS = 8
 MOST_NUMBERS = 60  # cells of a heat map that have room for their numbers
 
 
-def figure(sweep, x=None, y=None, by="cc", baseline=None):
+def figure(
+    sweep: "Sweep",
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | None = "cc",
+    baseline: str | None = None,
+) -> "Figure":
     """The mean of `y` against `x` with its interval over seeds as a band, a line for each value of `by`.
 
     `x` is a swept key (the first unless given), `y` a metric or several, `by` a column. Further swept keys
@@ -51,7 +64,7 @@ def figure(sweep, x=None, y=None, by="cc", baseline=None):
     return drawing
 
 
-def heatmap(sweep, x, y, of):
+def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
     """The mean of `of` over the swept keys `x` and `y`, on one scale, a column of panels for each algorithm.
 
     Further swept keys make small multiples, a row of panels for each of their values.

@@ -5,6 +5,6 @@ import os
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 import pyarrow
-import pyarrow.parquet
+import pyarrow.parquet  # pyright: ignore[reportUnusedImport]
 
 pyarrow.set_cpu_count(1)

@@ -126,7 +126,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
     """(row, what it reads) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
-    marking = scenario.network.marking
+    marking: Any = scenario.network.marking
     kind = None if marking == "none" else marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
     if row is None:
@@ -137,10 +137,11 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
         names = list(dict.fromkeys(name for name, _ in MODELS))
         expected = f"an algorithm with a fluid model ({', '.join(names)}){did_you_mean(used.name, names)}"
         raise ScenarioError(f"{key}.name", used.label, expected)
-    if row.at not in (None, getattr(marking, "at", None)):
+    at = getattr(marking, "at", "")
+    if row.at not in (None, at):
         expected = f'"{row.at}", as in the fluid model of {used.name}'
-        raise ScenarioError("network.marking.at", marking.at, expected)
-    return row, Given(used.parameters, {}, getattr(marking, "at", ""), scenario.mtu, 0.0)
+        raise ScenarioError("network.marking.at", at, expected)
+    return row, Given(used.parameters, {}, at, scenario.mtu, 0.0)
 
 
 def _cc_key(scenario: "Scenario") -> str:
@@ -205,7 +206,8 @@ def _path(scenario: "Scenario") -> Path:
     if len(rtts) > 1:
         times = " and ".join(TIME.text(round(rtt)) for rtt in sorted(rtts))
         raise ScenarioError("traffic", None, f"paths with one round trip, not {times}")
-    if isinstance(scenario.record.ports, list) and link not in network.recorded_ports:
+    ports: Any = scenario.record.ports
+    if isinstance(ports, list) and link not in network.recorded_ports:
         expected = f"{network.port_names[link]}, the only queue of a fluid"
         raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)
     return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link))
@@ -412,7 +414,8 @@ class _Answer:
     def _histogram(self) -> Any:
         """Bins of one width; a queue that is empty is a bin of its own."""
         queue = self.queue[self.counted]
-        edges = np.linspace(0.0, max(queue.max(), 1.0) * (1 + 1e-9), HISTOGRAM_BINS + 1)
+        most = max(float(queue.max()), 1.0) * (1 + 1e-9)
+        edges: NDArray[Any] = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
         counts, _ = np.histogram(queue, edges)
         time_ps = counts * (self.measured_s * 1e12 / max(len(queue), 1))
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
