@@ -194,6 +194,9 @@ def test_a_trace_gives_flows_by_number_or_name(tmp_path):
     ("text", "expected"),
     [
         ("", "the columns start_s,src,dst,bytes in its first line"),
+        ("start_s,src,bytes\n", "first line: dst is missing"),
+        ("start_s,src,dst,bytes,after\n", "first line: after is none of them"),
+        ("src,start_s,dst,bytes\n", "first line: in this order"),
         ("start_s,src,dst,bytes\n", "one flow or more; it has none"),
         ("start_s,src,dst,bytes\n0,1,2,100\n0,1,9,100\n", "in flow 2: a host from 0 to 4, not 9"),
         ("start_s,src,dst,bytes\n0,1,1,100\n", "in flow 1: two different hosts"),

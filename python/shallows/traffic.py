@@ -621,8 +621,12 @@ class Trace(_Kind):
             return
         with open(self.file, newline="", encoding="utf-8-sig") as file:
             lines = csv.reader(line for line in file if not line.startswith("#"))
-            if tuple(word.strip() for word in next(lines, [])) != TRACE:
-                raise self._wrong("the columns start_s,src,dst,bytes in its first line")
+            there = tuple(word.strip() for word in next(lines, []))
+            if there != TRACE:
+                missing = [f"{name} is missing" for name in TRACE if name not in there]
+                unknown = [f"{name} is none of them" for name in there if name not in TRACE]
+                why = ", ".join(missing + unknown) or "in this order"
+                raise self._wrong(f"the columns start_s,src,dst,bytes in its first line: {why}")
             yield from enumerate(lines, start=1)
 
     def _row(self, line, words, hosts):

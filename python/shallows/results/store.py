@@ -74,12 +74,16 @@ def check_replaceable(folder: Place, source: Place | None = None) -> None:
 
 
 def check_writable(folder: Place) -> None:
-    """Make sure that `folder` can be written before a run is spent on it; raises `OSError`."""
-    parent = Path(os.path.realpath(folder)).parent
-    parent.mkdir(parents=True, exist_ok=True)
-    trial = _beside(Path(os.path.realpath(folder)), f"trial-{os.getpid()}")
-    trial.mkdir()
-    trial.rmdir()
+    """Make sure that `folder` can be written before a run is spent on it. Raises `ScenarioError`."""
+    place = Path(os.path.realpath(folder))
+    trial = _beside(place, f"trial-{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        trial.mkdir()
+        trial.rmdir()
+    except OSError as error:
+        problem = f"it cannot be written ({error.strerror})"
+        raise ScenarioError(problem, None, "another place for the results", file=str(folder)) from None
 
 
 def restore(folder: Place) -> None:
