@@ -387,6 +387,11 @@ impl<O: Observer> Domains<O> {
         self.network.pause.is_some()
     }
 
+    /// Whether a link leads from a host: what waits for it came over no other.
+    pub fn is_nic(&self, link: u32) -> bool {
+        self.network.ports[link as usize].from < self.network.hosts
+    }
+
     /// The port of a link.
     pub fn port(&self, link: u32) -> &Port {
         &self.parts[self.ends(link).0].fabric.ports[link as usize]

@@ -1,6 +1,8 @@
 //! What only shows when all switches are looked at together: pauses on which the two ends of a link disagree, and ports that
 //! wait for each other for ever.
 
+use std::collections::BTreeMap;
+
 use shallows_cc::units::Bytes;
 
 use crate::domains::Domains;
@@ -28,31 +30,33 @@ pub fn deadlock<O: Observer>(all: &Domains<O>) -> Vec<u32> {
     }
     let paused = |&port: &u32| all.port(port).is_paused() && all.is_pausing(port);
     let mut stuck: Vec<u32> = (0..all.links()).filter(paused).collect();
+    let mut behind = behind(all, &stuck);
     loop {
-        let behind = behind(all, &stuck);
-        let stays = |port: &u32| {
-            let held = behind.iter().filter(|(from, ..)| from == port).map(|(.., length)| *length).sum::<Bytes>();
-            held > all.resumes_at(*port)
-        };
-        let still: Vec<u32> = stuck.iter().copied().filter(stays).collect();
-        if still.len() == stuck.len() {
+        let mut held = BTreeMap::new();
+        behind.iter().for_each(|(&(from, _), &length)| *held.entry(from).or_insert(Bytes::ZERO) += length);
+        let before = stuck.len();
+        stuck.retain(|port| held.get(port).is_some_and(|&held| held > all.resumes_at(*port)));
+        if stuck.len() == before {
             return circle(&stuck, &behind);
         }
-        stuck = still;
+        behind.retain(|(_, port), _| stuck.binary_search(port).is_ok());
     }
 }
 
-/// For each port of `stuck`: which links' data waits in it, and how much.
-fn behind<O: Observer>(all: &Domains<O>, stuck: &[u32]) -> Vec<(u32, u32, Bytes)> {
-    let waiting = |&port: &u32| {
-        let data = all.waiting(port).filter(|w| w.kind == PacketKind::Data);
-        data.map(move |w| (w.from, port, w.length))
-    };
-    stuck.iter().flat_map(waiting).collect()
+/// Which links' data waits in each port of `stuck`, and how much. What waits in a NIC came over no link: nobody waits for it,
+/// and it may be millions of packets.
+fn behind<O: Observer>(all: &Domains<O>, stuck: &[u32]) -> BTreeMap<(u32, u32), Bytes> {
+    let mut behind = BTreeMap::new();
+    for &port in stuck.iter().filter(|&&port| !all.is_nic(port)) {
+        for data in all.waiting(port).filter(|waiting| waiting.kind == PacketKind::Data) {
+            *behind.entry((data.from, port)).or_insert(Bytes::ZERO) += data.length;
+        }
+    }
+    behind
 }
 
 /// Follows who waits for whom until somebody comes up twice.
-fn circle(stuck: &[u32], behind: &[(u32, u32, Bytes)]) -> Vec<u32> {
+fn circle(stuck: &[u32], behind: &BTreeMap<(u32, u32), Bytes>) -> Vec<u32> {
     let mut seen = Vec::new();
     let mut at = stuck.first().copied();
     while let Some(port) = at {
@@ -60,7 +64,7 @@ fn circle(stuck: &[u32], behind: &[(u32, u32, Bytes)]) -> Vec<u32> {
             return seen.split_off(begin);
         }
         seen.push(port);
-        at = behind.iter().filter(|(from, ..)| *from == port).map(|(_, waits_for, _)| *waits_for).min();
+        at = behind.range((port, 0)..=(port, u32::MAX)).next().map(|(&(_, waits_for), _)| waits_for);
     }
     Vec::new()
 }
