@@ -252,6 +252,23 @@ def test_ctrl_c_is_heard_while_the_largest_fabric_is_set_up(tmp_path, after_s):
     assert "Traceback" not in errors
 
 
+@pytest.mark.parametrize("module", ["typer", "shallows.cli_run", "shallows.runner"])
+def test_ctrl_c_while_python_loads_is_one_line(tmp_path, module):
+    code = (
+        "import sys\n"
+        "class Hears:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == '{module}':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Hears())\n"
+        "from shallows.__main__ import main; main()"
+    )
+    words = [sys.executable, "-c", code, "run", "small.toml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 130
+    assert done.stderr == "shallows: interrupted before there was anything to save\n"
+
+
 def broken_world(tmp_path, body):
     """A command line whose packet world is replaced by `body`."""
     code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"

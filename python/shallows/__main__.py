@@ -1,5 +1,17 @@
-"""`python -m shallows`: the command line."""
+"""The command `shallows`, and `python -m shallows`."""
 
-from shallows.cli import main
+import sys
 
-main()
+
+def main():
+    """The command line. Ctrl-C is one line also while it is still being loaded."""
+    try:
+        from shallows.cli import main
+    except KeyboardInterrupt:
+        print("shallows: interrupted before there was anything to save", file=sys.stderr)
+        sys.exit(130)
+    main()
+
+
+if __name__ == "__main__":
+    main()

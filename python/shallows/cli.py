@@ -40,6 +40,15 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **settings)
         self.commands = dict.fromkeys(COMMANDS)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that is asked for; Ctrl-C while it is loaded is one line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as when:
+            from shallows.cli_status import interrupted
+
+            raise typer.Exit(interrupted(when)) from None
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command called so; None where there is none."""
         if cmd_name not in COMMANDS:

@@ -26,7 +26,7 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
     try:
         return command(**options)
     except KeyboardInterrupt as when:
-        return _complain(f"interrupted {when or 'before there was anything to save'}", INTERRUPTED)
+        return interrupted(when)
     except BooksError as error:
         return _complain(str(error), FAILED)
     except (ScenarioError, OSError) as error:
@@ -35,6 +35,11 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
         if type(error).__name__ != "Bug":
             raise
         return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
+
+
+def interrupted(when: KeyboardInterrupt) -> int:
+    """Says that Ctrl-C ended it, and what is there."""
+    return _complain(f"interrupted {str(when) or 'before there was anything to save'}", INTERRUPTED)
 
 
 def _complain(message: str, status: int) -> int:

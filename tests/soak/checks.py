@@ -80,7 +80,7 @@ def _cut(scenario):
 
 def _collapsed(error, scenario):
     """Whether a run was ended as nothing gets through: a link stays down, or its flows tried often enough."""
-    waits = all("cannot get on" in said or "wait for nothing" in said for said in error.problems)
+    waits = all("cannot get on" in said or "have not begun" in said for said in error.problems)
     if waits and _cut(scenario):
         return True
     stuck = [

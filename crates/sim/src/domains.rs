@@ -274,6 +274,11 @@ impl<O: Observer + Send> Domains<O> {
         self.parts.iter().filter_map(|part| part.hosts.first_live()).min()
     }
 
+    /// All ports of a flow, from its sender to its receiver and back.
+    pub fn path(&self, flow: u32) -> [Vec<u32>; 2] {
+        self.parts[0].fabric.routes.path(&self.network, flow)
+    }
+
     /// Reads the internals of a flow while it lives; `since` is the span since they were last read.
     pub fn probe(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         let spec = &self.network.flows[flow as usize];

@@ -233,11 +233,21 @@ impl<O: Observer + Send> Simulation<O> {
     /// Nothing is left to happen.
     fn run_dry(&mut self) {
         self.over = true;
-        let unfinished = self.domains.unfinished();
-        if unfinished > 0 {
-            let first = self.domains.first_live().map_or_else(String::new, |flow| format!(", flow {flow} first"));
-            self.problems.push(format!("{unfinished} flows have not finished and wait for nothing{first}"));
+        match (self.domains.unfinished(), self.domains.first_live()) {
+            (0, _) => {}
+            (count, None) => self.problems.push(format!("{count} flows have not begun and wait for nothing")),
+            (count, Some(first)) => {
+                let (flows, down) = (flows(first, count), self.down_on_the_way(first));
+                self.problems.push(format!("{flows} cannot get on: nothing is left to happen{down}"));
+            }
         }
+    }
+
+    /// What to say of a link on the way of a flow, or back, that is down.
+    fn down_on_the_way(&self, flow: u32) -> String {
+        let way = self.domains.path(flow);
+        let down = way.iter().flatten().find(|&&port| self.domains.port(port).is_down());
+        down.map_or_else(String::new, |port| format!("; link {port}, on the way of flow {flow}, is down"))
     }
 
     /// Ends the run if no flow can get on.
@@ -250,10 +260,10 @@ impl<O: Observer + Send> Simulation<O> {
             && self.deadlock.is_none()
         {
             self.over = true;
-            let others = if count > 1 { format!(" and {} others", count - 1) } else { String::new() };
-            let (flow, progress) = (first.flow, first.progress);
+            let (flows, flow, progress) = (flows(first.flow, count), first.flow, first.progress);
             self.problems.push(format!(
-                "flow {flow}{others} cannot get on: timers repeat and nothing arrives any more, after {progress} bytes of flow {flow}"
+                "{flows} cannot get on: timers repeat and nothing arrives any more, after {progress} bytes of flow {flow}{}",
+                self.down_on_the_way(flow)
             ));
         } else if let Some(at) = self.watchman.next_look(now) {
             self.schedule.set(at, Due::Watch);
@@ -404,6 +414,15 @@ impl<O: Observer + Send> Simulation<O> {
             flow::report(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
         };
         specs.map(report).collect()
+    }
+}
+
+/// How a sentence about so many flows begins.
+fn flows(first: u32, count: usize) -> String {
+    match count {
+        0 | 1 => format!("flow {first}"),
+        2 => format!("flow {first} and 1 other"),
+        _ => format!("flow {first} and {} others", count - 1),
     }
 }
 

@@ -1,5 +1,6 @@
 """What a world returns, turned into the summary and the tables of a run."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -183,7 +184,8 @@ class Answer:
         problems = sums.flow_problems(self.flow_columns, delivered, self.one_way) + sums.capacity_problems(
             self.port_columns, self.flow_columns, delivered, self._last_link_bps(), self.ended_ps / 1e6
         )
-        return {"closed": books["closed"] and not problems, "problems": [*books["problems"], *problems]}
+        said = [_with_names(problem, self.network.port_names) for problem in books["problems"]]
+        return {"closed": books["closed"] and not problems, "problems": [*said, *problems]}
 
     @property
     def one_way(self) -> bool:
@@ -281,6 +283,11 @@ class Answer:
                 "below_pkt": edges[visited + 1] / self.mtu,
                 "time_us": time_ps[visited] / 1e6,
             }
+
+
+def _with_names(problem: str, ports: list[str]) -> str:
+    """A sentence of the packet world, which knows ports and links by their numbers alone."""
+    return re.sub(r"\b(port|link) (\d+)\b", lambda found: f"{found[1]} {ports[int(found[2])]}", problem)
 
 
 def _unmeasured(columns: dict[str, Any]) -> dict[str, Any]:
