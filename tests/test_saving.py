@@ -321,3 +321,36 @@ def test_an_interrupted_run_does_not_take_the_place_of_a_whole_one(place, interr
     (folder,) = (place / "results" / "quick").glob("dctcp-*")
     assert folder.name.endswith("-interrupted")
     assert sh.Run.load(folder).interrupted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "quick.toml", "--out", "other", "--html", "quick.toml"],
+        ["run", "quick.toml", "--out", "other", "--html", "out/page.html"],
+        ["report", "out", "--html", "quick.toml"],
+        ["why", "out", "0", "--html", "out/why.html"],
+        ["export", "out", "--perfetto", "out/summary.json"],
+        ["export", "out", "--pcap", "quick.toml", "--port", "*->*"],
+        ["export", "out", "--csv", "out"],
+        ["papers", "report", "--out", "quick.toml"],
+    ],
+    ids=" ".join,
+)
+def test_nothing_that_is_written_beside_results_spoils_a_result_or_an_input(place, words):
+    short = SCENARIO.replace("20ms", "1ms").replace("flows = 300", "flows = 3")
+    (place / "quick.toml").write_text(short)
+    assert ran(place, "quick.toml", "--out", "out").returncode == 0
+    before = {path: path.read_bytes() for path in place.rglob("*.*") if path.is_file()}
+    done = subprocess.run([*COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2
+    assert "expected a" in done.stderr
+    assert {path: path.read_bytes() for path in place.rglob("*.*") if path.is_file()} == before
+
+
+def test_a_page_takes_the_place_of_a_page(tmp_path):
+    run = sh.run(sh.Scenario.from_toml(SCENARIO.replace("20ms", "1ms")))
+    run.html(tmp_path / "page.html")
+    run.html(tmp_path / "page.html")
+    (tmp_path / "page.html").write_text("")
+    assert run.html(tmp_path / "page.html").read_text().startswith("<!doctype html>")

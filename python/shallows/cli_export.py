@@ -39,7 +39,7 @@ def export(
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
     from shallows import extras
     from shallows.errors import ScenarioError
-    from shallows.results import Run
+    from shallows.results import Run, store
 
     if not (perfetto or pcap or csv):
         raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE or --csv DIR")
@@ -49,6 +49,11 @@ def export(
         )
     if perfetto or pcap:
         extras.need("export", "export")
+    for file, kind in ((perfetto, store.TRACE), (pcap, store.CAPTURE)):
+        if file:
+            store.check_file(file, *kind)
+    if csv:
+        store.check_outside(csv)
     run = Run.load(result)
     taps = run.taps(port, flows=flow, since=since, until=until, every=every, nics=bool(perfetto))
     for written, file in ((taps.perfetto, perfetto), (taps.pcap, pcap), (taps.csv, csv)):

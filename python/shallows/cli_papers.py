@@ -159,7 +159,9 @@ def report(
     from shallows.papers.page import page
     from shallows.papers.reach import Extent
     from shallows.papers.survey import rows
+    from shallows.results import store as folders
 
+    folders.check_file(out, *folders.PAGE)
     order = [row.id for row in rows(reaches=True)]
     every = list(_survey(ids, store, quick, threads))
     results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}

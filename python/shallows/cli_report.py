@@ -61,6 +61,7 @@ def check(file: Path, folder: Path | None = None) -> None:
     if folder is not None and folder.resolve() in file.resolve().parents:
         expected = f"a file outside the folder of the result, which the next run replaces: {folder}.html"
         raise ScenarioError("--html", str(file), expected)
+    store.check_file(file, *store.PAGE)
     store.check_writable(file)
 
 

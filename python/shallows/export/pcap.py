@@ -4,6 +4,7 @@ from pcapng import FileWriter, blocks
 
 from shallows.errors import ScenarioError
 from shallows.export.headers import PAUSES, Headers
+from shallows.results import store
 
 IPV4, ETHERNET = 228, 1
 """Types of links, as pcapng numbers them."""
@@ -17,6 +18,7 @@ def write(taps, file):
         raise ScenarioError("export", file, "a port and a span in which a frame leaves: none did")
     headers, section = Headers(taps.scenario), blocks.SectionHeader(options={"shb_userappl": "shallows"})
     interfaces = _interfaces(section, taps)
+    store.check_file(file, *store.CAPTURE)
     with file.open("wb") as stream:
         writer = FileWriter(stream, section)
         for row in _rows(taps, taken):

@@ -7,6 +7,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 from shallows.export.taps import NONE
+from shallows.results import store
 from shallows.units import NEVER
 
 SEQUENCE = 1
@@ -19,6 +20,7 @@ INSTANTS = {"marked": "mark", "dropped": "drop", "no_memory": "drop", "lost": "l
 
 def write(taps, file):
     """Write the trace of `taps` into `file`; return its path."""
+    store.check_file(file, *store.TRACE)
     with file.open("wb") as stream:
         trace = _Trace(stream)
         _ports(trace, taps)

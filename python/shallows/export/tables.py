@@ -3,6 +3,7 @@
 import numpy as np
 
 from shallows.export.taps import NONE
+from shallows.results import store
 from shallows.units import NEVER
 
 
@@ -10,6 +11,7 @@ def write(taps, folder):
     """Write the tables of `taps` into `folder`, a file each; return its path."""
     import pandas
 
+    store.check_outside(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name, columns in (
         ("frames", _frames(taps)),

@@ -14,6 +14,7 @@ from shallows import plot
 from shallows.pages.chart import chart, colour
 from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
+from shallows.results import store
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
 
@@ -69,6 +70,7 @@ def of_paths(paths, costs=()):
 def write(file: str | PathLike[str], page: str) -> Path:
     """Write a page to `file`, making folders on the way; return its path."""
     file = Path(file)
+    store.check_file(file, *store.PAGE)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(page, "utf-8")
     return file

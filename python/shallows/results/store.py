@@ -26,6 +26,8 @@ FILES = {
     *(f"{name}.parquet" for name in TABLES),
 }
 """Every file that a run or a comparison may have written: only such files are ever replaced."""
+PAGE, CAPTURE, TRACE = ("a page", b"<!doctype html>"), ("a capture", b"\n\r\r\n"), ("a trace", b"\n")
+"""What is written beside results: its kind, and how it begins."""
 
 
 @contextmanager
@@ -84,6 +86,34 @@ def check_writable(folder: Place) -> None:
     except OSError as error:
         problem = f"it cannot be written ({error.strerror})"
         raise ScenarioError(problem, None, "another place for the results", file=str(folder)) from None
+
+
+def check_file(file: Place, kind: str, begins: bytes = b"") -> None:
+    """Raise `ScenarioError` where a file of a `kind` that `begins` so would spoil something else.
+
+    That is a file of another kind, such as the scenario, and any in the folder of a result.
+    """
+    check_outside(file)
+    path = Path(os.path.realpath(file))
+    if path.is_dir():
+        raise ScenarioError("it is a folder", file=file, expected=f"a file for {kind}")
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        there = stream.read(len(begins))
+    if there and there != begins:
+        raise ScenarioError(
+            "it is something else", file=file, expected=f"a new file, or one that was {kind} before"
+        )
+
+
+def check_outside(place: Place) -> None:
+    """Raise `ScenarioError` where `place` is the folder of a result, or in one."""
+    path = Path(os.path.realpath(place))
+    for folder in (path, *path.parents):
+        if any((folder / name).is_file() for name in ("summary.json", "comparison.csv")):
+            expected = "a place outside of it: a result is what its run wrote and nothing else"
+            raise ScenarioError(f"{folder} is a result", file=place, expected=expected)
 
 
 def restore(folder: Place) -> None:
