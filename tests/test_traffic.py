@@ -237,6 +237,15 @@ def test_an_exchange_comes_at_the_beginning_and_pauses_until_the_start():
     assert (both.start_ps[:3] == plain.start_ps).all()
 
 
+def test_turns_shorter_than_a_frame_are_refused():
+    """1500 B at 10 Gbps: 1.2 us. A run with turns of a picosecond would do nothing else for hours."""
+    turns = lambda on, off: flows(DUMBBELL, {"kind": "long-lived", "on": on, "off": off})  # noqa: E731
+    assert len(turns("600ns", "600ns"))
+    for on, off in (("1ps", "1ps"), ("600ns", "599ns")):
+        with pytest.raises(ScenarioError, match=r"traffic\[0\].off .* expected 1.2us, a frame's time"):
+            turns(on, off)
+
+
 @pytest.mark.parametrize(("keys", "missing"), [({"on": "1ms"}, "off"), ({"off": "1ms"}, "on")])
 def test_turns_need_both_their_times(keys, missing):
     with pytest.raises(ScenarioError, match=f"traffic\\[0\\].{missing}: expected a time such as 1ms"):

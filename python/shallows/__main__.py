@@ -3,7 +3,7 @@
 import sys
 
 
-def main():
+def main() -> None:
     """The command line. Ctrl-C is one line also while it is still being loaded."""
     try:
         from shallows.cli import main

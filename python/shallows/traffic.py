@@ -27,6 +27,7 @@ from shallows.table import Table
 from shallows.units import (
     NEVER,
     SIZE,
+    TIME,
     Count,
     Frame,
     Interval,
@@ -361,9 +362,19 @@ class LongLived(_Between):
         if start_ps.max() >= self.stop:
             raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
         pair = self.pairs_of(network, draws, self.flows)
+        self._check_turns(network, frame)
         begin_ps, application = self._application(start_ps)
         stop_ps = _full(self.flows, self.stop)
         return Drawn(*pair, _full(self.flows, 0), begin_ps, stop_ps, application=application)
+
+    def _check_turns(self, network, frame):
+        """Turns of a picosecond change nothing on the wire, and a run would do nothing else."""
+        least_ps = int(frame[0] * 8 * 10**12 // network.host_rate_bps.max())
+        if self.off and self.on + self.off < least_ps:
+            texts = [TIME.text(time) for time in (self.on + self.off, least_ps)]
+            raise ScenarioError(
+                "off", f"{texts[0]} with on", f"{texts[1]}, a frame's time on its link, or more"
+            )
 
     def _application(self, start_ps):
         """(when the flows begin, their `Application`): with an exchange by their jitter."""
