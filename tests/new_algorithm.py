@@ -72,7 +72,7 @@ def built(copy: Path) -> None:
     """Step 4: its line on file, its name in the table of transports; and the core, for Python."""
     cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell", "--", "--ignored")
     cargo(copy, "build", "-p", "shallows-py")
-    shutil.copy2(target() / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
+    shutil.copy2(target(copy) / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
     document = copy / "docs/scenario.md"
     lines = python(copy, "from shallows.honours import transport_table; print(*transport_table(), sep='\\n')")
     row = next(line for line in lines.splitlines() if line.startswith("| algorithms |"))
@@ -115,14 +115,15 @@ def ran(copy: Path, name: str) -> dict[str, Any]:
 
 
 def cargo(copy: Path, *words: str) -> None:
-    """In debug, offline, with what this repository's crates were built of already."""
+    """In debug."""
     command, sub, rest = "cargo", words[0], words[1:]
-    env = environment(copy) | {"CARGO_TARGET_DIR": str(target())}
+    env = environment(copy) | {"CARGO_TARGET_DIR": str(target(copy))}
     subprocess.run([command, sub, "--locked", "--quiet", *rest], cwd=copy, env=env, check=True)
 
 
-def target() -> Path:
-    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"), NAME)
+def target(copy: Path) -> Path:
+    """Apart from the repository's: a build script remembers in which folder it was compiled."""
+    return copy.parent / "target"
 
 
 def python(copy: Path, code: str) -> str:
