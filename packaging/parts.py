@@ -9,7 +9,7 @@ from pydantic_core import PydanticUndefined
 
 from shallows.faults import Fault
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario, TimestampTable
-from shallows.switch import Pauses, Shared
+from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -19,6 +19,7 @@ FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "parts.py"
 TABLES = {
     "Shared": Shared,
     "Pauses": Pauses,
+    "Trimming": Trimming,
     "Timestamps": TimestampTable,
     "Network": NetworkTable,
     "Hosts": HostTable,
@@ -148,7 +149,7 @@ def _text(annotation):
     if annotation is NoneType:
         return "None"
     if isinstance(annotation, type) and issubclass(annotation, Table):
-        also = " | bool" if annotation is Pauses else ""
+        also = " | bool" if annotation in (Pauses, Trimming) else ""
         return f"{NAMES.get(annotation, annotation.__name__)} | Plain{also}"
     return "Any" if annotation is Any else annotation.__name__
 

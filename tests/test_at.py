@@ -103,12 +103,13 @@ def test_pauses_of_a_deadlock_are_there_at_the_end():
 
 
 def test_every_transport_has_a_moment():
-    """Windows, rates and credits: what an algorithm probes is there, and packets of both directions."""
+    """Windows, rates, credits, pulls: what an algorithm probes is there, and packets of both directions."""
     wanted = {
         "dctcp": "window_pkt",
         "dcqcn": "pace_gbps",
         "rcp": "pace_gbps",
         "expresspass": "credit_rate_mbps",
+        "ndp": "rtt_us",
     }
     for name, column in wanted.items():
         scenario = sh.Scenario(

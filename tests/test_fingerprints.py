@@ -24,7 +24,15 @@ CREDITS_FIRST = [
 ]
 
 
-def dumbbell(cc, marking=None, seed=1, credits=False):
+TRIMMING = [
+    {"carries": ["other"], "limit_bytes": 16 * 1500},
+    {"carries": ["data"], "limit_packets": 8, "trims": True},
+]
+CLASSES = {"credit": CREDITS_FIRST, "trim": TRIMMING}
+"""By what an algorithm needs of ports; what is cut, switches cut."""
+
+
+def dumbbell(cc, marking=None, seed=1, port=None):
     """The network of dumbbell.rs, cable by cable: two switches, senders 0..4, receivers 4..8."""
     left, right = 2 * FLOWS, 2 * FLOWS + 1
     links = [(left, right, 50, True), (right, left, 50, True)]
@@ -43,9 +51,9 @@ def dumbbell(cc, marking=None, seed=1, credits=False):
             "delay_ps": np.array(columns[2], np.uint64) * np.uint64(US),
             "buffer_bytes": np.where(at_switch, np.uint64(250 * 1500), NEVER),
             "marking": (at_switch * bool(marking)).astype(np.uint32),
-            "discipline": np.full(len(links), credits, np.uint32),
+            "discipline": ((port == "credit") | at_switch & (port == "trim")).astype(np.uint32),
         },
-        "disciplines": [CREDITS_FIRST] * credits,
+        "disciplines": [CLASSES[port]] if port in CLASSES else [],
         "markings": [{"kind": "none"}, *(marked(row) for row in _core.markings() if row["name"] == marking)],
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
@@ -95,7 +103,7 @@ def on_file():
 def test_release_and_debug_agree(name, fingerprint):
     row = next(row for row in _core.catalog() if row["name"] == name)
     answer = _core.simulate(
-        dumbbell(name, row["port"] if row["marking"] == "required" else None, credits=row["port"] == "credit")
+        dumbbell(name, row["port"] if row["marking"] == "required" else None, port=row["port"])
     )
     assert answer["fingerprint"] == fingerprint
     assert answer["books"] == {"closed": True, "problems": []}

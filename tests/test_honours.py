@@ -34,6 +34,7 @@ OTHER = {
     "network.buffer": "77pkt",
     "network.shared": {"size": "1MB"},
     "network.pfc": True,
+    "network.trimming": {"queue": 100},
     "network.marking": {"kind": "step", "threshold": "13pkt"},
     "network.balancing": "packet",
     "network.convergence": "50ms",
@@ -297,6 +298,7 @@ def test_defaults_written_out_are_refused_nowhere():
     for world, cc in (
         ("packet", "timely"),
         ("packet", "expresspass"),
+        ("packet", "ndp"),
         ("fluid", "dctcp"),
         ("kernel", "dctcp"),
     ):

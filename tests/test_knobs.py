@@ -179,6 +179,8 @@ MANY = {
     "traffic": [{"kind": "incast", "size": "4KB"}],
 }
 """So many requests at once that some are lost."""
+FAULTY = LOSSY | {"faults": [{"link": "s0<->h0", "kind": "loss", "value": 0.3}]}
+"""Timeouts also where nothing is dropped."""
 BESIDE = {
     "hosts.rto_max": {"rto_initial": "1ms"},
     "hosts.ack_delay": {"acks_every": 2, "rto_min": "1ms"},
@@ -206,7 +208,7 @@ def test_a_key_that_an_algorithm_honours_acts(row):
 def acts(row, key):
     table, _, name = key.partition(".")
     parameters = {"window": 30} if row["name"] == "fixed" else {}
-    for scenario in [LOSSY, *SCENARIOS, MANY]:
+    for scenario in [LOSSY, *SCENARIOS, MANY, FAULTY]:
         beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
         plain = tables(row, {**scenario, "hosts": beside}, "cc", parameters)
         if table == "traffic":

@@ -27,7 +27,7 @@ Writing a scenario
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
     topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, Graph
     traffic      LongLived, Staircase, Incast, Shuffle, RequestResponse, Poisson, Trace
-    tables       Network, Shared, Pauses, Marking, Hosts, Timestamps, Record; CC with parameters
+    tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Record; CC with parameters
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
 Looking at results
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         ThreeTier,
         Timestamps,
         Trace,
+        Trimming,
     )
     from shallows.results.run import Run
     from shallows.runner import run
@@ -115,6 +116,7 @@ __all__ = [
     "ThreeTier",
     "Timestamps",
     "Trace",
+    "Trimming",
     "compare",
     "plot",
     "register",

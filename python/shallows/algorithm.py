@@ -67,7 +67,7 @@ class Algorithm:
 
     @property
     def transport(self) -> str:
-        """What carries its packets: "tcp", "rated", "roce" or "credit"."""
+        """What carries its packets: "tcp", "rated", "roce", "credit" or "pulled"."""
         return "tcp" if self.written or self.native else _row(self.name)["transport"]
 
     @property
@@ -105,6 +105,11 @@ class Algorithm:
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue
+
+    @property
+    def trims(self) -> bool:
+        """Whether switch ports are to cut its packets to their headers instead of dropping them."""
+        return not (self.written or self.native) and _row(self.name)["port"] == "trim"
 
     @property
     def pacer(self) -> dict[str, float] | None:

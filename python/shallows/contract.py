@@ -53,6 +53,7 @@ class Class(TypedDict):
     carries: list[str]
     limit_packets: NotRequired[int | None]
     limit_bytes: NotRequired[int | None]
+    trims: NotRequired[bool | None]
     shaper_bps: NotRequired[int | None]
     shaper_burst_bytes: NotRequired[int | None]
     pacer: NotRequired[Pacer | None]
@@ -183,6 +184,7 @@ class PortColumns(TypedDict):
     marked: U64
     dropped: U64
     dropped_in_warmup: U64
+    trimmed: U64
     lost: U64
     busy_ps: U64
     pauses: U64

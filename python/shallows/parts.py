@@ -56,6 +56,7 @@ __all__ = [
     "ThreeTier",
     "Timestamps",
     "Trace",
+    "Trimming",
 ]
 
 
@@ -90,6 +91,23 @@ class Pauses(Part):
         threshold: Size = "100KB",
         hysteresis: Size = "2pkt",
         headroom: Size = "auto",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Trimming(Part):
+    """`[network.trimming]`: switch ports cut packets to their headers instead of dropping them (NDP).
+
+    queue: data packets that a port holds; of one more only the header goes on; default 8
+    headers: what it holds of headers, answers and pulls; default 16pkt
+    """
+
+    def __init__(
+        self,
+        *,
+        queue: int = 8,
+        headers: Size = "16pkt",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -136,6 +154,7 @@ class Network(Part):
     buffer: each switch port's; at least twice the largest marking threshold if absent; default 250pkt
     shared: one memory for the ports of each switch, instead of buffer
     pfc: whether switches pause links that bring too much
+    trimming: whether ports cut packets to headers instead of dropping them; absent: what cc needs
     marking: "none" or a table of a kind and its keys; absent: what the algorithms need
     balancing: among equal paths one for each flow, for each packet, or the shortest queue; default flow
     convergence: how long switches take to send round a link that is down, or over it again; default never
@@ -149,6 +168,7 @@ class Network(Part):
         buffer: Size = "250pkt",
         shared: Shared | Plain | None = None,
         pfc: Pauses | Plain | bool | None = None,
+        trimming: Trimming | Plain | bool | None = None,
         marking: AnyMarking | None = None,
         balancing: Literal["flow", "packet", "queue"] = "flow",
         convergence: Time = "never",

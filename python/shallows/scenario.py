@@ -32,7 +32,7 @@ from shallows.faults import Fault
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.marking import Marking
 from shallows.plain import is_list, is_table, plain, shown
-from shallows.switch import Pauses, Shared
+from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Key, Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.topology import Network, Topology, graph_table, read_graph
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from shallows.parts import Tables
 
 MOST_MTU = 65_535
+_ACK = 64
 MOST_PACKETS = 2**31
 LEAST_RATE_BPS = 10**6
 MOST_DELAY_PS = 2 * 10**12
@@ -102,6 +103,10 @@ class NetworkTable(Table):
         None, description="one memory for the ports of each switch, instead of buffer"
     )
     pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much")
+    trimming: Trimming | None = Key(
+        None,
+        description="whether ports cut packets to headers instead of dropping them; absent: what cc needs",
+    )
     marking: Annotated[
         Any, Written("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
     ] = Key(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
@@ -116,14 +121,15 @@ class NetworkTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _memory(cls, table: Any) -> Any:
-        """`buffer = "shared"` and `pfc = true` stand for tables of defaults."""
+        """`buffer = "shared"`, `pfc = true` and `trimming = true` stand for tables of defaults."""
         if not is_table(table):
             return table
         table = dict(table)
         if table.get("buffer") == "shared":
             table |= {"buffer": "unlimited", "shared": table.get("shared") or {}}
-        if isinstance(table.get("pfc"), bool):
-            table["pfc"] = {} if table["pfc"] else None
+        for key in ("pfc", "trimming"):
+            if isinstance(table.get(key), bool):
+                table[key] = {} if table[key] else None
         return table
 
     @model_validator(mode="after")
@@ -483,6 +489,15 @@ class Scenario(Table):
         return next((used.credits for used in self._algorithms() if used.credits), None)
 
     @property
+    def trimming(self) -> Trimming | None:
+        """How switch ports cut packets, because the scenario or an algorithm says so, or None."""
+        network = self.network
+        otherwise = network.trimming or network.shared or network.pfc
+        if otherwise or not any(used.trims for used in self._algorithms()):
+            return network.trimming
+        return Trimming.model_validate({}, context={"frame": self.frame})
+
+    @property
     def pacer(self) -> dict[str, float] | None:
         """Parameters of the pacer of every host, in SI base units, or None where hosts have none."""
         return next((used.pacer for used in self._algorithms() if used.pacer), None)
@@ -530,6 +545,7 @@ class Scenario(Table):
         self._check_marking()
         self._check_priorities()
         self._check_credits()
+        self._check_trimming()
         self._check_pacer()
         self._check_receivers()
         faults.check(self)
@@ -585,11 +601,13 @@ class Scenario(Table):
             if wanted and marking.tells(wanted) != self.network.marking.tells:
                 expected = f"{marking.tells(wanted)}, which {used.label} cannot do without: {wanted}"
                 raise ScenarioError("network.marking.kind", self.network.marking.kind, expected)
-        largest = self._marking_begins()
-        if largest >= self.network.buffer:
-            buffer, threshold = (SIZE.text(size, self.mtu) for size in (self.network.buffer, largest))
+        largest, trimming = self._marking_begins(), self.trimming
+        holds = trimming.queue * self.mtu if trimming else self.network.buffer
+        if largest >= holds:
+            key = "network.trimming.queue" if trimming else "network.buffer"
+            buffer, threshold = (SIZE.text(size, self.mtu) for size in (holds, largest))
             expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
-            raise ScenarioError("network.buffer", buffer, expected)
+            raise ScenarioError(key, buffer, expected)
 
     def _marking_begins(self) -> int:
         """Bytes of queue at which the last of the switch ports begins to mark."""
@@ -613,6 +631,23 @@ class Scenario(Table):
         for used in self._algorithms():
             if used.credits and used.credits != self.credits:
                 raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
+
+    def _check_trimming(self) -> None:
+        if not self.trimming:
+            return
+        if self.trimming.headers < _ACK:
+            size = SIZE.text(self.trimming.headers)
+            raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(_ACK)}, an ack")
+        clashes = {
+            "network.shared": (self.network.shared, "no shared memory"),
+            "network.pfc": (self.network.pfc, "no pauses"),
+            "cc": (self.credits, "no algorithm with credits"),
+            "traffic.priority": (len({table.priority for table in self.traffic}) > 1, "one priority"),
+        }
+        for key, (clash, expected) in clashes.items():
+            if clash:
+                why = "ports that cut packets to headers have a class of data and one of headers (trimming)"
+                raise ScenarioError(key, None, f"{expected}: {why}")
 
     def _check_pacer(self) -> None:
         if not self.pacer:

@@ -38,7 +38,8 @@ def scenario_schema() -> Schema:
                 properties[name] = {"description": said, "$ref": f"#/$defs/{type_}"}
     network = schema["$defs"]["NetworkTable"]["properties"]
     network["buffer"] = _also(network["buffer"], {"const": "shared"})
-    network["pfc"] = _also(network["pfc"], {"type": "boolean"})
+    for key in ("pfc", "trimming"):
+        network[key] = _also(network[key], {"type": "boolean"})
     graph = schema["$defs"]["Graph"]
     graph["properties"]["file"] = {
         **TEXT,

@@ -1,6 +1,6 @@
-"""What a switch does with its memory: shared by its ports or not, and whether it pauses links (PFC).
+"""What a switch does with its memory: shared by its ports or not, whether it pauses links or cuts packets.
 
-`Shared` and `Pauses` are the tables of a scenario; `crossing` is what the packet world gets of them.
+`Shared`, `Pauses` and `Trimming` are the tables of a scenario; `crossing` is what the packet world gets.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import field_validator
 
 from shallows.table import Key, Table
-from shallows.units import NEVER, Headroom, WireSize
+from shallows.units import NEVER, Count, Headroom, WireSize
 
 if TYPE_CHECKING:
     from shallows.contract import U32
@@ -45,6 +45,13 @@ class Pauses(Table):
     headroom: Headroom = Key("auto", description='what may still come then; "auto": what the link can need')
 
 
+class Trimming(Table):
+    """`[network.trimming]`: switch ports cut packets to their headers instead of dropping them (NDP)."""
+
+    queue: Count = Key(8, description="data packets that a port holds; of one more only the header goes on")
+    headers: WireSize = Key("16pkt", description="what it holds of headers, answers and pulls")
+
+
 def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
     """(columns of the links, other keys of the request) that say how ports schedule."""
     columns, request = _in_switches(scenario, network)
@@ -53,6 +60,8 @@ def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
 
 def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
     shared, pauses, credits = scenario.network.shared, scenario.network.pfc, scenario.credits
+    if scenario.trimming:
+        return _trimming(scenario.trimming, network)
     if shared is None and pauses is None and credits is None:
         return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
     if credits:
@@ -77,6 +86,13 @@ def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
     """Switch ports send what is urgent first; each class may hold as much as the port without classes."""
     limit_bytes = scenario.network.buffer
     classes = [class_of(["urgent"], limit_bytes), class_of(["other"], limit_bytes)]
+    return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
+
+
+def _trimming(trimming: Trimming, network: "Network") -> Scheduling:
+    """Switch ports send headers and answers first; data that finds no room joins them as a header."""
+    data = {**class_of(["data"], None), "limit_packets": trimming.queue, "trims": True}
+    classes = [class_of(["other"], trimming.headers), data]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 
 

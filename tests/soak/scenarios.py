@@ -211,6 +211,9 @@ class Draw:
                     {"threshold": "2pkt", "hysteresis": self.size(1, 1e6)},
                 )
             )
+        if self.maybe(0.1):
+            keys = {"queue": self.one((1, 3, 8, 100)), "headers": self.size(64, 1e6)}
+            table["trimming"] = self.one((True, {key: keys[key] for key in keys if self.maybe()}))
         if self.maybe(0.25):
             row = self.one(MARKINGS)
             table["marking"] = {"kind": row["name"], **self.parameters(row)}

@@ -35,6 +35,8 @@ pub enum Reliability {
         /// How many packets must arrive behind a hole before it counts as lost (`DupThresh` of RFC 6675).
         dup_thresh: u32,
     },
+    /// Every packet is acknowledged, or asked for again, by itself; in which order they come means nothing.
+    Unordered,
     /// Frames out of order are discarded, and everything from the first missing one on is sent again.
     GoBackN,
 }
@@ -49,6 +51,9 @@ pub enum Leave {
     /// A credit of its receiver. Every port needs a class of credits ([`crate::port::credit`]), and credits cross the links
     /// that their frames will load.
     OnCredits,
+    /// The window of its algorithm, once; then a pull of its receiver each, whose host paces them for all its flows. Data may
+    /// be cut to its header at ports that trim.
+    OnPulls,
 }
 
 /// What carries an algorithm's packets, in parts that the packet world puts together.
@@ -119,6 +124,14 @@ pub static CREDIT: Transport = Transport {
     honours: &["hosts.rto_initial"],
 };
 
+/// A first window at the rate of the link, then a packet for each pull of the receiver; ports cut what they have no room for.
+pub static PULLED: Transport = Transport {
+    name: "pulled",
+    reliability: Reliability::Unordered,
+    leave: Leave::OnPulls,
+    honours: &["hosts.rto_initial", "hosts.rto_max"],
+};
+
 /// Builds what hands out the credits of one flow.
 pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
 
@@ -139,6 +152,8 @@ pub(crate) const CNP: Notification = Notification { name: "congestion notificati
 pub(crate) const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
 /// Credits; what they answer is the transport's affair.
 pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
+/// Pulls; what they call is the transport's affair.
+pub(crate) const PULLS: Notification = Notification { name: "pulls (SIGCOMM 2017)", build: Silent::boxed };
 /// Marks echoed until the sender reacts.
 pub(crate) const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
 

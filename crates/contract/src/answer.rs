@@ -97,6 +97,8 @@ answer! {
         dropped: Vec<u64>,
         /// And before the warm-up's end
         dropped_in_warmup: Vec<u64>,
+        /// Packets cut to their headers
+        trimmed: Vec<u64>,
         /// Packets lost because something happened to the link: on its wire, or because it was down
         lost: Vec<u64>,
         /// Time spent sending
@@ -297,6 +299,7 @@ impl PortColumns {
             marked: counts(|p| p.counters.marked),
             dropped: counts(|p| p.counters.dropped),
             dropped_in_warmup: counts(|p| p.dropped_in_warmup),
+            trimmed: counts(|p| p.counters.trimmed),
             lost: counts(|p| p.lost - p.lost_in_warmup),
             busy_ps: counts(|p| p.busy.0),
             pauses: counts(|p| p.classes.iter().map(|c| c.pauses).sum()),

@@ -82,7 +82,7 @@ request! {
     /// One class of a port.
     pub struct Class {
         /// Kinds of packets, each carried by one class: `data`, `ack`, `nack`, `notification`, `pause`, `resume`,
-        /// `credit_request`, `credit`, `credit_stop`, `rate_request`, `rate_answer`; `other` is every kind that no class names,
+        /// `credit_request`, `credit`, `credit_stop`, `rate_request`, `rate_answer`, `trimmed`, `returned`, `pull`; `other` is every kind that no class names,
         /// `urgent` all packets of flows with a priority, whatever their kind, and `paced` data of flows that their algorithm sends
         /// through the pacer of their host
         carries: Vec<String>,
@@ -90,6 +90,8 @@ request! {
         limit_packets: Option<u32>,
         /// In bytes; one of both limits is told, packets where both are
         limit_bytes: Option<u64>,
+        /// Whether data that finds it full is cut to its header, where its transport can do with that, instead of dropped
+        trims: Option<bool>,
         /// How fast its bucket of tokens fills; left out: nothing holds it back
         shaper_bps: Option<u64>,
         /// What the bucket holds, where there is one

@@ -120,6 +120,38 @@ pub struct Credit {
     pub cumulative: u32,
 }
 
+/// Data of which each packet is answered by itself; whole, cut to its header, or on its way back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PulledData {
+    /// When it left its host.
+    pub sent: Time,
+    /// Its number in the flow.
+    pub seq: u32,
+}
+
+/// The answer to one such packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PulledAnswer {
+    /// When the packet left its host.
+    pub sent: Time,
+    /// Its one-way delay.
+    pub delay: Time,
+    /// Its number.
+    pub seq: u32,
+    /// How many packets have been called in all.
+    pub called: u32,
+    /// Whether the last of these is called by this answer.
+    pub calls: bool,
+}
+
+impl PulledAnswer {
+    /// Of a packet that has come now; it calls none.
+    #[must_use]
+    pub fn to(data: &PulledData, now: Time, called: u32) -> Self {
+        Self { sent: data.sent, delay: now - data.sent, seq: data.seq, called, calls: false }
+    }
+}
+
 /// What a packet says, and what it is for.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Header {
@@ -193,6 +225,19 @@ pub enum Header {
         /// From which number on.
         cumulative: u32,
     },
+    /// Called and uncalled alike: payload, or what is left of it.
+    PulledData(PulledData),
+    /// It has come.
+    PulledAck(PulledAnswer),
+    /// Only its header has.
+    PulledNack(PulledAnswer),
+    /// Calls data.
+    Pull {
+        /// When it left the receiver.
+        left: Time,
+        /// How many packets have been called in all.
+        number: u32,
+    },
 }
 
 impl Header {
@@ -206,11 +251,16 @@ impl Header {
             | Self::RatedData(..)
             | Self::TracedData(_)
             | Self::RoceData(_)
-            | Self::CreditData(_) => PacketKind::Data,
-            Self::TcpAck(_) | Self::RatedAck(..) | Self::TracedAck(_) | Self::RoceAck(_) | Self::CreditAck { .. } => {
-                PacketKind::Ack
-            }
-            Self::RoceNack(_) | Self::CreditNack { .. } => PacketKind::Nack,
+            | Self::CreditData(_)
+            | Self::PulledData(_) => PacketKind::Data,
+            Self::TcpAck(_)
+            | Self::RatedAck(..)
+            | Self::TracedAck(_)
+            | Self::RoceAck(_)
+            | Self::CreditAck { .. }
+            | Self::PulledAck(_) => PacketKind::Ack,
+            Self::RoceNack(_) | Self::CreditNack { .. } | Self::PulledNack(_) => PacketKind::Nack,
+            Self::Pull { .. } => PacketKind::Pull,
             Self::Notification { .. } => PacketKind::Notification,
             Self::Pause => PacketKind::Pause,
             Self::Resume => PacketKind::Resume,
@@ -223,7 +273,7 @@ impl Header {
     }
 
     /// The number of what it carries, and the number that it speaks of: of data its own and none (or its credit's), of an
-    /// acknowledgement the block's and the one expected next.
+    /// acknowledgement the block's and the one expected next, or the one that it is for.
     #[inline]
     #[must_use]
     pub const fn numbers(&self) -> (u32, u32) {
@@ -231,7 +281,9 @@ impl Header {
             Self::TcpData(TcpData { seq, .. })
             | Self::RatedData(TcpData { seq, .. }, _)
             | Self::TracedData(TcpData { seq, .. })
-            | Self::RoceData(RoceData { seq, .. }) => (seq, 0),
+            | Self::RoceData(RoceData { seq, .. })
+            | Self::PulledData(PulledData { seq, .. }) => (seq, 0),
+            Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.called),
             Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => (ack.block_from, ack.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
@@ -240,6 +292,7 @@ impl Header {
             | Self::CreditNack { cumulative } => (0, cumulative),
             Self::CreditRequest { next } | Self::CreditStop { next } => (next, 0),
             Self::Credit(Credit { number, cumulative, .. }) => (number, cumulative),
+            Self::Pull { number, .. } => (0, number),
             Self::CreditData(CreditData { seq, credit, .. }) => (seq, credit),
             Self::Bare | Self::Pause | Self::Resume | Self::RateRequest { .. } | Self::RateAnswer { .. } => (0, 0),
         }
@@ -261,6 +314,10 @@ impl Header {
             | Self::RoceData(RoceData { sent, .. })
             | Self::RoceAck(RoceAnswer { sent, .. })
             | Self::RoceNack(RoceAnswer { sent, .. })
+            | Self::PulledData(PulledData { sent, .. })
+            | Self::PulledAck(PulledAnswer { sent, .. })
+            | Self::PulledNack(PulledAnswer { sent, .. })
+            | Self::Pull { left: sent, .. }
             | Self::Notification { left: sent, .. } => sent,
             Self::Credit(Credit { granted_at, .. }) | Self::CreditData(CreditData { granted_at, .. }) => granted_at,
             Self::Bare
@@ -289,6 +346,12 @@ impl Header {
             Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => Some(ack),
             _ => None,
         }
+    }
+
+    /// Whether it is an answer that calls a packet besides.
+    #[must_use]
+    pub const fn calls(&self) -> bool {
+        matches!(self, Self::PulledAck(answer) | Self::PulledNack(answer) if answer.calls)
     }
 
     /// Whether a row of hops' records belongs to it.

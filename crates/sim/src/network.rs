@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::event_queue;
 use crate::fault::{Change, Fault};
 use crate::measure::Timestamps;
+use crate::packet::PacketKind;
 
 mod application;
 mod ports;
@@ -104,6 +105,12 @@ impl Control {
     #[must_use]
     pub fn waits_for_credits(&self) -> bool {
         self.algorithm.transport.leave == Leave::OnCredits
+    }
+
+    /// Whether its flows wait for pulls.
+    #[must_use]
+    pub fn waits_for_pulls(&self) -> bool {
+        self.algorithm.transport.leave == Leave::OnPulls
     }
 
     /// Whether hops write records into the data of its flows.
@@ -264,6 +271,15 @@ impl Network {
             if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
             }
+            let trims = discipline.classes.iter().any(|class| class.trims);
+            let headers = discipline.class_of[PacketKind::Trimmed as usize];
+            if trims
+                && (discipline.classes[usize::from(headers)].trims || self.shared.is_some() || self.pause.is_some())
+            {
+                return Err(format!(
+                    "discipline {at} cuts packets to headers: expected a class for those that does not, no shared memory and no pauses"
+                ));
+            }
         }
         Ok(())
     }
@@ -341,8 +357,9 @@ impl Network {
             if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
                 return Err(format!("flow {at} {why}: expected no balancing by packet"));
             }
-            if control.waits_for_credits() && flow.application.pauses() {
-                return Err(format!("flow {at} waits for credits: expected an application that does not pause"));
+            let called = control.waits_for_credits() || control.waits_for_pulls();
+            if called && flow.application.pauses() {
+                return Err(format!("flow {at} waits to be called: expected an application that does not pause"));
             }
             if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
                 return Err(format!("flow {at} pauses for ever: expected a time in which its application writes"));

@@ -4,6 +4,7 @@ use shallows_cc::event::HopRecord;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::header::Header;
+use crate::network::MIN_FRAME;
 
 /// The end of a list.
 pub const NIL: u32 = u32::MAX;
@@ -34,6 +35,12 @@ pub enum PacketKind {
     RateRequest,
     /// Brings that back.
     RateAnswer,
+    /// What is left of data that a port has cut: its header.
+    Trimmed,
+    /// The same, which found no room either and goes back to its sender.
+    Returned,
+    /// Calls packets of a flow that has sent what it may uncalled.
+    Pull,
 }
 
 impl PacketKind {
@@ -52,12 +59,15 @@ impl PacketKind {
             Self::CreditStop => "credit_stop",
             Self::RateRequest => "rate_request",
             Self::RateAnswer => "rate_answer",
+            Self::Trimmed => "trimmed",
+            Self::Returned => "returned",
+            Self::Pull => "pull",
         }
     }
 }
 
 /// Every kind, in the order of their numbers.
-pub const PACKET_KINDS: [PacketKind; 11] = [
+pub const PACKET_KINDS: [PacketKind; 14] = [
     PacketKind::Data,
     PacketKind::Ack,
     PacketKind::Nack,
@@ -69,6 +79,9 @@ pub const PACKET_KINDS: [PacketKind; 11] = [
     PacketKind::CreditStop,
     PacketKind::RateRequest,
     PacketKind::RateAnswer,
+    PacketKind::Trimmed,
+    PacketKind::Returned,
+    PacketKind::Pull,
 ];
 
 /// What a packet is for, and what ports may do to it and have done.
@@ -86,12 +99,14 @@ impl Flags {
     const FOR_SENDER: Self = Self(64);
     /// For the node at the other end of the link: it goes no further.
     const FOR_NEIGHBOUR: Self = Self(128);
+    /// A port may cut it to its header rather than drop it.
+    pub const TRIMS: Self = Self(256);
 
     /// This kind, and what that says of where the packet goes.
     #[inline]
     const fn of(kind: PacketKind) -> Self {
-        use PacketKind::{Ack, Credit, Nack, Notification, Pause, RateAnswer, Resume};
-        let for_sender = matches!(kind, Ack | Nack | Notification | Credit | RateAnswer);
+        use PacketKind::{Ack, Credit, Nack, Notification, Pause, Pull, RateAnswer, Resume, Returned};
+        let for_sender = matches!(kind, Ack | Nack | Notification | Credit | RateAnswer | Returned | Pull);
         let for_neighbour = matches!(kind, Pause | Resume);
         Self(kind as u16).with(Self::FOR_SENDER, for_sender).with(Self::FOR_NEIGHBOUR, for_neighbour)
     }
@@ -188,6 +203,13 @@ impl Packet {
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.length))
+    }
+
+    /// Its payload is cut off: what is left goes on as this kind. What it has been told on its way it keeps.
+    pub fn cut(&mut self, kind: PacketKind) {
+        self.length = MIN_FRAME.0 as u16;
+        self.flags =
+            Flags::of(kind).with(Flags::ECT, self.flags.has(Flags::ECT)).with(Flags::CE, self.flags.has(Flags::CE));
     }
 }
 
@@ -317,7 +339,7 @@ mod tests {
 
     #[test]
     fn no_flag_means_two_things() {
-        let flags = [Flags::ECT, Flags::CE, Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR];
+        let flags = [Flags::ECT, Flags::CE, Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
         for (at, flag) in flags.into_iter().enumerate() {
             let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
             assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));

@@ -11,6 +11,15 @@ use crate::packet::{NIL, Packet};
 /// Set in the place of a packet that is not bound to a way: the rest is the host that it goes to.
 const TOWARDS: u32 = 1 << 31;
 
+/// How a packet goes on that turns round at a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Back {
+    /// The place that it goes on with.
+    pub way: u32,
+    /// The port that takes it; none if the switch has to choose.
+    pub port: Option<u32>,
+}
+
 /// The ways of all flows.
 #[derive(Clone, Debug)]
 pub struct Routes {
@@ -119,6 +128,25 @@ impl Routes {
         let port = *self.ways.get(packet.way as usize)?;
         packet.way += 1;
         Some(port)
+    }
+
+    /// How a packet of a flow gets back to its sender from `switch`; none if that does not lie on the way of what answers it.
+    pub fn back(&self, network: &Network, packet: &Packet, switch: u32) -> Option<Back> {
+        let host = network.flows[packet.flow as usize].src;
+        if self.choices.is_some() {
+            return Some(Back { way: TOWARDS | host, port: None });
+        }
+        let begin = self.begins[packet.flow as usize][1];
+        for (&port, way) in self.ways.get(begin as usize..)?.iter().zip(begin..) {
+            let link = &network.ports[port as usize];
+            if link.from == switch {
+                return Some(Back { way: way + 1, port: Some(port) });
+            }
+            if link.to == host {
+                break;
+            }
+        }
+        None
     }
 
     /// The ports among which `switch` may choose for this packet.

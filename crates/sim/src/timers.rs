@@ -17,6 +17,8 @@ pub enum Kind {
     Timeout,
     /// A receiver has something to send.
     Reply,
+    /// A host may call the next packet, for a flow that waits for its turn.
+    Pull,
     /// A paced flow may send again.
     Pace,
     /// An algorithm asked to be called.
@@ -39,7 +41,8 @@ pub struct Timer {
 }
 
 /// Every kind, in this order.
-const KINDS: [Kind; 7] = [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pace, Kind::Wake, Kind::Start, Kind::Supply];
+const KINDS: [Kind; 8] =
+    [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pull, Kind::Pace, Kind::Wake, Kind::Start, Kind::Supply];
 
 /// A timer as one number, which is the less the earlier it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

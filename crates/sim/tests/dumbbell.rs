@@ -24,10 +24,18 @@ fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
 fn credits_first(values: &Values) -> Discipline {
     let shaper = CreditShaper::new(values, MTU);
     let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
-    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false };
+    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
     Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
+}
+
+/// Headers and answers before data, of which a port holds eight packets.
+fn trimming() -> Discipline {
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false };
+    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true };
+    let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
+    Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
@@ -62,16 +70,22 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         urgent: false,
         control: 0,
     };
-    let credits = (row.transport.leave == Leave::OnCredits).then(|| credits_first(&Values::defaults(row.parameters)));
-    if credits.is_some() {
-        ports.iter_mut().for_each(|port| port.discipline = Some(0));
+    let discipline = match row.transport.leave {
+        Leave::OnCredits => Some(credits_first(&Values::defaults(row.parameters))),
+        Leave::OnPulls => Some(trimming()),
+        _ => None,
+    };
+    if discipline.is_some() {
+        // Credits are shaped at hosts too; what is cut, switches cut.
+        let everywhere = row.transport.leave == Leave::OnCredits;
+        ports.iter_mut().for_each(|port| port.discipline = (everywhere || port.buffer != Bytes::MAX).then_some(0));
     }
     Network {
         hosts: 2 * flows,
         nodes: 2 * flows + 2,
         ports,
         markings: mechanism.into_iter().map(default_marking).collect(),
-        disciplines: credits.into_iter().collect(),
+        disciplines: discipline.into_iter().collect(),
         shared: None,
         pause: None,
         balancing: Balancing::Flow,

@@ -5,13 +5,14 @@ mod networks;
 
 use networks::{
     MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, recorded, run,
-    scheduled, star, until_done, urgent_first,
+    scheduled, star, trimming, until_done, urgent_first,
 };
 use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
 use shallows_cc::units::{Bytes, Time};
+use shallows_sim::answer::Answer;
 use shallows_sim::measure::Timestamps;
-use shallows_sim::network::{Balancing, FlowSpec, Network, Nic, PauseSpec, SharedSpec};
+use shallows_sim::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec};
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
@@ -132,6 +133,17 @@ fn records_paused() -> Network {
     network
 }
 
+/// Fifteen into one, and everybody to somebody, over ports that cut all but eight packets and hold ten headers: some find no
+/// room and go back.
+fn trims(balancing: Balancing) -> Network {
+    let mut discipline = trimming();
+    discipline.classes[0].limit = Limit::Bytes(Bytes(64 * 10));
+    let mut network = scheduled(fat_tree(4), discipline, false);
+    network.controls = vec![control("ndp")];
+    network.flows = (0..15).map(|src| flow(src, 15, Bytes(90_000))).collect();
+    until_done(shifted(Network { balancing, ..network }, 6, 120_000))
+}
+
 /// Ports of four frames: timeouts and repairs, of which some are not needed and come after their flow is done.
 fn losses(name: &str) -> Network {
     let mut network = shifted(shifted(fat_tree(4), 6, 120_000), 9, 50_000);
@@ -158,6 +170,8 @@ fn all() -> Vec<(&'static str, Network)> {
         ("rates", rates()),
         ("records", records()),
         ("records-paused", records_paused()),
+        ("trims", trims(Balancing::Flow)),
+        ("trims-sprayed", trims(Balancing::Packet)),
         ("losses", losses("reno")),
         ("losses-cubic", losses("cubic")),
         ("losses-roce", losses("dcqcn")),
@@ -195,6 +209,12 @@ fn sprayed_packets_are_the_same_in_any_number_of_domains() {
 fn the_fabrics_have_what_they_are_for() {
     let dropped = |it: Network| run(it).ports.iter().map(|port| port.dropped).sum::<u64>();
     assert!(dropped(shared_memory()) > 0 && dropped(losses("reno")) > 0 && dropped(losses("dcqcn")) > 0);
+    for balancing in [Balancing::Flow, Balancing::Packet] {
+        let answer = run(trims(balancing));
+        let headers = |answer: &Answer| answer.ports.iter().map(|port| port.counters.trimmed).sum::<u64>();
+        let kept = answer.ports.iter().filter_map(|port| port.classes.first()).map(|class| class.largest).max();
+        assert!(headers(&answer) > 100 && kept > Some(Bytes(64 * 9)));
+    }
     let marked = run(ecmp()).ports.iter().map(|port| port.counters.marked).sum::<u64>();
     assert!(marked > 0);
     let paused =

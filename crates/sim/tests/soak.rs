@@ -8,7 +8,8 @@ mod networks;
 use std::fmt::Write;
 
 use networks::{
-    MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, one_class, run_open, star, until_done,
+    MTU, assert_the_same_in_domains, control, fat_tree, flow, lossless, network, one_class, run_open, star, trimming,
+    until_done,
 };
 use shallows_cc::catalog::{self, Marking};
 use shallows_cc::draws::Draws;
@@ -16,7 +17,9 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::fault::{Change, Fault};
-use shallows_sim::network::{self, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper};
+use shallows_sim::network::{
+    self, Balancing, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper,
+};
 use shallows_sim::packet::{PACKET_KINDS, PacketKind};
 use shallows_sim::simulation::Simulation;
 
@@ -92,6 +95,10 @@ fn ports(dice: &mut Dice, network: &mut Network, control: &Control) {
     }
     if control.waits_for_credits() {
         share_with_credits(network, control);
+    } else if control.waits_for_pulls() {
+        if dice.chance(0.8) {
+            trim(dice, network);
+        }
     } else if dice.chance(0.3) {
         let threshold = Bytes(1 + dice.below(100_000));
         let hysteresis = Bytes(dice.below(threshold.0.min(10_000)));
@@ -106,8 +113,8 @@ fn share_with_credits(network: &mut Network, control: &Control) {
     let shaper = CreditShaper::new(&control.values, MTU);
     for port in &mut network.ports {
         let tokens = Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes(), pacer: None };
-        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens) };
-        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None };
+        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false };
+        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None, trims: false };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
         let discipline = Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None };
         let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
@@ -116,6 +123,17 @@ fn share_with_credits(network: &mut Network, control: &Control) {
         });
         port.discipline = Some(at as u32);
     }
+}
+
+/// Switches cut what finds more than a few packets, and hold a few headers.
+fn trim(dice: &mut Dice, network: &mut Network) {
+    let mut discipline = trimming();
+    discipline.classes[0].limit = Limit::Bytes(Bytes(64) * (1 + dice.below(400)));
+    discipline.classes[1].limit = Limit::Packets(1 + dice.below(12) as u32);
+    network.disciplines = vec![discipline];
+    let hosts = network.hosts;
+    network.ports.iter_mut().for_each(|port| port.discipline = (port.from >= hosts).then_some(0));
+    network.balancing = dice.one_of(&[Balancing::Flow, Balancing::Packet, Balancing::Queue]);
 }
 
 /// Links that lose a share of their packets, half of them at most; one that goes down and comes up, one that slows down.

@@ -12,7 +12,7 @@ import dpkt
 from shallows.errors import ScenarioError
 
 DATA_PORT, ROCE_PORT, CREDIT_PORT = 5201, 4791, 61440
-"""Destinations: of TCP data; of RoCE; of credits and questions for rates, which have none of their own."""
+"""Destinations: of TCP data; of RoCE; of credits, pulls and questions for rates, which have none."""
 FIRST_PORT, PORTS = 1024, 40_000
 """Flows count their source ports from here, so many; then the destination counts on."""
 QUEUE_PAIR = 16
@@ -28,10 +28,11 @@ CONTROL = (
     "rate_request",
     "rate_answer",
 )
-"""Kinds that have a datagram of their own: a byte with the place in this list plus 1, and two numbers."""
-DATA, ACK, NACK = len(CONTROL) + 1, len(CONTROL) + 2, len(CONTROL) + 3
-"""The same byte of data, acknowledgements and requests for repair of flows on credits."""
-
+"""Kinds that have a datagram of their own whatever carries their flow."""
+DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull")
+"""All kinds of flows on credits or pulls: a byte with the place in this list plus 1, and two numbers."""
+FORWARD = ("data", "trimmed", "credit_request", "credit_stop", "rate_request")
+"""Kinds that go from a flow's sender to its receiver."""
 PAUSES = ("pause", "resume")
 """Kinds that no flow sends: frames of Ethernet itself."""
 SNAPPED = 64
@@ -83,7 +84,7 @@ class Headers:
         """(source, destination, source port, offset of the destination port): answers go the other way."""
         flow = row["flow"]
         src, dst = int(self.flows.src[flow]), int(self.flows.dst[flow])
-        forward = row["kind"] in ("data", "credit_request", "credit_stop", "rate_request")
+        forward = row["kind"] in FORWARD
         return (src, dst, forward, FIRST_PORT + flow % PORTS, flow // PORTS)
 
     def _tcp(self, row):
@@ -148,10 +149,8 @@ class Headers:
         return self._udp(row, base + rest + bytes(4), ROCE_PORT)
 
     def _datagram(self, row):
-        """A credit, what asks for credits or for a rate, and data that a credit has called."""
-        kinds = {"data": DATA, "ack": ACK, "nack": NACK}
-        kind = kinds.get(row["kind"]) or 1 + CONTROL.index(row["kind"])
-        head = struct.pack(">BxxxII", kind, row["number"], row["speaks_of"])
+        """A credit, a pull, what asks for credits or a rate, data that these call, and headers cut off."""
+        head = struct.pack(">BxxxII", 1 + DATAGRAMS.index(row["kind"]), row["number"], row["speaks_of"])
         payload = max(min(self._payload(row), row["length"] - 20 - 8 - len(head)), 0)
         return self._udp(row, head + bytes(payload), CREDIT_PORT)
 
@@ -188,4 +187,4 @@ class Headers:
 
 def _transport(used):
     """The name of a catalog's transport; where ports tell rates, its data is that of TCP."""
-    return {"rated": "tcp"}.get(used.transport, used.transport)
+    return {"rated": "tcp", "pulled": "credit"}.get(used.transport, used.transport)

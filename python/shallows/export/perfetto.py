@@ -14,7 +14,14 @@ SEQUENCE = 1
 """Everything is written by one hand, so to say: the trace's only sequence of packets."""
 UNITS = {"pkt": "packets", "gbps": "Gbit/s", "mbps": "Mbit/s", "us": "us"}
 """Of a probe, by the end of its name."""
-INSTANTS = {"marked": "mark", "dropped": "drop", "no_memory": "drop", "lost": "lost"}
+INSTANTS = {
+    "marked": "mark",
+    "trimmed": "trim",
+    "returned": "return",
+    "dropped": "drop",
+    "no_memory": "drop",
+    "lost": "lost",
+}
 """What a frame's outcome at a port is called there."""
 
 

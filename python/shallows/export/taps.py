@@ -99,7 +99,7 @@ class Taps:
 
         Between two times it falls as the frame at its head leaves, whose rest counts too.
         """
-        mine = (self.frames["link"] == link) & ~self.outcome("dropped", "no_memory")
+        mine = (self.frames["link"] == link) & ~self.outcome("returned", "dropped", "no_memory")
         offered, begun, ended = (self.frames[name][mine] for name in ("offered_ps", "begun_ps", "ended_ps"))
         begun, ended = (
             np.where(self.outcome("lost")[mine] & (begun == NEVER), offered, its) for its in (begun, ended)

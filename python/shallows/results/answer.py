@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NO_FLOW = 2**32 - 1
 BATCH_ROWS = 1 << 16
-PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "lost", "pauses")
+PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "lost", "pauses")
 
 
 class Answer:
@@ -97,7 +97,7 @@ class Answer:
             "queue_max_pkt": answer["queue_max_bytes"] / self.mtu,
             "delay_mean_us": answer["delay_mean_ps"] / 1e6,
             "backlog_p99_us": answer["delay_p99_ps"] / 1e6,
-            **{of: answer[of] for of in ("sent", "marked", "dropped", "lost")},
+            **{of: answer[of] for of in ("sent", "marked", "dropped", "trimmed", "lost")},
             "pauses": answer["pauses"],
             "paused_us": answer["paused_ps"] / 1e6,
         }

@@ -79,6 +79,7 @@ TABLES = {
         "sent": Column("uint64", "packets", "sent after the warm-up"),
         "marked": Column("uint64", "packets", "given a congestion mark after the warm-up"),
         "dropped": Column("uint64", "packets", "dropped after the warm-up"),
+        "trimmed": Column("uint64", "packets", "cut to their headers after the warm-up"),
         "lost": Column("uint64", "packets", "lost by faults of the link after the warm-up, not by its queue"),
         "pauses": Column("uint64", "", "times a pause stopped data after the warm-up"),
         "paused_us": Column("float64", "us", "time the port was kept from sending after the warm-up"),

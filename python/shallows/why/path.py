@@ -18,6 +18,8 @@ from shallows.why.record import NONE
 
 DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
 """Kinds of packets that the sending half of a flow sends."""
+CALLS = ("credit", "pull", "ack", "nack")
+"""Kinds by which a receiver calls a packet."""
 
 
 class Piece(NamedTuple):
@@ -136,6 +138,10 @@ class _Walks:
         self.stops = _stops(record)
         first_drop = record.outcomes.index("dropped")
         self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
+        returned = record.outcomes.index("returned")
+        self.returned = [outcome == returned for outcome in self.hops["outcome"]]
+        self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
+        self.cc = record.scenario.flows.cc.tolist()
         self.cuts = self._cuts(record.outcomes.index("marked"))
         self.first_loss = self._first_losses()
 
@@ -282,7 +288,9 @@ class _Walk:
         walks = self.walks
         while at >= 0:
             hop = walks.hops_of[packet][at]
-            if not walks.dropped[hop]:
+            if walks.returned[hop]:
+                pass  # It turned round here, and went on from another port at once.
+            elif not walks.dropped[hop]:
                 link, begun, ended = (walks.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
                 via = self.via if self.via in SENDERS else None
                 self._add(packet, ended, now, via or "propagation", port=link, base=bool(via))
@@ -387,7 +395,7 @@ class _Walk:
         held = {"paced": "pace", "timed_out": "timeout", "woken": "window", "delayed": "delayed_ack"}
         self._add(packet, since, now, held.get(why, "credit"))
         if why in ("delayed", "granted"):
-            sent = self.walks.kind[by] == "credit"
+            sent = self.walks.kind[by] in CALLS
             return ("left" if sent else "came", by, since)
         return ("because", packet, before, since)
 
@@ -417,7 +425,7 @@ class _Walk:
         walks, kind = self.walks, self.walks.kind
         if kind[packet] not in DATA_LIKE:
             return self.via
-        if kind[by] in ("credit", "rate_answer"):
+        if kind[by] in ("credit", "rate_answer") or walks.flow_is_called[walks.cc[self.flow]]:
             return "credit"
         copy, _ = walks.copies.get(packet, (None, None))
         if copy is not None:

@@ -29,7 +29,17 @@ WORLD = World(
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {
         f"network.{key}"
-        for key in ("mtu", "header", "buffer", "shared", "pfc", "marking", "balancing", "convergence")
+        for key in (
+            "mtu",
+            "header",
+            "buffer",
+            "shared",
+            "pfc",
+            "trimming",
+            "marking",
+            "balancing",
+            "convergence",
+        )
     }
     | {f"hosts.{key}" for key in ("nic", "initial_window", "rto", "rto_min", "rto_initial", "rto_max")}
     | {f"hosts.{key}" for key in ("acks_every", "ack_delay", "segment", "timestamps")}

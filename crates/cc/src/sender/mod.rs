@@ -16,6 +16,7 @@ pub mod gap;
 pub mod hpcc;
 pub mod hull;
 pub mod inigo;
+pub mod ndp;
 pub mod patched_timely;
 pub mod patched_timely_pi;
 pub mod rcp;
@@ -60,6 +61,9 @@ algorithms! {
         "TIMELY with one fixed point: the round trip decides how much the rate falls.", "Zhu et al., CoNEXT 2016 §4.3";
     patched_timely_pi as "patched-timely-pi" over ROCE: COMPLETIONS, Marking::Unused;
         "Patched TIMELY with a PI controller in each host.", "Zhu et al., CoNEXT 2016 §5.2";
+    ndp over PULLED: PULLS, Marking::Unused;
+        "Sends a first window blindly, then a packet for each pull; full ports cut packets to headers.",
+        "Handley et al., SIGCOMM 2017";
     rcp over RATED: ACCURATE_ECHO, Marking::Rates("rcp");
         "Sends at the least rate that the ports on its way offer.", "Dukkipati, Kobayashi, Zhang-Shen and McKeown, IWQoS 2005";
     expresspass over CREDIT granting expresspass: CREDITS, Marking::Unused;

@@ -267,14 +267,18 @@ impl<O: Observer> Fabric<O> {
     }
 }
 
-/// An idle port, with its own stream of draws.
+/// Keys of the draws by which ports choose what they cut.
+const TRIMS: u64 = 1 << 33;
+
+/// An idle port, with its own streams of draws.
 fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
     let port = match spec.discipline {
         None => Port::new(spec, network.mtu),
         // Its classes have limits of their own.
         Some(at) => {
             let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };
-            Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize])
+            let draws = Draws::new(network.seed, TRIMS + number);
+            Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws)
         }
     };
     match spec.marking {

@@ -7,10 +7,11 @@ use crate::fault::Fault;
 use crate::header::Header;
 use crate::network::MIN_FRAME;
 use crate::node::switch::Verdict;
-use crate::observe::Observer;
+use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Offered, Outcome, Reason};
 use crate::port::scheduled::{Joining, Lane, Sent};
+use crate::route::Back;
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
@@ -40,6 +41,14 @@ impl<O: Observer> Fabric<O> {
             return self.after_offer(number, at, offered);
         }
         let offered = self.wait(number, joining);
+        if O::LISTENS
+            && let Some(place) = self.ports[number as usize].newly_cut()
+        {
+            self.observer.trimmed(self.now, Hop { link: number, place, packet: &self.packets[place] });
+        }
+        if offered.outcome == Outcome::Returned {
+            return self.turn_back(number, joining);
+        }
         self.after_offer(number, at, offered);
         let joined = !matches!(offered.outcome, Outcome::Dropped(_));
         if joined && !self.ports[number as usize].will_wake(self.now) {
@@ -76,6 +85,26 @@ impl<O: Observer> Fabric<O> {
             self.release(number, joining.from, length);
         }
         offered
+    }
+
+    /// A header that found no room in the port of `number` goes back to its sender, where its switch lies on the way back.
+    #[cold]
+    fn turn_back(&mut self, number: u32, joining: Joining) {
+        let (at, switch) = (joining.packet, self.links[number as usize].from);
+        let back = match self.routes.back(&self.network, &self.packets[at], switch) {
+            None => None,
+            Some(Back { way, port }) => {
+                self.packets[at].way = way;
+                port.or_else(|| self.choose(switch, at))
+            }
+        };
+        let Some(back) = back else {
+            self.ports[number as usize].refuse_header();
+            return self.after_offer(number, at, Offered::dropped(Reason::Full));
+        };
+        self.after_offer(number, at, Offered::returned());
+        self.packets[at].cut(PacketKind::Returned);
+        self.offer(back, at, joining.from);
     }
 
     /// Whether the packet is one of an urgent flow.

@@ -64,6 +64,8 @@ pub struct ClassSpec {
     pub limit: Limit,
     /// What holds it back.
     pub shaper: Option<Shaper>,
+    /// Whether what finds it full is cut to its header where it may be, instead of dropped.
+    pub trims: bool,
 }
 
 /// The classes of a port, the first one served first, and which packets go where.

@@ -12,6 +12,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::halves::Halves;
 use super::opening;
+use super::pulls::Pulls;
 use crate::fabric::Fabric;
 use crate::flow::{Followers, Received, Sent};
 use crate::moment::SenderState;
@@ -73,6 +74,7 @@ pub struct Hosts {
     sending: Halves<Sending>,
     receiving: Halves<Receiving>,
     pub timers: Timers,
+    pulls: Pulls,
     followers: Followers,
     /// Whether NICs have pacers.
     pacers: bool,
@@ -100,6 +102,7 @@ impl Hosts {
             }
         }
         Self {
+            pulls: Pulls::new(&network, &nic),
             hosts: (0..network.hosts).map(|host| Host { port: nic(host), ..Host::default() }).collect(),
             sending: Halves::new(flows),
             receiving: Halves::new(flows),
@@ -140,6 +143,12 @@ impl Hosts {
         let replies = receiving.on_packet(fabric.now, place, packet, out);
         if let Some(at) = receiving.arm_timer(fabric.now) {
             self.timers.set(Timer { at, kind: Kind::Reply, flow });
+        }
+        if receiving.takes_turn()
+            && self.pulls.join(fabric.now, receiving.ends, &mut self.timers)
+            && let Some(answer) = replies.now
+        {
+            receiving.pull_with(answer, &mut fabric.packets);
         }
         let complete = receiving.complete();
         send_replies(fabric, dst, replies);
@@ -367,6 +376,10 @@ impl Hosts {
             Kind::Start => self.open(fabric, timer.flow),
             Kind::Stop => self.stop(fabric, timer.flow),
             Kind::Reply => self.reply_is_due(fabric, timer),
+            Kind::Pull => {
+                let host = self.network.flows[timer.flow as usize].dst;
+                self.pulls.on_timer(fabric, host, &mut self.receiving, &mut self.timers);
+            }
             Kind::Supply => self.on_application(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
         }

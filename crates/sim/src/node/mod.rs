@@ -3,4 +3,5 @@
 pub mod halves;
 pub mod host;
 mod opening;
+mod pulls;
 pub mod switch;

@@ -69,6 +69,7 @@ pub fn receiving(network: &Network, flow: u32, now: Time, sends_at: Rate, line_r
         bytes: spec.bytes,
         mss: network.mss(),
         ack_delay: network.host.ack_delay,
+        patience: (network.host.rto_initial, network.host.rto_max),
         notification: control.notification(network.host.acks_every),
         traced: control.asks_for_records(),
         measure,

@@ -10,6 +10,7 @@ use shallows_cc::units::Time;
 use super::{Hop, Kind, Observer, Timer, Turn};
 use crate::clock::Clock;
 use crate::fault::Change;
+use crate::header::Header;
 use crate::network::Network;
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
@@ -175,8 +176,18 @@ struct Standing {
     sent: u32,
     /// The newest data that its receiver has, and when it came.
     newest: (u32, Time),
-    /// The last credit that its receiver sent, or what asked for the first.
+    /// The last credit that its receiver sent, or what asked for the first; or the last pull, or what came while none was due.
     granted: (u32, Time),
+    /// How many pulls its receiver owes.
+    owed: u32,
+}
+
+impl Standing {
+    /// Its receiver calls a packet.
+    fn call(&mut self, number: u32, now: Time) {
+        self.granted = (number, now);
+        self.owed = self.owed.saturating_sub(1);
+    }
 }
 
 /// A packet on its way: its number and its last row of `hops`, if its flow is watched, and when it came to its port.
@@ -286,6 +297,7 @@ impl Causes {
             sent: NIL,
             newest: (NIL, Time::ZERO),
             granted: (NIL, Time::ZERO),
+            owed: 0,
         };
         Ok(Self {
             packets: Vec::new(),
@@ -333,7 +345,7 @@ impl Causes {
             PacketKind::RateRequest => self.add(Cause::after(Why::Paced, now, standing)),
             kind => match self.now {
                 Now::Heard(by) => self.add(Cause::by(Why::Heard, now, now, by)),
-                _ if kind == PacketKind::Credit => {
+                _ if matches!(kind, PacketKind::Credit | PacketKind::Pull) => {
                     let (by, since) = standing.granted;
                     self.add(Cause::by(Why::Granted, now, since, by))
                 }
@@ -358,6 +370,8 @@ impl Causes {
             match kind {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => standing.sent = number,
                 PacketKind::Credit => standing.granted = (number, now),
+                PacketKind::Pull => standing.call(number, now),
+                _ if packet.header.calls() => standing.call(number, now),
                 _ => {}
             }
         }
@@ -369,7 +383,15 @@ impl Causes {
         self.now = Now::Heard(number);
         let Some(standing) = self.standing(packet.flow) else { return };
         match packet.flags.kind() {
-            PacketKind::Data => standing.newest = (number, now),
+            PacketKind::Data | PacketKind::Trimmed => {
+                standing.newest = (number, now);
+                if let Header::PulledData(_) = packet.header {
+                    standing.owed += 1;
+                    if standing.owed == 1 {
+                        standing.granted = (number, now);
+                    }
+                }
+            }
             PacketKind::CreditRequest => standing.granted = (number, now),
             _ => {}
         }
@@ -395,6 +417,13 @@ impl Observer for Causes {
         if number != NIL {
             self.here[at].hop = self.hops.len() as u32;
             self.hops.push(HopRow { packet: number, link, offered: now, begun: Time::MAX, ended: Time::MAX, outcome });
+        }
+    }
+
+    fn trimmed(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
+        let Here { number, hop, .. } = self.here[place as usize];
+        if number != NIL {
+            self.hops[hop as usize].outcome = Outcome::Trimmed;
         }
     }
 
@@ -484,7 +513,7 @@ impl Observer for Causes {
 }
 
 /// What became of a packet at a port, by name, in the order of [`outcome_number`].
-pub const OUTCOMES: [&str; 5] = ["queued", "marked", "dropped", "no_memory", "lost"];
+pub const OUTCOMES: [&str; 7] = ["queued", "marked", "trimmed", "returned", "dropped", "no_memory", "lost"];
 
 /// The place of an outcome in [`OUTCOMES`].
 #[must_use]
@@ -492,8 +521,10 @@ pub const fn outcome_number(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Queued => 0,
         Outcome::Marked => 1,
-        Outcome::Dropped(Reason::Full) => 2,
-        Outcome::Dropped(Reason::Memory) => 3,
-        Outcome::Dropped(Reason::Fault) => 4,
+        Outcome::Trimmed => 2,
+        Outcome::Returned => 3,
+        Outcome::Dropped(Reason::Full) => 4,
+        Outcome::Dropped(Reason::Memory) => 5,
+        Outcome::Dropped(Reason::Fault) => 6,
     }
 }

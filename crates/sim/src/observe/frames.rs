@@ -125,7 +125,7 @@ impl Frames {
         row.begun = row.ended - wire.clock.time(packet.bytes());
         let bits = bits(packet);
         // A port that marks what leaves had not told it as it came.
-        if bits & 2 > row.bits & 2 {
+        if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
             row.outcome = Outcome::Marked;
         }
         row.bits = bits;
@@ -175,12 +175,18 @@ impl Observer for Frames {
             window,
             bits: bits(packet),
         };
-        if let Outcome::Dropped(_) = outcome {
+        if let Outcome::Dropped(_) | Outcome::Returned = outcome {
             if now >= self.tap.from {
                 self.keep(row);
             }
         } else {
             self.here[at] = Some(row);
+        }
+    }
+
+    fn trimmed(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
+        if let Some(row) = self.here.get_mut(place as usize).and_then(Option::as_mut) {
+            (row.kind, row.length, row.outcome) = (packet.flags.kind(), packet.length, Outcome::Trimmed);
         }
     }
 

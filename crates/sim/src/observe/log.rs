@@ -45,9 +45,15 @@ impl<W: Write> Observer for PacketLog<W> {
         let what = match outcome {
             Outcome::Queued => "queued",
             Outcome::Marked => "marked",
+            Outcome::Trimmed => "trimmed",
+            Outcome::Returned => "returned",
             Outcome::Dropped(_) => "dropped",
         };
         self.line(now, what, hop);
+    }
+
+    fn trimmed(&mut self, now: Time, hop: Hop<'_>) {
+        self.line(now, "trimmed", hop);
     }
 
     fn delivered(&mut self, now: Time, hop: Hop<'_>) {

@@ -32,6 +32,10 @@ pub trait Observer {
     #[inline]
     fn offered(&mut self, _now: Time, _hop: Hop<'_>, _outcome: Outcome) {}
 
+    /// A packet that waits in the port of a link has just been cut to its header.
+    #[inline]
+    fn trimmed(&mut self, _now: Time, _hop: Hop<'_>) {}
+
     /// A packet has come to the end of a link.
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}

@@ -20,6 +20,10 @@ pub enum Outcome {
     Queued,
     /// The same, and it bears a new mark.
     Marked,
+    /// It was cut to its header, which waits, or is sent at once.
+    Trimmed,
+    /// There was no room for its header either: that goes back to its sender.
+    Returned,
     /// There was no room for it: it is gone.
     Dropped(Reason),
 }
@@ -39,6 +43,12 @@ impl Offered {
     #[must_use]
     pub const fn queued(marked: bool, arrives: Option<Time>) -> Self {
         Self { outcome: if marked { Outcome::Marked } else { Outcome::Queued }, arrives }
+    }
+
+    /// There was no room for its header.
+    #[must_use]
+    pub const fn returned() -> Self {
+        Self { outcome: Outcome::Returned, arrives: None }
     }
 
     /// It was not.

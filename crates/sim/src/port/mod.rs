@@ -45,6 +45,8 @@ pub struct Counters {
     pub sent_bytes: u64,
     /// Packets that found no room.
     pub dropped: u64,
+    /// Packets cut to their header here.
+    pub trimmed: u64,
     /// Time to send those accepted.
     work: Time,
 }

@@ -15,11 +15,12 @@
 
 use std::collections::VecDeque;
 
+use shallows_cc::draws::Draws;
 use shallows_cc::port::MarkAt;
 use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Time};
 
-use super::admission::{Offered, Reason};
+use super::admission::Offered;
 use super::bucket::Bucket;
 use super::congestion::Congestion;
 use super::{Port, Special};
@@ -28,6 +29,8 @@ use crate::fault::Change;
 use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
 use crate::packet::{Flags, NIL, PACKET_KINDS, Packet, PacketKind, Slab};
+
+mod trimming;
 
 /// What a class counts after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,10 +133,13 @@ pub(super) struct Classes {
     /// The earliest wake on the event queue.
     wake: Time,
     measured_from: Time,
+    /// Which packet is cut, where one has to be; and one that has just been while it waited.
+    draws: Draws,
+    newly_cut: Option<u32>,
 }
 
 impl Classes {
-    fn new(discipline: &Discipline) -> Self {
+    fn new(discipline: &Discipline, draws: Draws) -> Self {
         Self {
             classes: discipline.classes.iter().copied().map(Class::new).collect(),
             class_of: discipline.class_of,
@@ -150,6 +156,8 @@ impl Classes {
             held_until: Time::MAX,
             wake: Time::MAX,
             measured_from: Time::ZERO,
+            draws,
+            newly_cut: None,
         }
     }
 
@@ -255,10 +263,10 @@ pub struct Sent {
 }
 
 impl Port {
-    /// The same port with classes.
+    /// The same port with classes; `draws` are for this port alone.
     #[must_use]
-    pub fn scheduled(mut self, discipline: &Discipline) -> Self {
-        self.special().classes = Some(Classes::new(discipline));
+    pub fn scheduled(mut self, discipline: &Discipline, draws: Draws) -> Self {
+        self.special().classes = Some(Classes::new(discipline, draws));
         self
     }
 
@@ -349,14 +357,12 @@ impl Port {
         let sending = self.clock.time(length);
         let busy = self.busy_until.saturating_sub(now);
         let Some(Special { congestion, classes: Some(room) }) = self.special.as_deref_mut() else {
-            return Offered::dropped(Reason::Full);
+            unreachable!("only a port with classes is asked to schedule")
         };
         let number = room.class_for(kind, lane);
         let class = &mut room.classes[number];
         if !class.has_room(held, usize::from(busy > Time::ZERO && room.sending == number)) {
-            class.report.dropped += 1;
-            self.counters.dropped += 1;
-            return Offered::dropped(Reason::Full);
+            return self.overflow(now, joining, packets);
         }
         class.report.largest = class.report.largest.max(held);
         class.arrive(length);
@@ -526,31 +532,32 @@ impl Port {
 
     /// Takes out a packet that waits for a link that is down, and that is lost with it; none if there is no other.
     pub fn lose_one(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Sent)> {
+        let goes = |waiting: &Waiting| !packets[waiting.packet].flags.for_neighbour();
+        let position = |class: &Class| class.queue.iter().position(goes);
+        let place =
+            self.room().classes.iter().enumerate().find_map(|(number, class)| Some((number, position(class)?)))?;
+        let Waiting { packet, from, .. } = self.take_out(now, place, packets);
+        self.room().lost += 1;
+        let (length, kind) = (packets[packet].bytes(), packets[packet].flags.kind());
+        Some((packet, Sent { from, length, kind, arrives: None }))
+    }
+
+    /// Takes out what waits at this place of this class: the backlog falls by as much at once.
+    fn take_out(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
         self.catch_up(now, packets);
         self.close_segment(now);
         let clock = self.clock;
         let room = self.room();
-        let goes = |waiting: &Waiting| !packets[waiting.packet].flags.for_neighbour();
-        let found = room.classes.iter_mut().find_map(|class| {
-            let at = class.queue.iter().position(goes)?;
-            class.queue.remove(at).map(|waiting| (class, waiting))
-        });
-        let lost = found.map(|(class, waiting)| {
-            let (length, kind) = (packets[waiting.packet].bytes(), packets[waiting.packet].flags.kind());
-            let (sending, waited) = (clock.time(length), now - waiting.since.max(room.measured_from));
-            class.bytes -= length;
-            room.work -= sending;
-            room.bytes -= length;
-            room.lost += 1;
-            let sent = Sent { from: waiting.from, length, kind, arrives: None };
-            (waiting.packet, sent, u128::from(sending.0) * u128::from(2 * waited.0))
-        });
-        let lost = lost.map(|(packet, sent, area)| {
-            self.counters.area += area;
-            (packet, sent)
-        });
+        let class = &mut room.classes[number];
+        let waiting = class.queue.remove(place).expect("something waits there");
+        let length = packets[waiting.packet].bytes();
+        let (sending, waited) = (clock.time(length), now - waiting.since.max(room.measured_from));
+        class.bytes -= length;
+        room.work -= sending;
+        room.bytes -= length;
+        self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0);
         self.open_segment(now);
-        lost
+        waiting
     }
 
     /// A packet comes while its link is down.
@@ -699,14 +706,10 @@ mod tests {
         let (rate, delay) = (RATE, Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
-        let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper) };
-        let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None };
-        Port::new(&spec, Bytes(1538)).scheduled(&Discipline {
-            classes: vec![shaped, open],
-            class_of,
-            urgent: None,
-            paced: None,
-        })
+        let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), trims: false };
+        let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+        let discipline = Discipline { classes: vec![shaped, open], class_of, urgent: None, paced: None };
+        Port::new(&spec, Bytes(1538)).scheduled(&discipline, Draws::new(1, 0))
     }
 
     fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {

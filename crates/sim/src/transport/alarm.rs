@@ -33,6 +33,42 @@ impl Alarm {
     }
 }
 
+/// How long a half waits for an answer: twice as long after each wait in vain.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    initial: Time,
+    max: Time,
+    /// Waits in vain since it last heard something.
+    in_a_row: u32,
+}
+
+impl Backoff {
+    pub const fn new(initial: Time, max: Time) -> Self {
+        Self { initial, max, in_a_row: 0 }
+    }
+
+    /// How long it waits now.
+    pub fn current(&self) -> Time {
+        Time(self.initial.0.saturating_mul(1 << self.in_a_row.min(30))).min(self.max)
+    }
+
+    /// It has waited in vain; whether not for the first time in a row.
+    pub fn fail(&mut self) -> bool {
+        self.in_a_row += 1;
+        self.in_a_row > 1
+    }
+
+    /// How often it has in a row.
+    pub fn failures(&self) -> u32 {
+        self.in_a_row
+    }
+
+    /// It has heard something.
+    pub fn reset(&mut self) {
+        self.in_a_row = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

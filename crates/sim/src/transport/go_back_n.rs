@@ -24,7 +24,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use crate::header::{Header, RoceAnswer, RoceData};
 use crate::measure::Measure;
 use crate::network::{MIN_FRAME, Supply};
-use crate::transport::alarm::Alarm;
+use crate::transport::alarm::{Alarm, Backoff};
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
 use crate::transport::{Expecting, Opening, Outlet, Replies, Turn};
@@ -53,24 +53,15 @@ pub struct Sending {
 /// How long a sender waits to hear something.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
-    initial: Time,
-    max: Time,
-    /// Timeouts since it last heard of an arrival.
-    in_a_row: u32,
+    backoff: Backoff,
     deadline: Time,
     alarm: Alarm,
-}
-
-impl Patience {
-    fn current(&self) -> Time {
-        Time(self.initial.0.saturating_mul(1 << self.in_a_row.min(30))).min(self.max)
-    }
 }
 
 impl Sending {
     pub fn new(opening: Opening<'_>) -> Self {
         let segments = opening.control.segments();
-        let (initial, max) = (opening.first_timeout, opening.host.rto_max);
+        let backoff = Backoff::new(opening.first_timeout, opening.host.rto_max);
         Self {
             gate: Gate::new(opening.control),
             message: Message::new(opening.bytes, opening.mss),
@@ -82,7 +73,7 @@ impl Sending {
             unacked: 0,
             next: 0,
             reached: 0,
-            timer: Patience { initial, max, in_a_row: 0, deadline: Time::MAX, alarm: Alarm::SILENT },
+            timer: Patience { backoff, deadline: Time::MAX, alarm: Alarm::SILENT },
             retransmits: 0,
             timeouts: 0,
         }
@@ -126,7 +117,7 @@ impl Sending {
         self.gate.decide();
         let asks = self.next == self.message.written || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
-            self.timer.deadline = now + self.timer.current();
+            self.timer.deadline = now + self.timer.backoff.current();
         }
         out.put_data(length, self.ecn, Header::RoceData(RoceData { sent: now, seq, asks }))
     }
@@ -173,8 +164,8 @@ impl Sending {
         self.unacked = cumulative;
         // What was sent twice may be acknowledged before it has been sent again.
         self.next = self.next.max(cumulative);
-        self.timer.in_a_row = 0;
-        self.timer.deadline = if self.awaits_answer() { now + self.timer.current() } else { Time::MAX };
+        self.timer.backoff.reset();
+        self.timer.deadline = if self.awaits_answer() { now + self.timer.backoff.current() } else { Time::MAX };
         self.message.payload_of(packets, self.unacked)
     }
 
@@ -203,8 +194,7 @@ impl Sending {
             return;
         }
         self.timeouts += 1;
-        let repeated = self.timer.in_a_row > 0;
-        self.timer.in_a_row += 1;
+        let repeated = self.timer.backoff.fail();
         self.go_back(now, LossKind::Timeout, repeated);
         self.gate.decide();
     }
@@ -390,6 +380,7 @@ mod tests {
             bytes: MSS * packets,
             mss: MSS,
             ack_delay: Time::ZERO,
+            patience: (Time::ZERO, Time::ZERO),
             traced: false,
             measure: None,
             credits: None,

@@ -13,11 +13,11 @@ use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::flow::Smoothed;
-use crate::header::{Header, RoceAnswer, RoceData, TcpAck};
+use crate::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
 use crate::measure::Measure;
 use crate::network::Supply;
 use crate::network::{HostSpec, MIN_FRAME};
-use crate::packet::{Flags, Packet, Slab};
+use crate::packet::{Flags, Packet, PacketKind, Slab};
 
 mod alarm;
 mod asks;
@@ -25,6 +25,7 @@ mod credit;
 mod gate;
 mod go_back_n;
 mod message;
+mod pulled;
 mod rated;
 mod selective;
 mod traced;
@@ -72,6 +73,8 @@ pub struct Expecting {
     pub bytes: Bytes,
     pub mss: Bytes,
     pub ack_delay: Time,
+    /// How long it hears nothing before it says something again, and the most of that.
+    pub patience: (Time, Time),
     pub notification: Box<dyn Receiver>,
     /// Whether hops write records into its data.
     pub traced: bool,
@@ -94,6 +97,12 @@ impl Outlet<'_> {
     #[inline]
     pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
         self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, false, header) })
+    }
+
+    /// A frame of data that ports may cut to its header; its place.
+    pub fn put_trimmed(&mut self, length: Bytes, header: Header) -> u32 {
+        let packet = Packet::new(self.flow, length, false, header);
+        self.packets.insert(Packet { way: self.way, flags: packet.flags.with(Flags::TRIMS, true), ..packet })
     }
 
     /// A frame of data, marked rather than dropped where it is `ecn`-capable; its place.
@@ -129,6 +138,7 @@ enum SendingHalf {
     Selective(selective::Sending),
     GoBackN(go_back_n::Sending),
     Credit(credit::Sending),
+    Pulled(pulled::Sending),
 }
 
 /// One flow at its receiver.
@@ -144,6 +154,7 @@ enum ReceivingHalf {
     Selective(selective::Receiving),
     GoBackN(go_back_n::Receiving),
     Credit(credit::Receiving),
+    Pulled(pulled::Receiving),
 }
 
 /// The same call on whichever half it is.
@@ -153,6 +164,7 @@ macro_rules! on {
             $halves::Selective($it) => $call,
             $halves::GoBackN($it) => $call,
             $halves::Credit($it) => $call,
+            $halves::Pulled($it) => $call,
         }
     };
 }
@@ -162,6 +174,7 @@ impl Sending {
         let asking = Asking::of(transport, opening.traced);
         let half = match (transport.leave, transport.reliability) {
             (Leave::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(opening, now)),
+            (Leave::OnPulls, _) | (_, Reliability::Unordered) => SendingHalf::Pulled(pulled::Sending::new(opening)),
             (_, Reliability::Selective { dup_thresh }) => {
                 SendingHalf::Selective(selective::Sending::new(opening, dup_thresh))
             }
@@ -217,6 +230,7 @@ impl Sending {
             }
             SendingHalf::GoBackN(half) => half.on_packet(now, header),
             SendingHalf::Credit(half) => half.on_packet(now, header),
+            SendingHalf::Pulled(half) => half.on_packet(now, header),
         }
     }
 
@@ -226,6 +240,7 @@ impl Sending {
         match &self.half {
             SendingHalf::Selective(half) => Some(&half.gate),
             SendingHalf::GoBackN(half) => Some(&half.gate),
+            SendingHalf::Pulled(half) => Some(&half.gate),
             SendingHalf::Credit(_) => None,
         }
     }
@@ -234,6 +249,7 @@ impl Sending {
         match &mut self.half {
             SendingHalf::Selective(half) => Some(&mut half.gate),
             SendingHalf::GoBackN(half) => Some(&mut half.gate),
+            SendingHalf::Pulled(half) => Some(&mut half.gate),
             SendingHalf::Credit(_) => None,
         }
     }
@@ -270,12 +286,12 @@ impl Sending {
     /// Its application pauses, or goes on.
     ///
     /// # Panics
-    /// If it waits for credits, which [`crate::network::Network::check`] refuses.
+    /// If it waits for credits or pulls, which [`crate::network::Network::check`] refuses.
     pub fn supply(&mut self, supply: Supply) {
         match &mut self.half {
             SendingHalf::Selective(half) => half.supply(supply),
             SendingHalf::GoBackN(half) => half.supply(supply),
-            SendingHalf::Credit(_) => unreachable!("a flow that waits for credits does not pause"),
+            SendingHalf::Credit(_) | SendingHalf::Pulled(_) => unreachable!("a flow that is called does not pause"),
         }
     }
 
@@ -284,7 +300,7 @@ impl Sending {
         match &self.half {
             SendingHalf::Selective(half) => half.pauses(),
             SendingHalf::GoBackN(half) => half.pauses(),
-            SendingHalf::Credit(_) => false,
+            SendingHalf::Credit(_) | SendingHalf::Pulled(_) => false,
         }
     }
 
@@ -294,6 +310,7 @@ impl Sending {
             SendingHalf::Selective(half) => half.stop(),
             SendingHalf::GoBackN(half) => half.stop(),
             SendingHalf::Credit(half) => half.stop(now),
+            SendingHalf::Pulled(half) => half.stop(),
         }
     }
 
@@ -334,6 +351,7 @@ impl Sending {
                 half.gate.probe(since, record);
             }
             SendingHalf::GoBackN(half) => half.gate.probe(since, record),
+            SendingHalf::Pulled(half) => half.gate.probe(since, record),
             SendingHalf::Credit(half) => half.probe(since, record),
         }
     }
@@ -344,6 +362,9 @@ impl Receiving {
         let answering = Answering::of(transport, expecting.traced);
         let half = match (transport.leave, transport.reliability) {
             (Leave::OnCredits, _) => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
+            (Leave::OnPulls, _) | (_, Reliability::Unordered) => {
+                ReceivingHalf::Pulled(pulled::Receiving::new(expecting))
+            }
             (_, Reliability::Selective { .. }) => ReceivingHalf::Selective(selective::Receiving::new(expecting)),
             (_, Reliability::GoBackN) => ReceivingHalf::GoBackN(go_back_n::Receiving::new(expecting)),
         };
@@ -377,6 +398,9 @@ impl Receiving {
             }
             (ReceivingHalf::GoBackN(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
             (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
+            (ReceivingHalf::Pulled(half), Header::PulledData(data)) => {
+                half.on_data(now, data, packet.flags.is(PacketKind::Data), out)
+            }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
@@ -408,6 +432,24 @@ impl Receiving {
         self.complete() && !on!(ReceivingHalf, &self.half, half => half.owes())
     }
 
+    /// Whether it newly owes pulls: its host gives it a turn.
+    #[inline]
+    pub fn takes_turn(&mut self) -> bool {
+        if let ReceivingHalf::Pulled(half) = &mut self.half { half.takes_turn() } else { false }
+    }
+
+    /// It may call now, by the answer at this place.
+    pub fn pull_with(&mut self, answer: u32, packets: &mut Slab) {
+        if let ReceivingHalf::Pulled(half) = &mut self.half {
+            half.pull_with(&mut packets[answer]);
+        }
+    }
+
+    /// Its turn has come: the pull, and whether it takes another turn. None if it owes none any more.
+    pub fn pull(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<(u32, bool)> {
+        if let ReceivingHalf::Pulled(half) = &mut self.half { half.pull(now, out) } else { None }
+    }
+
     /// Credits handed out.
     pub fn granted(&self) -> u64 {
         if let ReceivingHalf::Credit(half) = &self.half { half.granted } else { 0 }
@@ -434,6 +476,7 @@ pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> 
         Header::TcpData(data) | Header::TracedData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
+        Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, 0)),
         Header::RoceData(RoceData { sent, asks: true, .. }) => {
             Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative })
         }

@@ -7,5 +7,6 @@ mod scoreboard;
 mod send;
 mod timeout;
 
+pub use ranges::Ranges;
 pub use receive::Receiving;
 pub use send::Sending;

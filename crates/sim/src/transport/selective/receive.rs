@@ -164,7 +164,8 @@ mod tests {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
         let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(&Values::defaults(&[]), 1));
         let (traced, measure, credits) = (false, None, None);
-        Receiving::new(Expecting { bytes, mss, ack_delay, notification, traced, measure, credits })
+        let patience = (Time::ZERO, Time::ZERO);
+        Receiving::new(Expecting { bytes, mss, ack_delay, patience, notification, traced, measure, credits })
     }
 
     /// What it acknowledges at once when packet `seq` comes.

@@ -1,0 +1,63 @@
+//! Sends a first window at the rate of its link without asking anybody, and from then on a packet for each pull of the
+//! receiver.
+//!
+//! | symbol | here | meaning |
+//! |---|---|---|
+//! | IW | `window` | packets that leave uncalled |
+//!
+//! Source: Handley et al., SIGCOMM 2017, §3.2; its authors' simulator (csg-htsim 841d9e7, ndp.cpp). What follows the first window
+//! is the affair of the receiver, whose host paces pulls for all its flows together, and of ports that cut packets to their
+//! headers instead of dropping them: `network.trimming` of a scenario, which this algorithm turns on.
+//!
+//! Differs: switches send headers strictly first (the simulator: 100 000 to 1, the paper: 10 to 1). As in the simulator an
+//! answer carries the pull where no flow of its host waits for one.
+
+use crate::event::{Ack, Loss};
+use crate::parameter::{Parameter, Preset, Values, packets};
+use crate::sender::{Decision, Path, Sender};
+use crate::units::{Bytes, Time};
+
+/// Its one parameter.
+pub const PARAMETERS: &[Parameter] = &[packets("window", "IW", 0.0, 0.0..=1e6)
+    .meaning("packets that leave uncalled; 0: what the flow's own path holds, and what two ports may hold beside")
+    .source(
+        "SIGCOMM 2017 §3.2: enough to fill the path; csg-htsim: 15, its examples 15 or 23 packets of 9 KB at 10 Gbps",
+    )];
+
+/// What two ports hold, in packets: a flow whose packets wait on their way up and down fills its path nonetheless.
+const QUEUES: f64 = 16.0;
+
+/// Whose NDP.
+pub const PRESETS: &[Preset] =
+    &[Preset { name: "htsim", values: &[("window", 15.0)], source: "csg-htsim 841d9e7, main_ndp.cpp: cwnd = 15" }];
+
+/// Known differences.
+pub const NOT_MODELLED: &[&str] = &[
+    "Paths chosen by the sender, and left out while many of their packets are cut: switches spray (network.balancing).",
+    "Pulls by priority, or for the shortest flow first: a receiver calls its flows in turn.",
+    "SYN of the first packets: a flow begins with data in either.",
+];
+
+/// Builds the sender of one flow, which decides once.
+#[must_use]
+pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let holds = (path.line_rate.sent_in(path.base_rtt) / path.mss).ceil();
+    let packets = if values.get("window") > 0.0 { values.get("window") } else { holds + QUEUES };
+    Box::new(Blind { window: path.mss.scale(packets) })
+}
+
+/// A first window.
+#[derive(Clone, Copy, Debug)]
+struct Blind {
+    window: Bytes,
+}
+
+impl Sender for Blind {
+    fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
+
+    fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+
+    fn decision(&self) -> Decision {
+        Decision::window(self.window)
+    }
+}

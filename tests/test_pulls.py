@@ -1,0 +1,145 @@
+"""NDP (Handley et al., SIGCOMM 2017): a receiver that calls, over ports that cut packets to their headers.
+
+The paper: an incast ends within 10 % of the time that the last link takes for the bytes, whatever its fan-in;
+nothing but headers is lost; a permutation over a fat tree uses 95 % of it.
+"""
+
+import numpy as np
+import pytest
+
+import shallows as sh
+from shallows.runner import prepare
+from shallows.why import path, record
+
+STAR = {
+    "duration": "until-done",
+    "cc": "ndp",
+    "topology": {"kind": "star", "hosts": 101, "rate": "10Gbps", "rtt": "20us"},
+    "traffic": [{"kind": "incast", "senders": 100, "size": "45KB"}],
+}
+TREE = {
+    "duration": "until-done",
+    "cc": "ndp",
+    "topology": {"kind": "fat-tree", "k": 4},
+    "network": {"balancing": "packet"},
+    "traffic": [{"kind": "shuffle", "size": "30KB"}],
+}
+
+
+def run(tables, **changes):
+    return sh.run(sh.Scenario(**tables).replace(changes))
+
+
+@pytest.mark.parametrize(("senders", "size"), [(100, 45_000), (100, 450_000), (10, 1_000_000)])
+def test_an_incast_takes_as_long_as_its_link_needs(senders, size):
+    """N * size * 8 / C with headers, and a round trip; the paper: at most 10 % more."""
+    result = run(
+        STAR, **{"topology.hosts": senders + 1, "traffic.0.senders": senders, "traffic.0.size": f"{size}B"}
+    )
+    packets = -(-size // 1460)
+    needed_us = senders * (size + 40 * packets) * 8 / 10e3 + 20
+    assert 0.98 <= result.flows.fct_us.max() / needed_us <= 1.10
+    network, flows = result.summary["network"], result.summary["flows"]
+    assert network["dropped"] == network["lost"] == flows["timeouts"] == 0
+    assert network["trimmed"] > 0
+    # They are called in turn: all end within the last tenth.
+    assert result.flows.fct_us.min() >= 0.9 * result.flows.fct_us.max()
+
+
+def test_a_port_holds_eight_packets_and_what_was_cut_of_others():
+    """Eight packets and 24 KB of headers at most; or as many of both as the scenario says."""
+    result = run(STAR)
+    assert 8 <= result.summary["bottleneck"]["queue_max_pkt"] <= 8 + 16
+    three = run(STAR, **{"network.trimming": {"queue": 3, "headers": "4pkt"}})
+    assert 3 <= three.summary["bottleneck"]["queue_max_pkt"] <= 3 + 4
+    assert three.summary["network"]["dropped"] == 0
+
+
+def test_it_is_the_same_on_any_number_of_threads():
+    one, three = (sh.run(sh.Scenario(**TREE), threads=threads) for threads in (1, 3))
+    assert one.summary["network"]["trimmed"] > 0
+    assert one.summary["fingerprint"] == three.summary["fingerprint"]
+
+
+@pytest.mark.parametrize("headers", ["64B", "640B", "16pkt"])
+@pytest.mark.parametrize("balancing", ["flow", "packet"])
+def test_why_follows_headers_that_come_back(headers, balancing):
+    """Where few headers find room many go back to their senders: still every picosecond is told."""
+    trimming = {"queue": 2, "headers": headers}
+    result = run(TREE, **{"network.balancing": balancing, "network.trimming": trimming})
+    assert result.summary["network"]["trimmed"] > 100
+    finished = np.flatnonzero(np.isfinite(result.flows.fct_us))
+    assert len(finished) == 240
+    for flow, its in path.of_record(record.of_run(result, finished)).items():
+        assert sum(piece.length_ps for piece in its.pieces) == round(result.flows.fct_us[flow] * 1e6)
+        ends = zip(its.pieces, its.pieces[1:], strict=False)
+        assert all(one.end_ps == next_.begin_ps for one, next_ in ends)
+
+
+def test_why_says_that_a_flow_waited_to_be_called():
+    """Of 100 that are called in turn each waits for the others: nearly all of its time."""
+    result = run(STAR)
+    told = result.why([int(result.flows.fct_us.idxmax())]).by_cause()
+    assert told["credit"] / sum(told.values()) > 0.9
+
+
+@pytest.mark.parametrize("loss", [1e-3, 1e-2, 0.1])
+def test_what_links_lose_is_sent_again(loss):
+    faults = [
+        {"link": "s0<->h0", "kind": "loss", "value": loss},
+        {"link": "h9<->s0", "kind": "loss", "value": loss},
+    ]
+    result = run(STAR, faults=faults)
+    assert result.summary["books"]["closed"]
+    assert result.summary["flows"]["finished"] == 100
+    assert result.summary["network"]["dropped"] == 0
+
+
+def test_a_first_window_below_the_path_leaves_it_idle():
+    """50 packets of 1500 B in 200 us of propagation and 6 us of frames are 2.9 Gbps of 10 on the wire."""
+    tables = {
+        "duration": "20ms",
+        "warmup": "10ms",
+        "topology": {"kind": "dumbbell", "rate": "10Gbps", "rtt": "200us"},
+        "traffic": [{"kind": "long-lived", "flows": 1}],
+        "cc": {"name": "ndp", "window": "50pkt"},
+    }
+    assert run(tables).summary["bottleneck"]["utilization"] == pytest.approx(0.29, abs=0.01)
+    whole = run(tables, cc="ndp").summary["bottleneck"]
+    assert whole["utilization"] >= 0.99
+    assert whole["queue_max_pkt"] <= 17
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"cc": "dctcp", "network.trimming": True},
+            r"trimming.queue = .8pkt.: expected more than the largest",
+        ),
+        (
+            {"network.trimming": {"headers": "63B"}},
+            r"trimming.headers = .63B.: expected at least 64B, an ack",
+        ),
+        ({"network.trimming": True, "network.pfc": True}, r"network.pfc: expected no pauses: .*\(trimming\)"),
+        ({"network.trimming": True, "network.shared": {}}, "network.shared: expected no shared memory"),
+        ({"network.trimming": {"queue": 0}}, "network.trimming.queue"),
+    ],
+)
+def test_what_cannot_go_together_is_refused_with_the_reason(changes, message):
+    with pytest.raises(sh.ScenarioError, match=message):
+        sh.Scenario(**STAR).replace(changes)
+
+
+@pytest.mark.parametrize(("world", "message"), [("fluid", "a fluid has"), ("kernel", "its ports are FIFOs")])
+def test_other_worlds_refuse_it(world, message):
+    scenario = sh.Scenario(**STAR).replace({"duration": "10ms", "network.trimming": True})
+    with pytest.raises(sh.ScenarioError, match=message):
+        prepare(scenario.replace({"topology.hosts": 4, "traffic.0.senders": 3}), world=world)
+
+
+def test_over_links_that_pause_nothing_is_cut():
+    result = run(STAR, **{"network.pfc": {"threshold": "20KB"}})
+    network = result.summary["network"]
+    assert network["trimmed"] == network["dropped"] == 0
+    assert network["pauses"] > 0
