@@ -300,7 +300,7 @@ def test_bbr_is_an_algorithm_of_the_kernel_world_only():
 
 @needs_kernel
 def test_twenty_flows_at_once_lose_nothing_under_inigo():
-    # The middle of five: in one run of twenty dilation goes round among the flows (docs/limits.md).
+    # The middle of five: 3 runs of 56 had long queues, most likely of dilation (docs/limits.md).
     inigo, cubic = run_live(INCAST, repeats=5), run_live(INCAST, cc="cubic")
     assert inigo.summary["bottleneck"]["dropped"] == 0 < cubic.summary["bottleneck"]["dropped"]
     assert queueing_us(cubic) >= 3 * queueing_us(inigo)
