@@ -1,31 +1,60 @@
 """Figures of critical paths: the waterfall of one flow over the queues on its way, and the causes of many."""
 
+from typing import NamedTuple
+
 import numpy as np
 from matplotlib import rc_context
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from shallows.plot import STYLE
 from shallows.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
+from shallows.why.report import others
 
 MOST_PORTS = 3
 """Ports whose queues are drawn: those where the flow waited longest."""
+MOST_BARS = 1000
+"""Bars of a waterfall: of more, nobody could tell one from the next,"""
+STEPS = 300
+"""and its time is drawn in so many steps."""
+MOST_POINTS = 4000
+"""Points of a queue that are drawn."""
 DECILES = 10
 BROAD, NARROW = 7.2, 4.2
 """Widths in inches: of a page of paper, and of a phone held upright."""
 
 
+class Bar(NamedTuple):
+    """A bar of a waterfall: what one cause took of a span at one place, and the flows that were first."""
+
+    begin_ps: int
+    end_ps: int
+    place: str
+    cause: str
+    length_ps: int
+    """Picoseconds of that cause there: all of the span, but where short pieces share it."""
+    flows: dict[int, int]
+    """Picoseconds behind each."""
+    low: float = 0.0
+    high: float = 1.0
+    """From where to where in its row: as high as its share of the span, one on the other."""
+
+
 def waterfall(path, record, size=BROAD):
-    """A `Figure`: the path of a flow, place by place over time, and below the queues where it waited."""
+    """A `Figure`: the path of a flow, place by place over time, and below the queues where it waited.
+
+    Of a path of more than `MOST_BARS` bars each is a step of time, and as high as what a cause took of that.
+    """
     with rc_context(STYLE):
         waited = list(path.by_port(*WAITS))[:MOST_PORTS]
-        places = _places(path, record)
-        heights = [max(1.6, 0.22 * len(places)), *[1.1] * len(waited)]
+        bars = _bars(path, record)
+        heights = [max(1.6, 0.22 * len(_rows(bars))), *[1.1] * len(waited)]
         figure = Figure(figsize=(size, sum(heights) + 1.2), layout="constrained")
         axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        _draw_path(axes[0], path, places)
+        _draw_path(axes[0], path, bars)
         for ax, port in zip(axes[1:], waited, strict=True):
-            _draw_queue(ax, path, record, port)
+            _draw_queue(ax, path, record, port, bars)
         axes[-1].set_xlabel("time since the flow began (us)")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=int(size / 1.4))
     return figure
@@ -33,42 +62,94 @@ def waterfall(path, record, size=BROAD):
 
 def boxes(path, record):
     """What a person reads at each bar of a waterfall: `(us from, us to, row from, row to, text)`."""
-    found = []
-    for row, (place, pieces) in enumerate(_places(path, record).items()):
-        for its in _bars(pieces):
-            begin, end = ((at - path.start_ps) / 1e6 for at in (its[0].begin_ps, its[-1].end_ps))
-            text = f"{CAUSES[its[0].cause].title}: {_us(its)} us at {place}{_behind(its)}\n"
-            text += f"from {begin:.2f} us on"
-            found.append((begin, end, row - 0.4, row + 0.4, text))
-    return found
+    bars = _bars(path, record)
+    rows = _rows(bars)
+    for bar in bars:
+        begin, end = ((at - path.start_ps) / 1e6 for at in (bar.begin_ps, bar.end_ps))
+        step = f" of {end - begin:.2f}" if bar.length_ps < bar.end_ps - bar.begin_ps else ""
+        text = (
+            f"{CAUSES[bar.cause].title}: {_us(bar.length_ps)}{step} us at {bar.place}{_behind(bar.flows)}\n"
+        )
+        low, height = _height(rows[bar.place], bar)
+        yield begin, end, low, low + height, f"{text}from {begin:.2f} us on"
 
 
-def _bars(pieces):
-    """Pieces of one place in order, those together that touch and have one cause."""
+def _height(row, bar):
+    """From where in its row, which is drawn from below, and how high."""
+    return row + 0.4 - 0.8 * bar.high, 0.8 * (bar.high - bar.low)
+
+
+def _bars(path, record):
+    """The bars of a path in order of time: pieces of one cause together that touch at one place."""
     bars = []
-    for piece in pieces:
-        if bars and (bars[-1][-1].end_ps, bars[-1][-1].cause) == (piece.begin_ps, piece.cause):
-            bars[-1].append(piece)
+    for piece in path.pieces:
+        place = _place(piece, record)
+        if bars and (bars[-1].place, bars[-1].cause) == (place, piece.cause):
+            _add(bars[-1].flows, piece)
+            length = bars[-1].length_ps + piece.length_ps
+            bars[-1] = bars[-1]._replace(end_ps=piece.end_ps, length_ps=length)
         else:
-            bars.append([piece])
-    return bars
+            its = (piece.begin_ps, piece.end_ps, place, piece.cause, piece.length_ps, {})
+            bars.append(Bar(*its))
+            _add(bars[-1].flows, piece)
+    return bars if len(bars) <= MOST_BARS else _steps(path, record)
 
 
-def _behind(pieces):
+def _add(flows, piece):
+    if piece.flow is not None:
+        flows[piece.flow] = flows.get(piece.flow, 0) + piece.length_ps
+
+
+def _step_ps(path):
+    """The steps of time of a path that has too many bars."""
+    return -(-path.fct_ps // STEPS)
+
+
+def _steps(path, record):
+    """Bars for each step of time, one for each place and cause that had some of it."""
+    step, found = _step_ps(path), {}
+    for piece in path.pieces:
+        key, begin = (_place(piece, record), piece.cause), piece.begin_ps
+        while begin < piece.end_ps:
+            number = (begin - path.start_ps) // step
+            end = min(piece.end_ps, path.start_ps + (number + 1) * step)
+            length, flows = found.setdefault(number, {}).get(key, (0, {}))
+            _add(flows, piece._replace(begin_ps=begin, end_ps=end))
+            found[number][key] = length + end - begin, flows
+            begin = end
+    return [
+        bar for number, its in found.items() for bar in _stacked(path.start_ps + number * step, step, its)
+    ]
+
+
+def _stacked(begin, step, its):
+    """The bars of one step, those of a place one on the other in the order of the causes."""
+    heights, causes = {}, list(CAUSES)
+    for place, cause in sorted(its, key=lambda key: causes.index(key[1])):
+        length, flows = its[place, cause]
+        low = heights.get(place, 0.0)
+        heights[place] = low + length / step
+        yield Bar(begin, begin + step, place, cause, length, flows, low, heights[place])
+
+
+def _left_out(path, bars):
+    """What a title says of bars that are not pieces."""
+    step = _us(_step_ps(path))
+    steps = any(bar.high - bar.low < 1 for bar in bars)
+    return f"\n(too many pieces to draw: in steps of {step} us, as high as their share)" if steps else ""
+
+
+def _behind(flows):
     """Whose frames came first: the flow that took most of the time, and how many others."""
-    flows = {}
-    for piece in pieces:
-        if piece.flow is not None:
-            flows.setdefault(piece.flow, []).append(piece)
     if not flows:
         return ""
-    most = max(flows, key=lambda flow: sum(piece.length_ps for piece in flows[flow]))
-    others = f", {_us(flows[most])} us of it, and {len(flows) - 1} others" if len(flows) > 1 else ""
-    return f"\nbehind flow {most}{others}"
+    most = max(flows, key=flows.__getitem__)
+    rest = f", {_us(flows[most])} us of it, and {others(len(flows) - 1)}" if len(flows) > 1 else ""
+    return f"\nbehind flow {most}{rest}"
 
 
-def _us(pieces):
-    return f"{sum(piece.length_ps for piece in pieces) / 1e6:.2f}"
+def _us(length_ps):
+    return f"{length_ps / 1e6:.2f}"
 
 
 def _place(piece, record):
@@ -77,45 +158,45 @@ def _place(piece, record):
     return "receiver" if piece.cause == "delayed_ack" else "sender"
 
 
-def _places(path, record):
-    """Every place of the path, from sender to receiver and back: `{name: (row, pieces)}`."""
-    found = {"sender": []}
-    for piece in path.pieces:
-        found.setdefault(_place(piece, record), []).append(piece)
-    return {name: pieces for name, pieces in found.items() if pieces}
+def _rows(bars):
+    """The row of every place, from sender to receiver and back."""
+    places = dict.fromkeys(bar.place for bar in bars)
+    ordered = ["sender", *places] if "sender" in places else places
+    return {place: row for row, place in enumerate(dict.fromkeys(ordered))}
 
 
-def _draw_path(ax, path, places):
-    names = list(places)
-    row = {id(piece): at for at, name in enumerate(names) for piece in places[name]}
-    sums = path.by_cause()
+def _draw_path(ax, path, bars):
+    rows, sums = _rows(bars), path.by_cause()
     for cause in (cause for cause in CAUSES if cause in sums):
-        for at, pieces in enumerate(places.values()):
-            _shade(ax, path, [piece for piece in pieces if piece.cause == cause], (at - 0.4, 0.8))
+        _shade(ax, path, [(bar, *_height(rows[bar.place], bar)) for bar in bars if bar.cause == cause])
         label = f"{CAUSES[cause].title} {sums[cause] / path.fct_ps:.0%}"
         ax.plot([], [], color=CAUSES[cause].colour, linewidth=6, label=label)
-    times = np.array([(piece.begin_ps - path.start_ps) / 1e6 for piece in path.pieces[1:]])
-    rows = np.array([row[id(piece)] for piece in path.pieces])
-    moves = rows[:-1] != rows[1:]
-    low, high = np.minimum(rows[:-1], rows[1:])[moves], np.maximum(rows[:-1], rows[1:])[moves]
-    ax.vlines(times[moves], low, high, color="#555555", linewidth=0.4)
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
+    whole = [bar for bar in bars if bar.high - bar.low == 1]
+    times = np.array([(bar.begin_ps - path.start_ps) / 1e6 for bar in whole[1:]])
+    at = np.array([rows[bar.place] for bar in whole])
+    moves = at[:-1] != at[1:]
+    if len(whole) == len(bars):
+        ends = np.sort([at[:-1][moves], at[1:][moves]], axis=0)
+        ax.vlines(times[moves], *ends, color="#555555", linewidth=0.4)
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     slowdown = f"{path.fct_ps / path.ideal_ps:.1f}" if path.ideal_ps else "-"
-    ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}")
+    ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}{_left_out(path, bars)}")
 
 
-def _shade(ax, path, pieces, y, **how):
-    """Bars of pieces of one cause over their time, `y` from the bottom and high."""
-    if pieces:
-        spans = [
-            ((its[0].begin_ps - path.start_ps) / 1e6, (its[-1].end_ps - its[0].begin_ps) / 1e6)
-            for its in _bars(pieces)
+def _shade(ax, path, bars, **how):
+    """Bars of one cause over their time, `(bar, y from, height)` each."""
+    if bars:
+        corners = [
+            [(begin, low), (begin, low + height), (end, low + height), (end, low)]
+            for bar, low, height in bars
+            for begin, end in [((bar.begin_ps - path.start_ps) / 1e6, (bar.end_ps - path.start_ps) / 1e6)]
         ]
-        ax.broken_barh(spans, y, color=CAUSES[pieces[0].cause].colour, linewidth=0, **how)
+        its = PolyCollection(corners, facecolors=CAUSES[bars[0][0].cause].colour, linewidths=0, **how)
+        ax.add_collection(its, autolim="transform" not in how)
 
 
-def _draw_queue(ax, path, record, port):
+def _draw_queue(ax, path, record, port, bars):
     """What the port held over time, and when the path waited there."""
     frames = record.tables["frames"]
     mine = frames["link"] == port
@@ -125,14 +206,24 @@ def _draw_queue(ax, path, record, port):
     order = np.argsort(times, kind="stable")
     queue = np.cumsum(np.concatenate([length, -length])[order])
     inside = slice(*np.searchsorted(times[order], (path.start_ps, path.finish_ps)))
-    since_us, queue = (times[order][inside] - path.start_ps) / 1e6, queue[inside]
+    since_us, queue = _extremes((times[order][inside] - path.start_ps) / 1e6, queue[inside])
     ax.step(since_us, queue, where="post", color="#444444", linewidth=0.8, gid="packets")
     for cause in WAITS:
-        here = [one for one in path.pieces if one.port == port and one.cause == cause]
-        _shade(ax, path, here, (0, 1), transform=ax.get_xaxis_transform(), alpha=0.3)
+        here = [bar for bar in bars if (bar.place, bar.cause) == (record.names[port], cause)]
+        spans = [(bar, 0, bar.high - bar.low) for bar in here]
+        _shade(ax, path, spans, transform=ax.get_xaxis_transform(), alpha=0.3)
     ax.set_xlim(0, path.fct_ps / 1e6)
     ax.set_ylim(0, max(1.0, 1.1 * queue.max(initial=0)))
     ax.set_title(f"Queue at {record.names[port]} (packets)")
+
+
+def _extremes(times, values):
+    """Of more than `MOST_POINTS` points the least and the greatest of equally many together."""
+    if len(values) <= MOST_POINTS:
+        return times, values
+    parts = np.array_split(np.arange(len(values)), MOST_POINTS // 2)
+    kept = np.unique([part[at] for part in parts for at in (values[part].argmin(), values[part].argmax())])
+    return times[kept], values[kept]
 
 
 def tail(paths, size=BROAD):
