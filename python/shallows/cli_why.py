@@ -98,6 +98,8 @@ def _draw(found, file):
 def _print_json(found, costs):
     import json
 
+    from shallows.why.pauses import pausers
+
     names = found.record.names
     flows = [
         {
@@ -108,6 +110,10 @@ def _print_json(found, costs):
             "causes_ps": one.by_cause(),
             "behind_flows_ps": one.by_flow(),
             "ports_ps": {names[port]: length for port, length in one.by_port().items()},
+            "pauses": [
+                {"port": port, "by": by, "began_at": root, "ps": length}
+                for (port, by, root), length in pausers(one, found.record).items()
+            ],
             **_without(costs.get(one.flow)),
         }
         for one in found.values()

@@ -87,6 +87,22 @@ class Pauses:
         return np.where(column == NEVER, np.uint64(self.record.ended_ps), column).tolist()
 
 
+def pausers(path, record):
+    """`{(port, by, root): ps}` of the pauses that a `Path` met, by name.
+
+    The port was paused `by` the switch at the end of its link, because of what waited at the port `root`.
+    """
+    pauses, sums = None, {}
+    wiring = record.scenario.wiring
+    nodes = [*wiring.host_names, *wiring.switch_names]
+    for piece in (piece for piece in path.pieces if piece.cause == "pause"):
+        pauses = pauses or Pauses(record)
+        root = pauses.chain(pauses.at(piece.port, piece.begin_ps))[-1]
+        key = (record.names[piece.port], nodes[wiring.link_to[piece.port]], record.names[root])
+        sums[key] = sums.get(key, 0) + piece.length_ps
+    return sums
+
+
 def _pauses(record):
     table, names = record.tables["links"], record.link_events
     asked, since, found = {}, {}, []

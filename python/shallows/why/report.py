@@ -2,7 +2,7 @@
 
 from shallows.report import plain_table
 from shallows.why.causes import CAUSES, WAITS
-from shallows.why.pauses import Pauses
+from shallows.why.pauses import Pauses, pausers
 
 MOST = 5
 """Culprits shown of each kind."""
@@ -92,25 +92,28 @@ def _culprits(one, record):
             table = plain_table(f"waited at {title}" if title == "port" else "behind flow", ["us", "share"])
             for key, length in list(sums.items())[:MOST]:
                 table.add_row(name(key), _us(length), f"{length / total:.1%}")
-            if len(sums) > MOST:
-                rest = sum(list(sums.values())[MOST:])
-                table.add_row(f"{len(sums) - MOST} others", _us(rest), f"{rest / total:.1%}")
+            if rest := list(sums.values())[MOST:]:
+                table.add_row(others(len(rest)), _us(sum(rest)), f"{sum(rest) / total:.1%}")
             found += ["", table]
     return found + _pausers(one, record)
 
 
+def others(count):
+    """So many more, in words."""
+    return "1 other" if count == 1 else f"{count} others"
+
+
 def _pausers(one, record):
-    """The ports at which the pauses began that the path met."""
-    pauses, sums = None, {}
-    for piece in (piece for path in _each(one) for piece in path.pieces if piece.cause == "pause"):
-        pauses = pauses or Pauses(record)
-        root = pauses.chain(pauses.at(piece.port, piece.begin_ps))[-1]
-        sums[root] = sums.get(root, 0) + piece.length_ps
+    """The switches that asked for the pauses which the path met, and the ports at which those began."""
+    sums = {}
+    for path in _each(one):
+        for key, length in pausers(path, record).items():
+            sums[key] = sums.get(key, 0) + length
     if not sums:
         return []
-    table = plain_table("paused, from port", ["us"])
-    for port, length in sorted(sums.items(), key=lambda pair: -pair[1]):
-        table.add_row(record.names[port], _us(length))
+    table = plain_table("paused at", ["by", "began at", "us"])
+    for (port, switch, root), length in sorted(sums.items(), key=lambda pair: -pair[1]):
+        table.add_row(port, switch, root, _us(length))
     return ["", table]
 
 
@@ -162,8 +165,8 @@ def _victims(victims, record):
     )
     for flow, length in list(victims.items())[:MOST]:
         table.add_row(name(flow), _us(length))
-    if len(victims) > MOST:
-        table.add_row(f"{len(victims) - MOST} others", _us(sum(list(victims.values())[MOST:])))
+    if rest := list(victims.values())[MOST:]:
+        table.add_row(others(len(rest)), _us(sum(rest)))
     return table
 
 
