@@ -75,6 +75,28 @@ def test_the_beginning_and_the_end_are_moments_too():
         run.at("255.3us")
 
 
+@pytest.mark.parametrize(
+    ("cc", "time", "state", "waits_for"),
+    [
+        ({"name": "fixed", "window": "1pkt"}, "5us", "blocked", "window"),
+        ({"name": "fixed", "window": "9pkt"}, "12us", "blocked", "answer"),
+        ({"name": "fixed", "window": "9pkt"}, "3us", "ready", "nic"),
+        ({"name": "timely", "seg": "1pkt", "start_rate": "1Gbps"}, "5us", "paced", "pace"),
+        ({"name": "expresspass", "host_time": "5us"}, "1us", "blocked", "answer"),
+        ({"name": "expresspass", "host_time": "5us"}, "7us", "blocked", "host"),
+    ],
+)
+def test_what_a_flow_waits_for(cc, time, state, waits_for):
+    """Nine frames of 1.2 us, 4.4 us there, 2.1 back; a pace of 12 us; a credit after 4.3, a host of 5."""
+    edges = [["a", "s", "10Gbps", "1us"], ["s", "c", "10Gbps", "1us"]]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "c"]}
+    traffic = [{"kind": "trace", "flows": [[0, "a", "c", 9 * 1460]]}]
+    scenario = sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc)
+    (flow,) = sh.run(scenario).at(time).flows.itertuples()
+    assert (flow.state, flow.waits_for) == (state, waits_for)
+    assert flow.paced_until_us == 12 if state == "paced" else flow.paced_until_us != flow.paced_until_us
+
+
 def test_queues_are_those_that_the_run_recorded():
     """A sample is taken before what happens at its time: it is the moment a picosecond before."""
     scenario = sh.Scenario(

@@ -162,6 +162,25 @@ def test_a_frame_leaves_when_the_capture_says(tmp_path):
     assert found == there + back
 
 
+def test_a_frame_leaves_at_the_rate_that_its_link_has_then():
+    """Three frames come from 11.2 us on, 1.2 us apart; the first takes 12 us, the others 1.2 again."""
+    fault = {"link": "s->b", "kind": "rate"}
+    scenario = sh.Scenario(
+        duration="until-done",
+        topology={
+            "kind": "graph",
+            "edges": [["a", "s", "10Gbps", "10us"], ["s", "b", "10Gbps", "10us"]],
+            "hosts": ["a", "b"],
+        },
+        traffic=[{"kind": "trace", "flows": [[0, "a", "b", 3 * 1460]]}],
+        cc={"name": "fixed", "window": "10pkt"},
+        faults=[{**fault, "at": "5us", "value": "1Gbps"}, {**fault, "at": "15us", "value": "10Gbps"}],
+    )
+    frames = sh.run(scenario).taps(["s->b"], nics=False).frames
+    assert (frames["begun_ps"] / 1e6).tolist() == [11.2, 23.2, 24.4]
+    assert (frames["ended_ps"] / 1e6).tolist() == [23.2, 24.4, 25.6]
+
+
 def test_tshark_reads_roce_and_pauses_as_the_result_has_them(lossless, tmp_path):
     file = lossless.taps(["s0->*", "h?->s0"]).pcap(tmp_path / "roce.pcapng")
     assert_well_formed(file)

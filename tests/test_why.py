@@ -150,6 +150,18 @@ def test_an_incast_with_a_timeout():
     assert us(other) == pytest.approx(expected, **ABOUT)
 
 
+def test_a_loss_that_is_repaired():
+    """The fourth of ten frames is lost as the link behind the switch, which is sending it, fails for 50 ns.
+
+    The seventh is the third to come behind it, at 9.4 + 2.2 us; its answer is there 2.1024 us later. The way
+    of the fourth, from 3.6 us on, and all until then is the loss's.
+    """
+    faults = [{"link": "s->c", "kind": kind, "at": at} for kind, at in (("down", "6.9us"), ("up", "6.95us"))]
+    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], faults=faults, cc="reno")[0]
+    expected = {"loss": 13.7024 - 3.6, "transmission": 3.6 + 2.4, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
 def test_a_victim_of_a_pause_three_hops_away():
     """A slow host behind the fourth switch stops what comes over three links; the victim goes elsewhere.
 
@@ -163,6 +175,11 @@ def test_a_victim_of_a_pause_three_hops_away():
     assert 408 * US < victim.fct_ps < 624 * US
     assert victim.by_cause()["pause"] > 0.75 * victim.fct_ps
     assert {names[port] for port in victim.by_port("pause")} == {"s1->s2", "s2->s3", "s3->s4"}
+    asked = {"s1->s2": "s2", "s2->s3": "s3", "s3->s4": "s4"}
+    met = pauses.pausers(victim, paths.record)
+    assert {key[:2] for key in met} == set(asked.items())
+    assert {root for *_, root in met} == {"s4->d"}
+    assert sum(met.values()) == victim.by_cause()["pause"]
     all_pauses = pauses.Pauses(paths.record)
     assert [names[root] for root in all_pauses.tree()] == ["s4->d"]
     assert list(all_pauses.victims()) == [1]
@@ -183,6 +200,135 @@ def test_a_delayed_acknowledgement():
     one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], cc=cc, hosts=hosts)[0]
     expected = {"delayed_ack": 9 * 500, "window": 9 * (4.4 + 2.1024), "transmission": 2.4, "propagation": 2}
     assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_an_acknowledgement_of_two_is_held_for_the_second():
+    """Two frames in flight, one answer to both: it could have let the next frame go as the first came.
+
+    The second comes 1.2 us after the first, in each of five round trips; four of them are waited for.
+    """
+    cc = {"name": "fixed", "window": "2pkt"}
+    hosts = {"acks_every": 2, "ack_delay": "500us"}
+    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], cc=cc, hosts=hosts)[0]
+    expected = {"delayed_ack": 4 * 1.2, "window": 4 * (4.4 + 2.1024), "transmission": 3.6, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_receiver_that_allows_less():
+    """Six frames in flight, then the receiver's word: 2 and one more for each that has come.
+
+    With k acknowledged there are 6 - k in flight and 2 + k allowed: room for one more at k = 3. Its own
+    window would have let the seventh frame go at k = 1. The third frame leaves at 2.4 us, its answer is there
+    4.4 + 2.1024 us later.
+    """
+    cc = {"name": "fixed", "window": "6pkt", "receiver": {"kind": "inigo", "initial": "2pkt"}}
+    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 7 * 1460]], cc=cc)[0]
+    expected = {"receiver": 4.4 + 2.1024, "transmission": 2.4 + 2.4, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_an_application_that_pauses(monkeypatch):
+    """Ten frames at once, ten more at 100 us: the tenth begins to leave at 10.8 us."""
+    from shallows.why import again
+
+    request = again.request
+
+    def pausing(scenario, *rest):
+        whole = request(scenario, *rest)
+        application = {"first_bytes": 10 * 1460, "resume_ps": 100 * US, "on_ps": 0, "off_ps": 0}
+        columns = {key: np.array([value], np.uint64) for key, value in application.items()}
+        return {**whole, "flows": {**whole["flows"], "application": columns}}
+
+    monkeypatch.setattr(again, "request", pausing)
+    edges = [[*edge, "10Gbps", "1us"] for edge in ("as", "sc")]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "c"]}
+    traffic = [{"kind": "trace", "flows": [[0, "a", "c", 20 * 1460]]}]
+    cc = {"name": "fixed", "window": "1000pkt"}
+    scenario = sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc)
+    one = path.of_record(record.of_scenario(scenario, [0]))[0]
+    expected = {"application": 100 - 10.8, "transmission": 10.8 + 10 * 1.2 + 1.2, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_mouse_behind_a_flow_that_pauses():
+    """An elephant writes for 20 us and pauses for 980: of three mice those meet it that come meanwhile.
+
+    Its 17 frames come to the last link from 2.2 us on, 1.2 us apart, and take 12 us each. The mouse of 7.2 us
+    waits as in the first test; at 500 us nobody is there.
+    """
+    edges = [[a, b, "10Gbps", "1us"] for a, b in ("as", "bs")] + [["s", "c", "1Gbps", "1us"]]
+    endless = {"kind": "long-lived", "flows": 1, "from": ["a"], "to": ["c"], "jitter": "0s"}
+    traffic = [
+        {**endless, "on": "20us", "off": "980us"},
+        {"kind": "trace", "flows": [[5e-6, "b", "c", 1460], [500e-6, "b", "c", 1460]]},
+    ]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "c"]}
+    cc = {"name": "fixed", "window": "1000pkt"}
+    run = sh.run(sh.Scenario(duration="900us", topology=topology, traffic=traffic, cc=cc))
+    mice = run.why([1, 2])
+    assert us(mice[1]) == pytest.approx({"queue": 55, "transmission": 13.2, "propagation": 2}, **ABOUT)
+    assert mice[1].by_flow() == {0: 55 * US}
+    assert us(mice[2]) == pytest.approx({"transmission": 13.2, "propagation": 2}, **ABOUT)
+
+
+def test_a_link_that_is_down():
+    """A flow begins at 50 us; its host's link works again at 210 us."""
+    faults = [{"link": "a->s", "kind": kind, "at": at} for kind, at in (("down", "10us"), ("up", "210us"))]
+    paths = followed([["a", "s"], ["s", "c"]], [[50e-6, "a", "c", 1460]], faults=faults)
+    expected = {"fault": 160, "transmission": 2.4, "propagation": 2}
+    assert us(paths[0]) == pytest.approx(expected, **ABOUT)
+    assert [paths.record.names[port] for port in paths.by_port("fault")] == ["a->s"]
+
+
+def test_a_pace_of_the_algorithm():
+    """TIMELY at 1 Gbps, a frame a segment: one leaves every 12 us, and itself takes 1.2 of them."""
+    cc = {"name": "timely", "seg": "1pkt", "start_rate": "1Gbps"}
+    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 3 * 1460]], cc=cc)[0]
+    expected = {"pace": 2 * 10.8, "transmission": 2 * 1.2 + 2.4, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+
+
+def test_a_servers_pacer_is_a_pace():
+    """HULL's, one for a host: what the flow waits there is what the NIC rests between its frames."""
+    cc = {"name": "hull", "per_server": True}
+    edges = [["a", "s"], ["b", "s"], ["s", "c"]]
+    paths = followed(edges, [[0, "a", "c", 600 * 1460], [0, "b", "c", 600 * 1460]], cc=cc)
+    assert max(us(one)["pace"] for one in paths.values()) > 10
+    for one in paths.values():
+        assert "shaping" not in one.by_cause()
+        assert {paths.record.names[port] for port in one.by_port("pace")} <= {"a->s", "b->s"}
+
+
+def test_credits_over_a_host_that_takes_its_time():
+    """Request and credit of 84 B pass two cables of 1.0672 us each; then the host works for 5 us."""
+    cc = {"name": "expresspass", "jitter": 0, "credit_spread": "0B", "host_time": "5us"}
+    edges = [["a", "s"], ["s", "c"]]
+    one = followed(edges, [[0, "a", "c", 1460]], cc=cc)[0]
+    expected = {"credit": 4 * 1.0672, "host": 5, "transmission": 2.4, "propagation": 2}
+    assert us(one) == pytest.approx(expected, **ABOUT)
+    several = followed(edges, [[0, "a", "c", 20 * 1460]], cc=cc)[0]
+    assert us(several)["host"] == pytest.approx(5, **ABOUT)
+
+
+def test_hpcc_alone_waits_for_nobody():
+    """Its first window is a round trip at line rate, 4.4 + 2.1024 us, in which six frames begin to leave."""
+    edges = [["a", "s"], ["s", "c"]]
+    flows = [[at * 1e-3, "a", "c", packets * 1460] for at, packets in enumerate((6, 200))]
+    short, long = followed(edges, flows, cc="hpcc").values()
+    assert us(short) == pytest.approx({"transmission": 7 * 1.2, "propagation": 2}, **ABOUT)
+    assert set(long.by_cause()) <= {"transmission", "propagation", "window", "pace"}
+
+
+def test_hpcc_behind_hpcc():
+    """A frame meets the first window of another: it waits for those of its frames that came before.
+
+    A round trip at line rate is 4.4 + 2.1024 us, six frames of a, one each 1.2 us at a link of 1 Gbps from
+    2.2 us on. The frame of b comes there at 5.7 us, when three have come; they are sent by 2.2 + 3 * 12 us.
+    """
+    edges = [["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]]
+    mouse = followed(edges, [[0, "a", "c", 20 * 1460], [3.5e-6, "b", "c", 1460]], cc="hpcc")[1]
+    expected = {"queue": 2.2 + 3 * 12 - 5.7, "transmission": 1.2 + 12, "propagation": 2}
+    assert us(mouse) == pytest.approx(expected, **ABOUT)
 
 
 TWO_WAYS = [
@@ -327,6 +473,31 @@ def test_groups_of_equal_slowdown_have_a_bar_each(small):
     assert len(left.get_xticks()) == 4
     heights = [sum(bar.get_height() for bar in bars) for bars in zip(*left.containers, strict=True)]
     assert heights == pytest.approx([100] * 4)
+
+
+def test_a_path_of_too_many_pieces_is_drawn_in_steps(small, monkeypatch):
+    """Every step is as long as what it shows, every cause has its time, and the title says what is drawn."""
+    from shallows.why import figure
+
+    paths = sh.Run.load(small).why([0])
+    one = paths[0]
+    whole = paths.figure().axes[0].get_title("left")
+    monkeypatch.setattr(figure, "MOST_BARS", 10)
+    monkeypatch.setattr(figure, "STEPS", 7)
+    monkeypatch.setattr(figure, "MOST_POINTS", 20)
+    bars = figure._bars(one, paths.record)
+    by_cause, by_step = {}, {}
+    for bar in bars:
+        by_cause[bar.cause] = by_cause.get(bar.cause, 0) + bar.length_ps
+        by_step[bar.begin_ps] = by_step.get(bar.begin_ps, 0) + bar.high - bar.low
+    assert by_cause == one.by_cause()
+    *full, last = by_step.values()
+    assert full == pytest.approx([1] * 6)
+    assert 0 < last <= 1
+    drawn = paths.figure()
+    assert drawn.axes[0].get_title("left").startswith(whole)
+    assert f"in steps of {-(-one.fct_ps // 7) / 1e6:.2f} us" in drawn.axes[0].get_title("left")
+    assert all(len(ax.lines[0].get_xdata()) <= 20 for ax in drawn.axes[1:])
 
 
 def test_who_interrupts_the_second_pass_is_not_told_of_another_run(small, monkeypatch):

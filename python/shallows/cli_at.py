@@ -105,11 +105,11 @@ def _flows(moment, numbers):
     live = flows[~flows.state.isin(("to come", "finished"))]
     mine = live.head(MOST) if numbers is None else flows.iloc[numbers]
     known = [name for name in moment.probe_names if mine[name].notna().any()]
-    titles = ["from", "to", "state", "delivered (B)", "of", "in flight (pkt)", *known]
+    titles = ["from", "to", "state", "waits for", "delivered (B)", "of", "in flight (pkt)", *known]
     table = plain_table("flow", titles)
     for row in mine.itertuples():
         values = [getattr(row, name) for name in ("delivered_bytes", "bytes", "in_flight_pkt", *known)]
-        table.add_row(str(row.flow), row.src, row.dst, row.state, *map(_number, values))
+        table.add_row(str(row.flow), row.src, row.dst, row.state, row.waits_for or "-", *map(_number, values))
     rest = len(live) - len(mine) if numbers is None else 0
     return [table, *([f"and {rest} others under way: --flow NUMBER tells of one"] if rest > 0 else [])]
 

@@ -6,10 +6,9 @@ mod answer;
 mod catalog;
 mod crew;
 mod moment;
+mod observed;
 mod request;
 mod table;
-mod tapping;
-mod watching;
 mod written;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,12 +57,12 @@ fn watch<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
-    let watched = watching::watched(watched)?;
-    let ideal = watching::ideal(py, &network, &watched.flows)?;
+    let watched = observed::watched(watched)?;
+    let ideal = observed::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
     let (answer, record) = run(py, Crew::alone(simulation), &asked)?;
-    let tables = watching::to_python(py, &record)?;
+    let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
     Ok((answer, tables))
 }
@@ -79,10 +78,10 @@ fn tap<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
     network.check().map_err(PyValueError::new_err)?;
-    let frames = Frames::new(&network, tapping::tap(tap)?).map_err(PyValueError::new_err)?;
+    let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
     let (answer, frames) = run(py, Crew::alone(simulation), &asked)?;
-    Ok((answer, tapping::to_python(py, frames)?))
+    Ok((answer, observed::seen(py, frames)?))
 }
 
 /// The answer to a request, and what everything was doing at `time_ps`, after all that happens at or before it.

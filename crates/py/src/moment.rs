@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
 use shallows_sim::moment::{FlowState, Moment, PLACES, PacketState, PortState};
+use shallows_sim::observe::{Lack, Turn};
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::table::Table;
@@ -25,6 +26,7 @@ pub fn to_python<'py>(py: Python<'py>, moment: &Moment) -> PyResult<Bound<'py, P
     tables.set_item("names", &moment.probes.names)?;
     tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
     tables.set_item("places", PLACES)?;
+    tables.set_item("waits", WAITS)?;
     Ok(tables)
 }
 
@@ -39,6 +41,33 @@ fn ports<'py>(py: Python<'py>, rows: &[PortState]) -> PyResult<Bound<'py, PyDict
     Ok(table.columns)
 }
 
+/// What a flow may wait for, by name, in the order of [`waits_for`].
+const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
+
+/// The place of what a flow that has ended waits for.
+const NO_SENDER: u8 = u8::MAX;
+
+/// The place in [`WAITS`] of what a flow waits for.
+const fn waits_for(turn: Turn) -> u8 {
+    match turn {
+        Turn::Now => 0,
+        Turn::At(_) => 1,
+        Turn::Answering { .. } => 2,
+        Turn::No(Lack::Window(_)) => 3,
+        Turn::No(Lack::Receiver(_)) => 4,
+        Turn::No(Lack::Application) => 5,
+        Turn::No(Lack::Answer) => 6,
+    }
+}
+
+/// Until when it does, where that is known.
+const fn until(turn: Turn) -> Time {
+    match turn {
+        Turn::At(at) | Turn::Answering { until: at, .. } => at,
+        Turn::Now | Turn::No(_) => Time::MAX,
+    }
+}
+
 fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict>> {
     let table = Table::new(py, rows);
     table.column("flow", |row| row.flow)?;
@@ -49,9 +78,8 @@ fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict
     table.column("timeouts", |row| row.timeouts)?;
     table.column("next", |row| row.sender.map_or(NONE, |sender| sender.next))?;
     table.column("in_flight", |row| row.sender.and_then(|sender| sender.in_flight).unwrap_or(NONE))?;
-    table.column("queued", |row| row.sender.is_some_and(|sender| sender.queued))?;
-    table.column("paced_ps", |row| row.sender.map_or(Time::MAX, |sender| sender.paced).0)?;
-    table.column("sends", |row| row.sender.is_some())?;
+    table.column("waits_for", |row| row.sender.map_or(NO_SENDER, |sender| waits_for(sender.turn)))?;
+    table.column("until_ps", |row| row.sender.map_or(Time::MAX, |sender| until(sender.turn)).0)?;
     Ok(table.columns)
 }
 

@@ -1,6 +1,7 @@
-//! Tables for Python: a dict of numpy columns, made from rows.
+//! Tables for Python: a dict of numpy columns, made from rows; and columns that come from there.
 
-use numpy::{Element, IntoPyArray};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,4 +22,17 @@ impl<'a, 'py, R> Table<'a, 'py, R> {
         let values: Vec<T> = self.rows.iter().map(value).collect();
         self.columns.set_item(name, values.into_pyarray(self.columns.py()))
     }
+}
+
+/// A number of a dict.
+pub fn item<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
+    let found = dict.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))?;
+    found.extract().map_err(Into::into)
+}
+
+/// A column of a dict.
+pub fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult<Vec<T>> {
+    let any = dict.get_item(key)?;
+    let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;
+    Ok(array.to_vec()?)
 }

@@ -327,9 +327,9 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// How it stands, while it lives.
-    pub fn sender_state(&self, flow: u32) -> Option<SenderState> {
+    pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
-        self.parts[domain as usize].hosts.sender_state(flow)
+        self.parts[domain as usize].hosts.sender_state(now, flow)
     }
 
     /// And its receiver.

@@ -4,7 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::answer::ProbeTable;
 use crate::domains::Domains;
-use crate::observe::Observer;
+use crate::observe::{Observer, Turn};
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::Port;
 use crate::record::Record;
@@ -52,10 +52,8 @@ pub struct SenderState {
     pub next: u32,
     /// Data packets that it takes to be in flight; none where credits count them.
     pub in_flight: Option<u32>,
-    /// Whether it waits for its turn at the NIC.
-    pub queued: bool,
-    /// When its pace lets it go on, if that is what it waits for; else [`Time::MAX`].
-    pub paced: Time,
+    /// Whether it may send, and then waits for its turn at the NIC.
+    pub turn: Turn,
 }
 
 /// Where on its hop a packet is.
@@ -112,7 +110,7 @@ impl Moment {
     pub(crate) fn of<O: Observer + Send>(domains: &mut Domains<O>, now: Time, flows: u32) -> Self {
         domains.settle();
         let mut record = Record::default();
-        let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, flow)).collect();
+        let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
         for flow in &begun {
             domains.probe(flow.flow, Time::ZERO, &mut |name, value| record.probe(now, flow.flow, name, value));
         }
@@ -122,8 +120,8 @@ impl Moment {
     }
 }
 
-fn flow_state<O: Observer + Send>(domains: &Domains<O>, flow: u32) -> Option<FlowState> {
-    let (sent, received) = (domains.sender(flow), domains.receiver(flow));
+fn flow_state<O: Observer + Send>(domains: &mut Domains<O>, now: Time, flow: u32) -> Option<FlowState> {
+    let (sent, received) = (*domains.sender(flow), *domains.receiver(flow));
     (sent.start < Time::MAX).then(|| FlowState {
         flow,
         start: sent.start,
@@ -131,7 +129,7 @@ fn flow_state<O: Observer + Send>(domains: &Domains<O>, flow: u32) -> Option<Flo
         delivered: received.delivered,
         retransmits: sent.retransmits,
         timeouts: sent.timeouts,
-        sender: domains.sender_state(flow),
+        sender: domains.sender_state(now, flow),
     })
 }
 

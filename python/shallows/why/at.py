@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shallows.runner import OnProgress
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
-"""Of a flow: not begun; waits for its window, an answer or a credit; for its pace; for the NIC; done."""
+"""Of a flow: not begun; waits for something, `waits_for` says what; for its pace; for the NIC; done."""
 
 
 class Moment:
@@ -48,6 +48,9 @@ class Moment:
     def flows(self):
         """A row for each flow, with its `state`, one of `STATES`.
 
+        `waits_for` says what keeps it: "nic" (others' turn), "pace", "host" (its own, over a credit),
+        "window" or "receiver" (no room in the one or the other's), "application" (it has written nothing),
+        "answer" (a credit, or word of what it has sent); empty where it has ended or not begun.
         `sent_pkt` counts packets sent at least once; `in_flight_pkt` those that the sender takes to be in
         flight (it hears of arrivals and losses late). Columns behind `paced_until_us` are what the algorithm
         knows and decides, as in the table `probes` of a result: only what this algorithm has.
@@ -73,27 +76,24 @@ class Moment:
     def _begun(self):
         import pandas
 
-        its = self._tables["flows"]
-        sends, paced = its["sends"], its["paced_ps"]
+        its, waits = self._tables["flows"], np.array([*self._tables["waits"], None])
+        waits_for = waits[np.minimum(its["waits_for"], len(waits) - 1)]
         state = np.select(
-            [
-                its["finish_ps"] <= self.time_ps,
-                its["queued"],
-                sends & (paced > self.time_ps) & (paced < NEVER),
-            ],
+            [its["finish_ps"] <= self.time_ps, waits_for == "nic", waits_for == "pace"],
             ["finished", "ready", "paced"],
             "blocked",
         )
         table = pandas.DataFrame(
             {
                 "state": state,
+                "waits_for": np.where(state == "finished", None, waits_for),
                 "start_us": its["start_ps"] / 1e6,
                 "delivered_bytes": its["delivered_bytes"],
                 "sent_pkt": _known(its["next"]),
                 "in_flight_pkt": _known(its["in_flight"]),
                 "retransmits": its["retransmits"],
                 "timeouts": its["timeouts"],
-                "paced_until_us": np.where(state == "paced", paced / 1e6, np.nan),
+                "paced_until_us": np.where(state == "paced", its["until_ps"] / 1e6, np.nan),
             },
             index=its["flow"],
         )

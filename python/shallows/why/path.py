@@ -22,6 +22,18 @@ CALLS = ("credit", "pull", "ack", "nack")
 """Kinds by which a receiver calls a packet."""
 
 
+HELD = {
+    "paced": "pace",
+    "timed_out": "timeout",
+    "woken": "window",
+    "written": "application",
+    "answering": "host",
+    "delayed": "delayed_ack",
+    "granted": "credit",
+}
+"""What time that passed is told as, by why it had to."""
+
+
 class Piece(NamedTuple):
     """A stretch of a path: its time, its cause, where and behind whom, in which packet's life."""
 
@@ -130,6 +142,8 @@ class _Walks:
         self.hops_of = _grouped(self.hops["packet"], len(self.kind))
         self.delay = [int(delay) for delay in record.scenario.wiring.delay_ps]
         self.is_nic = record.scenario.wiring.is_nic.tolist()
+        self.pacers = bool(record.scenario.pacer)
+        self.payload = record.scenario.frame.payload
         self.completed = dict(
             zip(*(tables["completed"][name].tolist() for name in ("flow", "packet")), strict=True)
         )
@@ -252,6 +266,8 @@ class _Walk:
         self.found = []
         self.via = None
         """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
+        self.one_was_enough = False
+        """Whether the window would have let the last packet go for one frame less in flight."""
         self.queue = {}
         """Where that is a window that was cut: bytes of the other flows in the queue where it happened."""
 
@@ -347,18 +363,23 @@ class _Walk:
         return None if flow in (self.flow, NONE) else flow
 
     def _idle(self, packet, link, span, next_flow):
-        """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens."""
+        """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens.
+
+        Of data at a host that is the class of what goes through the server's pacer.
+        """
         begin, now = span
+        paced = self.walks.pacers and self.walks.is_nic[link] and self.walks.kind[packet] == "data"
+        held = "pace" if paced else "shaping"
         stops = self.walks.stops.get(link, [])
         for since, until, name in reversed(stops):
             if name == "paused" and self.walks.kind[packet] != "data":
                 continue
             since, until = max(since, begin), min(until, now)
             if since < until:
-                self._add(packet, until, now, "shaping", port=link, flow=next_flow)
+                self._add(packet, until, now, held, port=link, flow=next_flow)
                 self._add(packet, since, until, "pause" if name == "paused" else "fault", port=link)
                 now = since
-        self._add(packet, begin, now, "shaping", port=link, flow=next_flow)
+        self._add(packet, begin, now, held, port=link, flow=next_flow)
 
     def _left(self, packet, now):
         """It left its host at `now`: back to what let it, past its turn at the NIC."""
@@ -383,8 +404,12 @@ class _Walk:
                 self._add(packet, at, now, "loss" if why == "heard" else "timeout", port=port)
                 self.via = "loss" if why == "heard" else "timeout"
                 return ("came", lost, at)
+        if why in ("heard", "delayed") and (first := self._first(packet)) is not None:
+            came = self._arrival(first)
+            self._add(packet, came, now, "delayed_ack")
+            return ("came", first, came)
         if why == "heard":
-            self.via = self._edge(packet, by)
+            self.via = self._edge(packet, by, cause)
             return ("came", by, now)
         if why == "paced" and (sent := self._just_sent(before, now)) is not None:
             hop = self.walks.hops_of[sent][0]
@@ -392,8 +417,7 @@ class _Walk:
             self._add(packet, ended, now, "pace")
             self._add(sent, begun, ended, "transmission", port=link)
             return ("left", sent, begun)
-        held = {"paced": "pace", "timed_out": "timeout", "woken": "window", "delayed": "delayed_ack"}
-        self._add(packet, since, now, held.get(why, "credit"))
+        self._add(packet, since, now, HELD[why])
         if why in ("delayed", "granted"):
             sent = self.walks.kind[by] in CALLS
             return ("left" if sent else "came", by, since)
@@ -408,6 +432,15 @@ class _Walk:
         hop = walks.hops_of[sent][0]
         return sent if not walks.dropped[hop] and walks.hops["ended_ps"][hop] <= now else None
 
+    def _first(self, ack):
+        """The first packet that `ack` is for, where its receiver held that and it would have been enough."""
+        first = self.walks.packets["first"][ack]
+        return first if self.one_was_enough and first != NONE else None
+
+    def _arrival(self, packet):
+        hop = self.walks.hops_of[packet][-1]
+        return self.walks.hops["ended_ps"][hop] + self.walks.delay[self.walks.hops["link"][hop]]
+
     def _lost(self, packet, by, why):
         """The copy of `packet` whose loss has just been noticed, if one was lost."""
         copy, previous = self.walks.copies.get(packet, (None, None))
@@ -420,19 +453,19 @@ class _Walk:
     def _was_dropped(self, packet):
         return self.walks.dropped[self.walks.hops_of[packet][-1]]
 
-    def _edge(self, packet, by):
-        """What the flow waited for until `by` came and `packet` could leave."""
+    def _edge(self, packet, by, cause):
+        """What the flow waited for until `by` came and `packet` could leave, because of `cause`."""
         walks, kind = self.walks, self.walks.kind
         if kind[packet] not in DATA_LIKE:
             return self.via
+        self.one_was_enough = False
         if kind[by] in ("credit", "rate_answer") or walks.flow_is_called[walks.cc[self.flow]]:
             return "credit"
         copy, _ = walks.copies.get(packet, (None, None))
         if copy is not None:
             return "loss" if self._was_dropped(copy) or self._repairs(packet, by) else "reordering"
-        allowed = walks.packets["window"][by]
-        in_flight = walks.packets["seq"][packet] - walks.packets["cumulative"][by] + 1
-        if allowed and in_flight * 16 >= allowed:
+        self.one_was_enough = 0 < walks.causes["short"][cause] <= walks.payload
+        if walks.record.lacks[walks.causes["lack"][cause]] == "receiver":
             return "receiver"
         return "cut" if self._was_cut(walks.packets["left_ps"][by]) else "window"
 

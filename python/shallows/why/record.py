@@ -22,7 +22,7 @@ TABLES = {
         "kind": "what it is for, a place in `kinds`",
         "seq": "its number in the flow; of an acknowledgement, that of a block that came early",
         "cumulative": "of an acknowledgement: the number expected next",
-        "window": "of an acknowledgement: what the receiver allows, in 16ths of a payload; 0 is no limit",
+        "first": "the first packet that an acknowledgement is for, if not the one that let it leave",
         "length": "bytes on the wire",
         "left_ps": "when its host offered it to the first port",
         "cause": "why it could be sent, a row of `causes`",
@@ -33,6 +33,8 @@ TABLES = {
         "since_ps": "since when that had been waited for",
         "packet": "the packet that came or left then, a row of `packets`",
         "before": "the cause that the waiting began with, a row of `causes`",
+        "lack": "what the flow lacked until then, a place in `lacks`",
+        "short": "bytes that a window lacked",
     },
     "hops": {
         "packet": "a row of `packets`",
@@ -83,7 +85,8 @@ class Record:
         self.deadlock = answer["deadlock"]
         self.tables = {name: tables[name] for name in TABLES}
         self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
-        self.outcomes, self.link_events = list(tables["outcomes"]), list(tables["link_events"])
+        self.lacks, self.outcomes = list(tables["lacks"]), list(tables["outcomes"])
+        self.link_events = list(tables["link_events"])
         self.names = scenario.wiring.port_names
 
     def table(self, name):
@@ -101,6 +104,7 @@ class Record:
         names = {
             "kinds": self.kinds,
             "whys": self.whys,
+            "lacks": self.lacks,
             "outcomes": self.outcomes,
             "link_events": self.link_events,
         }

@@ -238,8 +238,8 @@ impl Hosts {
         let turn = sending.turn(fabric.now);
         fabric.observer.turn(fabric.now, flow, turn);
         match turn {
-            Turn::No => {}
-            Turn::At(at) => self.await_pace(fabric, flow, at),
+            Turn::No(_) => {}
+            Turn::At(at) | Turn::Answering { until: at, .. } => self.await_pace(fabric, flow, at),
             Turn::Now => self.let_send(fabric, host, flow),
         }
     }
@@ -364,7 +364,7 @@ impl Hosts {
     #[inline]
     fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, turn: Turn) {
         fabric.observer.turn(fabric.now, flow, turn);
-        if let Turn::At(at) = turn {
+        if let Turn::At(at) | Turn::Answering { until: at, .. } = turn {
             self.await_pace(fabric, flow, at);
         }
     }
@@ -519,10 +519,11 @@ impl Hosts {
     }
 
     /// How a flow stands at its sender, while it lives.
-    pub fn sender_state(&self, flow: u32) -> Option<SenderState> {
-        let sending = self.sending.get(flow)?;
+    pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
+        let sending = self.sending.get_mut(flow)?;
         let (next, in_flight) = sending.reached();
-        Some(SenderState { next, in_flight, queued: sending.queued, paced: sending.pace_timer })
+        let turn = if sending.queued { Turn::Now } else { sending.turn(now) };
+        Some(SenderState { next, in_flight, turn })
     }
 
     /// A flow that has begun and not ended, if there is one.

@@ -3,15 +3,19 @@
 //!
 //! A packet leaves because of one thing that happened to its flow: the flow began, something was heard, a timer ran out, or
 //! its own packet before it had left. What happened is a [`Cause`], and names what it goes back to: a packet, or the cause
-//! before it. A flow that may send waits for its NIC; one that may not is blocked or paced, from a time and a cause on.
+//! before it. A flow that may send waits for its NIC; one that may not lacks something, or is held by its pace or its host, from a
+//! time and a cause on.
 
-use shallows_cc::units::Time;
+use std::collections::VecDeque;
+use std::mem::discriminant;
 
-use super::{Hop, Kind, Observer, Timer, Turn};
-use crate::clock::Clock;
+use shallows_cc::units::{Bytes, Time};
+
+use super::wires::{LinkRow, Wire};
+use super::{Hop, Kind, Lack, Observer, Timer, Turn};
 use crate::fault::Change;
-use crate::header::Header;
-use crate::network::Network;
+use crate::header::{Header, TcpAck};
+use crate::network::{Network, PortSpec};
 use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
 
@@ -31,6 +35,10 @@ pub enum Why {
     TimedOut,
     /// Its algorithm had asked to be called, or its end was set.
     Woken,
+    /// Its application, which had paused, wrote on.
+    Written,
+    /// Its host had taken its time over a credit.
+    Answering,
     /// Its receiver had held the answer to `packet` back.
     Delayed,
     /// Its receiver hands out credits one after the other: `packet` is the one before, or what asked for them.
@@ -38,7 +46,11 @@ pub enum Why {
 }
 
 /// Every reason by name, in the order of their numbers.
-pub const WHYS: [&str; 8] = ["began", "heard", "followed", "paced", "timed_out", "woken", "delayed", "granted"];
+pub const WHYS: [&str; 10] =
+    ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
+
+/// What a flow may have lacked, by name, in the order of [`Cause::lack_number`].
+pub const LACKS: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
 
 /// Why something could be sent.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +65,8 @@ pub struct Cause {
     pub packet: u32,
     /// The cause that the waiting began with, or [`NIL`].
     pub before: u32,
+    /// What the flow lacked until then, if it lacked something.
+    pub lack: Option<Lack>,
 }
 
 /// A packet of a flow that is watched; its number is its place in the list.
@@ -66,8 +80,8 @@ pub struct PacketRow {
     pub seq: u32,
     /// Of an acknowledgement: the number expected next.
     pub cumulative: u32,
-    /// What its receiver allows, in 16ths of a full payload; zero is no limit.
-    pub window: u16,
+    /// The first packet that it acknowledges, where that is another than the one that let it leave; else [`NIL`].
+    pub first: u32,
     /// Length of the frame on the wire.
     pub length: u16,
     /// When its host offered it to the first port.
@@ -114,40 +128,6 @@ pub struct FrameRow {
     pub ended: Time,
 }
 
-/// What happened to a link besides frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum LinkEvent {
-    /// The switch at its end wants it to stop.
-    PauseAsked,
-    /// And to go on.
-    ResumeAsked,
-    /// Its port has heard the one.
-    Paused,
-    /// And the other.
-    Resumed,
-    /// It has failed.
-    Down,
-    /// It works again.
-    Up,
-}
-
-/// Every event by name, in the order of their numbers.
-pub const LINK_EVENTS: [&str; 6] = ["pause_asked", "resume_asked", "paused", "resumed", "down", "up"];
-
-/// Such an event.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkRow {
-    /// When.
-    pub time: Time,
-    /// To which link.
-    pub link: u32,
-    /// What.
-    pub event: LinkEvent,
-    /// The port where most of what a link that is to pause has brought waits, or [`NIL`].
-    pub through: u32,
-}
-
 /// Which flows, and which links during which spans: the frames sent over those are written down whosever they are.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
@@ -157,18 +137,11 @@ pub struct Watched {
     pub spans: Vec<(u32, Time, Time)>,
 }
 
-/// Whether a flow may send, as last seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Blocked,
-    Paced,
-    Ready,
-}
-
 /// A flow that is watched.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
-    state: State,
+    /// Whether it may send, as last seen.
+    turn: Turn,
     /// Since when, and the cause.
     since: Time,
     cause: u32,
@@ -176,6 +149,8 @@ struct Standing {
     sent: u32,
     /// The newest data that its receiver has, and when it came.
     newest: (u32, Time),
+    /// The first of which that has not acknowledged anything.
+    unanswered: u32,
     /// The last credit that its receiver sent, or what asked for the first; or the last pull, or what came while none was due.
     granted: (u32, Time),
     /// How many pulls its receiver owes.
@@ -207,12 +182,10 @@ enum Now {
     Timer(Kind),
 }
 
-/// A link: its clocks and delay, and the spans in which it is watched.
+/// A link, and the spans in which it is watched.
 #[derive(Debug)]
-struct Wire {
-    /// Each for what has not been sent by a time.
-    clocks: Vec<(Time, Clock)>,
-    delay: Time,
+struct Link {
+    wire: Wire,
     from_host: bool,
     to_host: bool,
     spans: Vec<(Time, Time)>,
@@ -235,32 +208,53 @@ pub struct Causes {
     pub links: Vec<LinkRow>,
     /// Flows that are watched and have finished, each with the packet that completed it.
     pub completed: Vec<(u32, u32)>,
-    wires: Vec<Wire>,
+    wires: Vec<Link>,
     /// By flow: its place in `standings`.
     places: Vec<u32>,
     standings: Vec<Standing>,
+    /// Likewise: the credits that have come, and when.
+    credits: Vec<VecDeque<(Time, u32)>>,
     /// By place of a packet.
     here: Vec<Here>,
     now: Now,
 }
 
-impl Wire {
-    /// The clock of a frame that had been sent at `ended`: a change of the rate is for what begins after it.
-    fn clock_of(&self, ended: Time) -> Clock {
-        let newest = self.clocks.iter().rev().find(|&&(sent_by, _)| ended > sent_by);
-        newest.map_or(self.clocks[0].1, |&(_, clock)| clock)
-    }
-}
-
 impl Cause {
     /// It was a packet, which came or left at `since`.
     const fn by(why: Why, at: Time, since: Time, packet: u32) -> Self {
-        Self { why, at, since, packet, before: NIL }
+        Self { why, at, since, packet, before: NIL, lack: None }
     }
 
     /// It was time that passed since the flow came to stand as it does.
     const fn after(why: Why, at: Time, standing: Standing) -> Self {
-        Self { why, at, since: standing.since, packet: NIL, before: standing.cause }
+        Self { why, at, since: standing.since, packet: NIL, before: standing.cause, lack: standing.lack() }
+    }
+
+    /// The place of what was lacked in [`LACKS`].
+    #[must_use]
+    pub const fn lack_number(&self) -> u8 {
+        match self.lack {
+            None => 0,
+            Some(Lack::Window(_)) => 1,
+            Some(Lack::Receiver(_)) => 2,
+            Some(Lack::Application) => 3,
+            Some(Lack::Answer) => 4,
+        }
+    }
+
+    /// How much room in a window was lacking.
+    #[must_use]
+    pub const fn short(&self) -> Bytes {
+        match self.lack {
+            Some(Lack::Window(short) | Lack::Receiver(short)) => short,
+            _ => Bytes::ZERO,
+        }
+    }
+}
+
+impl Standing {
+    const fn lack(&self) -> Option<Lack> {
+        if let Turn::No(lack) = self.turn { Some(lack) } else { None }
     }
 }
 
@@ -270,15 +264,14 @@ impl Causes {
     /// # Errors
     /// A sentence about a flow or a link that the network does not have.
     pub fn new(network: &Network, watched: &Watched) -> Result<Self, String> {
-        let wire = |port: &crate::network::PortSpec| Wire {
-            clocks: vec![(Time::ZERO, Clock::new(port.rate))],
-            delay: port.delay,
+        let link = |(wire, port): (Wire, &PortSpec)| Link {
+            wire,
             from_host: port.from < network.hosts,
             to_host: port.to < network.hosts,
             spans: Vec::new(),
             next: 0,
         };
-        let mut wires: Vec<_> = network.ports.iter().map(wire).collect();
+        let mut wires: Vec<_> = Wire::all(network).into_iter().zip(&network.ports).map(link).collect();
         for &(link, from, until) in &watched.spans {
             let wire = wires.get_mut(link as usize).ok_or_else(|| format!("there is no link {link} to watch"))?;
             if wire.spans.last().is_some_and(|&(_, before)| before >= from) || until < from {
@@ -291,11 +284,12 @@ impl Causes {
             *places.get_mut(flow as usize).ok_or_else(|| format!("there is no flow {flow} to watch"))? = place;
         }
         let idle = Standing {
-            state: State::Blocked,
+            turn: Turn::No(Lack::Answer),
             since: Time::ZERO,
             cause: NIL,
             sent: NIL,
             newest: (NIL, Time::ZERO),
+            unanswered: NIL,
             granted: (NIL, Time::ZERO),
             owed: 0,
         };
@@ -309,6 +303,7 @@ impl Causes {
             wires,
             places,
             standings: vec![idle; watched.flows.len()],
+            credits: vec![VecDeque::new(); watched.flows.len()],
             here: Vec::new(),
             now: Now::Else,
         })
@@ -330,9 +325,13 @@ impl Causes {
             return self.add(Cause::by(Why::Followed, now, now, standing.sent));
         }
         let why = match self.now {
-            Now::Heard(packet) => return self.add(Cause::by(Why::Heard, now, now, packet)),
+            Now::Heard(packet) => {
+                let lack = standing.lack();
+                return self.add(Cause { lack, ..Cause::by(Why::Heard, now, now, packet) });
+            }
             Now::Timer(Kind::Start) => return self.add(Cause::by(Why::Began, now, now, NIL)),
             Now::Timer(Kind::Timeout) => Why::TimedOut,
+            Now::Timer(Kind::Supply) => Why::Written,
             Now::Timer(_) | Now::Else => Why::Woken,
         };
         self.add(Cause::after(why, now, standing))
@@ -364,8 +363,8 @@ impl Causes {
         let (flow, kind) = (packet.flow, packet.flags.kind());
         let number = self.packets.len() as u32;
         let (length, (seq, cumulative)) = (packet.length, packet.header.numbers());
-        let window = packet.header.tcp_ack().map_or(0, |ack| ack.window);
-        self.packets.push(PacketRow { flow, kind, seq, cumulative, window, length, left: now, cause });
+        let first = packet.header.tcp_ack().map_or(NIL, |ack| self.acknowledged(flow, ack));
+        self.packets.push(PacketRow { flow, kind, seq, cumulative, first, length, left: now, cause });
         if let Some(standing) = self.standing(flow) {
             match kind {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => standing.sent = number,
@@ -378,6 +377,20 @@ impl Causes {
         number
     }
 
+    /// The first packet that this acknowledges, unless that is the newest; from then on its receiver owes the newest, or nothing.
+    fn acknowledged(&mut self, flow: u32, ack: &TcpAck) -> u32 {
+        let Some(&mut Standing { unanswered, newest: (newest, _), .. }) = self.standing(flow) else { return NIL };
+        let covers = |packet: u32| {
+            let seq = self.packets[packet as usize].seq;
+            seq < ack.cumulative || (ack.block_from..ack.block_from + u32::from(ack.block)).contains(&seq)
+        };
+        let left = if newest == NIL || covers(newest) { NIL } else { newest };
+        if let Some(standing) = self.standing(flow) {
+            standing.unanswered = left;
+        }
+        if unanswered == newest { NIL } else { unanswered }
+    }
+
     /// A packet of a flow that is watched has come to its host.
     fn comes(&mut self, now: Time, number: u32, packet: &Packet) {
         self.now = Now::Heard(number);
@@ -385,6 +398,9 @@ impl Causes {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::Trimmed => {
                 standing.newest = (number, now);
+                if standing.unanswered == NIL {
+                    standing.unanswered = number;
+                }
                 if let Header::PulledData(_) = packet.header {
                     standing.owed += 1;
                     if standing.owed == 1 {
@@ -393,12 +409,22 @@ impl Causes {
                 }
             }
             PacketKind::CreditRequest => standing.granted = (number, now),
+            PacketKind::Credit => {
+                let place = self.places[packet.flow as usize];
+                self.credits[place as usize].push_back((now, number));
+            }
             _ => {}
         }
     }
 
-    fn link_event(&mut self, time: Time, link: u32, event: LinkEvent, through: u32) {
-        self.links.push(LinkRow { time, link, event, through });
+    /// The host of a flow goes on with the credit that came then.
+    fn goes_on_with(&mut self, flow: u32, came: Time) -> u32 {
+        let credits = &mut self.credits[self.places[flow as usize] as usize];
+        while credits.front().is_some_and(|&(at, _)| at < came) {
+            credits.pop_front();
+        }
+        let (_, credit) = *credits.front().expect("a host goes on with a credit that has come");
+        self.add(Cause::by(Why::Heard, came, came, credit))
     }
 }
 
@@ -429,16 +455,15 @@ impl Observer for Causes {
 
     #[inline]
     fn delivered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>) {
-        let wire = &mut self.wires[link as usize];
-        let ended = now - wire.delay;
-        let begun = ended - wire.clock_of(ended).time(packet.bytes());
-        let to_host = wire.to_host;
+        let Link { wire, to_host, spans, next, .. } = &mut self.wires[link as usize];
+        let (begun, ended) = wire.sent(now, packet.bytes());
+        let to_host = *to_host;
         let Here { number, hop, offered } = self.here[place as usize];
         // What came before the end of a span is of the queue then, even if it is sent later.
-        while wire.spans.get(wire.next).is_some_and(|&(_, until)| until < offered) {
-            wire.next += 1;
+        while spans.get(*next).is_some_and(|&(_, until)| until < offered) {
+            *next += 1;
         }
-        if wire.spans.get(wire.next).is_some_and(|&(from, _)| from <= ended) {
+        if spans.get(*next).is_some_and(|&(from, _)| from <= ended) {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
             self.frames.push(FrameRow { link, flow, packet: number, kind, length, offered, begun, ended });
         }
@@ -460,21 +485,17 @@ impl Observer for Causes {
 
     fn turn(&mut self, now: Time, flow: u32, turn: Turn) {
         let Some(&mut old) = self.standing(flow) else { return };
-        let state = match turn {
-            Turn::No => State::Blocked,
-            Turn::At(_) => State::Paced,
-            Turn::Now => State::Ready,
-        };
-        let left_turn = old.state == State::Ready && old.sent == NIL;
-        let (since, cause) = if old.sent == NIL && (state == old.state || left_turn) {
-            (old.since, old.cause)
-        } else if old.sent == NIL && old.state == State::Paced {
-            (now, self.add(Cause::after(Why::Paced, now, old)))
-        } else {
-            (now, self.what_happened(now, old))
+        let as_before = old.turn == Turn::Now || discriminant(&turn) == discriminant(&old.turn);
+        let (since, cause) = match (old.sent, old.turn, turn) {
+            (NIL, ..) if as_before => (old.since, old.cause),
+            (NIL, Turn::At(_), _) => (now, self.add(Cause::after(Why::Paced, now, old))),
+            (NIL, Turn::Answering { .. }, _) => (now, self.add(Cause::after(Why::Answering, now, old))),
+            (NIL, ..) => (now, self.what_happened(now, old)),
+            (_, _, Turn::Answering { came, .. }) => (came, self.goes_on_with(flow, came)),
+            _ => (now, self.what_happened(now, old)),
         };
         if let Some(standing) = self.standing(flow) {
-            *standing = Standing { state, since, cause, sent: NIL, ..old };
+            *standing = Standing { turn, since, cause, sent: NIL, ..old };
         }
     }
 
@@ -487,21 +508,16 @@ impl Observer for Causes {
     }
 
     fn asked(&mut self, now: Time, link: u32, through: u32, pause: bool) {
-        let event = if pause { LinkEvent::PauseAsked } else { LinkEvent::ResumeAsked };
-        self.link_event(now, link, event, through);
+        self.links.push(LinkRow::asked(now, link, through, pause));
     }
 
     fn paused(&mut self, now: Time, link: u32, pause: bool) {
-        self.link_event(now, link, if pause { LinkEvent::Paused } else { LinkEvent::Resumed }, NIL);
+        self.links.push(LinkRow::paused(now, link, pause));
     }
 
     fn changed(&mut self, now: Time, link: u32, change: Change, sent_by: Time) {
-        match change {
-            Change::Down => self.link_event(now, link, LinkEvent::Down, NIL),
-            Change::Up => self.link_event(now, link, LinkEvent::Up, NIL),
-            Change::Rate(rate) => self.wires[link as usize].clocks.push((sent_by, Clock::new(rate))),
-            Change::Loss(_) => {}
-        }
+        self.links.extend(LinkRow::changed(now, link, change));
+        self.wires[link as usize].wire.change(change, sent_by);
     }
 
     fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
@@ -509,22 +525,5 @@ impl Observer for Causes {
         if number != NIL {
             self.hops[hop as usize].outcome = Outcome::Dropped(Reason::Fault);
         }
-    }
-}
-
-/// What became of a packet at a port, by name, in the order of [`outcome_number`].
-pub const OUTCOMES: [&str; 7] = ["queued", "marked", "trimmed", "returned", "dropped", "no_memory", "lost"];
-
-/// The place of an outcome in [`OUTCOMES`].
-#[must_use]
-pub const fn outcome_number(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Queued => 0,
-        Outcome::Marked => 1,
-        Outcome::Trimmed => 2,
-        Outcome::Returned => 3,
-        Outcome::Dropped(Reason::Full) => 4,
-        Outcome::Dropped(Reason::Memory) => 5,
-        Outcome::Dropped(Reason::Fault) => 6,
     }
 }

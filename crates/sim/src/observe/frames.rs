@@ -3,13 +3,12 @@
 
 use shallows_cc::units::Time;
 
-use super::causes::{LinkEvent, LinkRow};
+use super::wires::{LinkRow, Wire};
 use super::{Hop, Observer};
-use crate::clock::Clock;
 use crate::fault::Change;
 use crate::header::{Header, RoceData};
 use crate::network::Network;
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
 
 /// Bits of [`FrameRow::bits`], by name: the first is 1, the next 2, then 4.
@@ -20,7 +19,7 @@ pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
 pub struct FrameRow {
     /// The link behind the port.
     pub link: u32,
-    /// Its flow; that of a pause is [`NIL`].
+    /// Its flow; that of a pause is [`crate::packet::NIL`].
     pub flow: u32,
     /// What it is for.
     pub kind: PacketKind,
@@ -59,14 +58,6 @@ pub struct Tap {
     pub most: usize,
 }
 
-/// A link that is tapped, or not.
-#[derive(Debug)]
-struct Wire {
-    clock: Clock,
-    delay: Time,
-    tapped: bool,
-}
-
 /// What the taps saw.
 #[derive(Debug)]
 pub struct Frames {
@@ -78,6 +69,8 @@ pub struct Frames {
     pub full: bool,
     tap: Tap,
     wires: Vec<Wire>,
+    /// By link.
+    tapped: Vec<bool>,
     /// By place of a packet: its row, if it is at a link that is tapped.
     here: Vec<Option<FrameRow>>,
 }
@@ -88,14 +81,12 @@ impl Frames {
     /// # Errors
     /// A sentence about a link that the network does not have.
     pub fn new(network: &Network, tap: Tap) -> Result<Self, String> {
-        let wire =
-            |port: &crate::network::PortSpec| Wire { clock: Clock::new(port.rate), delay: port.delay, tapped: false };
-        let mut wires: Vec<_> = network.ports.iter().map(wire).collect();
+        let mut tapped = vec![false; network.ports.len()];
         for &link in &tap.links {
-            wires.get_mut(link as usize).ok_or_else(|| format!("there is no link {link} to tap"))?.tapped = true;
+            *tapped.get_mut(link as usize).ok_or_else(|| format!("there is no link {link} to tap"))? = true;
         }
-        let (frames, links) = (Vec::new(), Vec::new());
-        Ok(Self { frames, links, full: false, tap, wires, here: Vec::new() })
+        let (frames, links, here) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { frames, links, full: false, tap, wires: Wire::all(network), tapped, here })
     }
 
     /// All of them: what was still waiting when the run ended comes last.
@@ -120,9 +111,7 @@ impl Frames {
     /// The frame has left, so that its last bit comes to the other end when the packet says.
     fn left(&mut self, place: u32, packet: &Packet) -> Option<FrameRow> {
         let mut row = self.here.get_mut(place as usize)?.take()?;
-        let wire = &self.wires[row.link as usize];
-        row.ended = packet.arrives - wire.delay;
-        row.begun = row.ended - wire.clock.time(packet.bytes());
+        (row.begun, row.ended) = self.wires[row.link as usize].sent(packet.arrives, packet.bytes());
         let bits = bits(packet);
         // A port that marks what leaves had not told it as it came.
         if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
@@ -132,9 +121,9 @@ impl Frames {
         Some(row)
     }
 
-    fn link_event(&mut self, time: Time, link: u32, event: LinkEvent, through: u32) {
-        if self.wires[link as usize].tapped {
-            self.links.push(LinkRow { time, link, event, through });
+    fn happens(&mut self, row: LinkRow) {
+        if self.tapped[row.link as usize] {
+            self.links.push(row);
         }
     }
 }
@@ -155,7 +144,7 @@ impl Observer for Frames {
             self.here.resize(at + 1, None);
         }
         self.here[at] = None;
-        if !self.wires[link as usize].tapped || now > self.tap.until {
+        if !self.tapped[link as usize] || now > self.tap.until {
             return;
         }
         let (number, speaks_of) = packet.header.numbers();
@@ -211,20 +200,16 @@ impl Observer for Frames {
     }
 
     fn asked(&mut self, now: Time, link: u32, through: u32, pause: bool) {
-        let event = if pause { LinkEvent::PauseAsked } else { LinkEvent::ResumeAsked };
-        self.link_event(now, link, event, through);
+        self.happens(LinkRow::asked(now, link, through, pause));
     }
 
     fn paused(&mut self, now: Time, link: u32, pause: bool) {
-        self.link_event(now, link, if pause { LinkEvent::Paused } else { LinkEvent::Resumed }, NIL);
+        self.happens(LinkRow::paused(now, link, pause));
     }
 
-    fn changed(&mut self, now: Time, link: u32, change: Change, _sent_by: Time) {
-        match change {
-            Change::Down => self.link_event(now, link, LinkEvent::Down, NIL),
-            Change::Up => self.link_event(now, link, LinkEvent::Up, NIL),
-            Change::Rate(_) | Change::Loss(_) => {}
-        }
+    fn changed(&mut self, now: Time, link: u32, change: Change, sent_by: Time) {
+        LinkRow::changed(now, link, change).into_iter().for_each(|row| self.happens(row));
+        self.wires[link as usize].change(change, sent_by);
     }
 }
 

@@ -6,11 +6,12 @@ use crate::fault::Change;
 use crate::packet::Packet;
 use crate::port::admission::Outcome;
 pub use crate::timers::{Kind, Timer};
-pub use crate::transport::Turn;
+pub use crate::transport::{Lack, Turn};
 
 pub mod causes;
 pub mod frames;
 pub mod log;
+pub mod wires;
 
 /// A packet on one hop of its way.
 #[derive(Clone, Copy, Debug)]

@@ -27,7 +27,7 @@ use crate::network::{MIN_FRAME, Supply};
 use crate::transport::alarm::{Alarm, Backoff};
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
-use crate::transport::{Expecting, Opening, Outlet, Replies, Turn};
+use crate::transport::{Expecting, Lack, Opening, Outlet, Replies, Turn};
 
 /// One flow at its sender.
 #[derive(Debug)]
@@ -81,8 +81,11 @@ impl Sending {
 
     /// Whether it may send now.
     pub fn turn(&mut self, now: Time) -> Turn {
-        if self.next >= self.message.written || !self.fits_the_window() {
-            return Turn::No;
+        if self.next >= self.message.written {
+            return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
+        }
+        if let Some(short) = self.short() {
+            return Turn::No(Lack::Window(short));
         }
         let inside = || (self.inside_until > now).then_some(self.inside_until);
         let waits = if self.is_inside(self.next) { inside() } else { self.gate.paced_until(now) };
@@ -94,11 +97,12 @@ impl Sending {
         self.at_once && !seq.is_multiple_of(self.segment)
     }
 
-    /// Whether one more frame may be in flight. One may always, and a segment that leaves at once does so whole.
-    fn fits_the_window(&self) -> bool {
+    /// What the window lacks for one more frame in flight. One may always be, and a segment that leaves at once is so whole.
+    fn short(&self) -> Option<Bytes> {
         let in_flight = u64::from(self.next - self.unacked);
-        let fits = self.message.mss.0.saturating_mul(in_flight + 1) <= self.gate.window.0;
-        in_flight == 0 || self.is_inside(self.next) || fits
+        let needed = Bytes(self.message.mss.0.saturating_mul(in_flight + 1));
+        let waits = in_flight > 0 && needed > self.gate.window && !self.is_inside(self.next);
+        waits.then(|| needed - self.gate.window)
     }
 
     /// Sends the packet whose turn it is.
@@ -412,7 +416,7 @@ mod tests {
         let (mut now, mut out) = (Time::ZERO, Vec::new());
         loop {
             match sending.turn(now) {
-                Turn::No => return out,
+                Turn::No(_) | Turn::Answering { .. } => return out,
                 Turn::At(at) => now = at,
                 Turn::Now => {
                     let frame = send_one(sending, now);

@@ -38,11 +38,31 @@ use message::Message;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Not before it hears something.
-    No,
+    No(Lack),
     /// Now.
     Now,
     /// Its pace lets it at this time.
     At(Time),
+    /// Its host takes its time over a credit.
+    Answering {
+        /// When it is done with it,
+        until: Time,
+        /// and when the credit came.
+        came: Time,
+    },
+}
+
+/// What a flow lacks that may not send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Room in the window of its algorithm: so much.
+    Window(Bytes),
+    /// In that of its receiver.
+    Receiver(Bytes),
+    /// Data: its application pauses.
+    Application,
+    /// An answer: a credit, a rate, or word of what it has sent.
+    Answer,
 }
 
 /// Which flow, and between whom.

@@ -11,7 +11,7 @@ use super::request::{Action, CreditRequest};
 use crate::header::{Credit, CreditData, Header};
 use crate::transport::alarm::Alarm;
 use crate::transport::message::Message;
-use crate::transport::{Opening, Outlet, Turn};
+use crate::transport::{Lack, Opening, Outlet, Turn};
 
 /// A credit that came and whose frame has not left.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +80,9 @@ impl Sending {
     pub fn turn(&mut self, now: Time) -> Turn {
         match self.called.front() {
             _ if self.say != Action::Nothing => Turn::Now,
-            None => Turn::No,
+            None => Turn::No(Lack::Answer),
             Some(call) if call.ready <= now => Turn::Now,
-            Some(call) => Turn::At(call.ready),
+            Some(call) => Turn::Answering { until: call.ready, came: call.came },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::network::MIN_FRAME;
 use crate::transport::alarm::{Alarm, Backoff};
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
-use crate::transport::{Opening, Outlet, Turn};
+use crate::transport::{Lack, Opening, Outlet, Turn};
 
 /// Where a packet is that has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Sending {
     pub fn turn(&mut self, _now: Time) -> Turn {
         let has_data = !self.missing.is_empty() || self.next() < self.message.end;
         let may = self.called > self.followed || self.uncalled > 0 || self.expected_pulls <= 0;
-        if has_data && may { Turn::Now } else { Turn::No }
+        if has_data && may { Turn::Now } else { Turn::No(Lack::Answer) }
     }
 
     /// Sends the packet whose turn it is: what is missing before what is new.

@@ -21,7 +21,7 @@ use crate::header::{Header, TcpAck, TcpData};
 use crate::network::{MIN_FRAME, Supply};
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
-use crate::transport::{Opening, Outlet, Turn};
+use crate::transport::{Lack, Opening, Outlet, Turn};
 
 /// One flow at its sender.
 #[derive(Debug)]
@@ -71,16 +71,18 @@ impl Sending {
     #[inline]
     pub fn turn(&mut self, now: Time) -> Turn {
         if !self.has_something_to_send() {
-            return Turn::No;
+            return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
         }
         let in_flight = u64::from(self.board.in_flight());
         let least = if self.segment > 1 { self.least_segment() } else { 1 };
-        let fits = self.message.mss * (in_flight + least) <= self.gate.window;
-        if in_flight > 0 && !fits && !self.board.repair_at_once {
-            if !self.gate.peer_limited {
-                self.limited_below = self.board.next;
+        let needed = self.message.mss * (in_flight + least);
+        if in_flight > 0 && needed > self.gate.window && !self.board.repair_at_once {
+            let short = needed - self.gate.window;
+            if self.gate.peer_limited {
+                return Turn::No(Lack::Receiver(short));
             }
-            return Turn::No;
+            self.limited_below = self.board.next;
+            return Turn::No(Lack::Window(short));
         }
         self.gate.paced_until(now).map_or(Turn::Now, Turn::At)
     }

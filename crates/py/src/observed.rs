@@ -1,0 +1,166 @@
+//! What somebody who looked on at a run wrote down, as tables: why packets left when they did (docs/why.md), and every frame
+//! that taps on links saw (docs/timelines.md).
+
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::units::{Bytes, Time};
+use shallows_sim::network::{Network, ideal_hops};
+use shallows_sim::observe::causes::{self, Cause, Causes, LACKS, WHYS, Watched};
+use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
+use shallows_sim::observe::wires::{LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+use shallows_sim::packet::PACKET_KINDS;
+use shallows_sim::route;
+
+use crate::table::{Table, column, item};
+
+/// `flows` (u32), and the columns `spans.link`, `from_ps`, `until_ps`.
+pub fn watched(dict: &Bound<'_, PyDict>) -> PyResult<Watched> {
+    let spans = dict.get_item("spans")?.ok_or_else(|| PyKeyError::new_err("spans"))?;
+    let (links, from, until) =
+        (column::<u32>(&spans, "link")?, column::<u64>(&spans, "from_ps")?, column::<u64>(&spans, "until_ps")?);
+    if links.len() != from.len() || from.len() != until.len() {
+        return Err(PyValueError::new_err("spans: its columns are of different lengths"));
+    }
+    let spans = links.into_iter().zip(from).zip(until).map(|((link, from), until)| (link, Time(from), Time(until)));
+    Ok(Watched { flows: column(dict, "flows")?, spans: spans.collect() })
+}
+
+/// `links` (u32), `from_ps`, `until_ps` and `most` frames.
+pub fn tap(dict: &Bound<'_, PyDict>) -> PyResult<Tap> {
+    Ok(Tap {
+        links: column(dict, "links")?,
+        from: Time(item(dict, "from_ps")?),
+        until: Time(item(dict, "until_ps")?),
+        most: item(dict, "most")?,
+    })
+}
+
+/// What the last frame of each of these flows would spend at each port of its path, were that empty.
+pub fn ideal<'py>(py: Python<'py>, network: &Network, flows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
+    let paths = route::paths(network).map_err(PyValueError::new_err)?;
+    let mut rows = Vec::new();
+    for &flow in flows {
+        let bytes = network.flows.get(flow as usize).map_or(Bytes::MAX, |flow| flow.bytes);
+        if bytes < Bytes::MAX {
+            let [there, _] = &paths[flow as usize];
+            let specs: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
+            rows.extend(there.iter().zip(ideal_hops(bytes, &specs, network)).map(|(&link, hop)| (flow, link, hop)));
+        }
+    }
+    let table = Table::new(py, &rows);
+    table.column("flow", |row| row.0)?;
+    table.column("link", |row| row.1)?;
+    table.column("waits_ps", |row| row.2.waits.0)?;
+    table.column("sending_ps", |row| row.2.sending.0)?;
+    table.column("delay_ps", |row| row.2.delay.0)?;
+    Ok(table.columns)
+}
+
+/// The record of causes as tables, and the names of its kinds.
+pub fn record<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let tables = named(py, &record.links)?;
+    tables.set_item("packets", packets(py, record)?)?;
+    tables.set_item("causes", causes(py, record)?)?;
+    tables.set_item("hops", hops(py, record)?)?;
+    tables.set_item("frames", frames_sent(py, &record.frames)?)?;
+    let completed = Table::new(py, &record.completed);
+    completed.column("flow", |row| row.0)?;
+    completed.column("packet", |row| row.1)?;
+    tables.set_item("completed", completed.columns)?;
+    tables.set_item("whys", WHYS)?;
+    tables.set_item("lacks", LACKS)?;
+    Ok(tables)
+}
+
+/// What taps saw as tables, the names of its kinds, and whether that is not all.
+pub fn seen<'py>(py: Python<'py>, seen: Frames) -> PyResult<Bound<'py, PyDict>> {
+    let (rows, links, full) = seen.into_rows();
+    let tables = named(py, &links)?;
+    tables.set_item("frames", frames_tapped(py, &rows)?)?;
+    tables.set_item("full", full)?;
+    tables.set_item("bits", BITS)?;
+    Ok(tables)
+}
+
+/// What happened to links besides frames, and the names that all such tables need.
+fn named<'py>(py: Python<'py>, rows: &[LinkRow]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("time_ps", |row| row.time.0)?;
+    table.column("link", |row| row.link)?;
+    table.column("event", |row| row.event as u8)?;
+    table.column("through", |row| row.through)?;
+    let tables = PyDict::new(py);
+    tables.set_item("links", table.columns)?;
+    tables.set_item("kinds", PACKET_KINDS.map(|kind| kind.name()))?;
+    tables.set_item("outcomes", OUTCOMES)?;
+    tables.set_item("link_events", LINK_EVENTS)?;
+    Ok(tables)
+}
+
+fn packets<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.packets);
+    table.column("flow", |row| row.flow)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("seq", |row| row.seq)?;
+    table.column("cumulative", |row| row.cumulative)?;
+    table.column("first", |row| row.first)?;
+    table.column("length", |row| row.length)?;
+    table.column("left_ps", |row| row.left.0)?;
+    table.column("cause", |row| row.cause)?;
+    Ok(table.columns)
+}
+
+fn causes<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.causes);
+    table.column("why", |row| row.why as u8)?;
+    table.column("at_ps", |row| row.at.0)?;
+    table.column("since_ps", |row| row.since.0)?;
+    table.column("packet", |row| row.packet)?;
+    table.column("before", |row| row.before)?;
+    table.column("lack", Cause::lack_number)?;
+    table.column("short", |row| row.short().0)?;
+    Ok(table.columns)
+}
+
+fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, &record.hops);
+    table.column("packet", |row| row.packet)?;
+    table.column("link", |row| row.link)?;
+    table.column("offered_ps", |row| row.offered.0)?;
+    table.column("begun_ps", |row| row.begun.0)?;
+    table.column("ended_ps", |row| row.ended.0)?;
+    table.column("outcome", |row| outcome_number(row.outcome))?;
+    Ok(table.columns)
+}
+
+fn frames_sent<'py>(py: Python<'py>, rows: &[causes::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("link", |row| row.link)?;
+    table.column("flow", |row| row.flow)?;
+    table.column("packet", |row| row.packet)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("length", |row| row.length)?;
+    table.column("offered_ps", |row| row.offered.0)?;
+    table.column("begun_ps", |row| row.begun.0)?;
+    table.column("ended_ps", |row| row.ended.0)?;
+    Ok(table.columns)
+}
+
+fn frames_tapped<'py>(py: Python<'py>, rows: &[frames::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+    let table = Table::new(py, rows);
+    table.column("link", |row| row.link)?;
+    table.column("flow", |row| row.flow)?;
+    table.column("kind", |row| row.kind as u8)?;
+    table.column("length", |row| row.length)?;
+    table.column("offered_ps", |row| row.offered.0)?;
+    table.column("begun_ps", |row| row.begun.0)?;
+    table.column("ended_ps", |row| row.ended.0)?;
+    table.column("outcome", |row| outcome_number(row.outcome))?;
+    table.column("number", |row| row.number)?;
+    table.column("speaks_of", |row| row.speaks_of)?;
+    table.column("block", |row| row.block)?;
+    table.column("window", |row| row.window)?;
+    table.column("bits", |row| row.bits)?;
+    Ok(table.columns)
+}
