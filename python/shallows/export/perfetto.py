@@ -6,14 +6,16 @@ import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-from shallows.export.taps import NONE
 from shallows.results import store
 from shallows.units import NEVER
+from shallows.why.record import NONE
 
 SEQUENCE = 1
 """Everything is written by one hand, so to say: the trace's only sequence of packets."""
 UNITS = {"pkt": "packets", "gbps": "Gbit/s", "mbps": "Mbit/s", "us": "us"}
 """Of a probe, by the end of its name."""
+STOPPED = {"paused": "paused", "down": "link down"}
+"""What a span in which a port did not send is called."""
 INSTANTS = {
     "marked": "mark",
     "trimmed": "trim",
@@ -91,11 +93,10 @@ def _ports(trace, taps):
         if len(times):
             tracks[link] = trace.track(taps.names[link], group)
             trace.counter(trace.track(f"queue {taps.names[link]}", tracks[link], "B"), times, queue)
-    for name, ends in (("paused", "resumed"), ("down", "up")):
-        for link, since, until in taps.stops(name, ends):
-            since, until = max(since, taps.from_ps), min(until, taps.until_ps)
-            if link in tracks and since < until:
-                trace.slice(tracks[link], "link down" if name == "down" else name, since, until)
+    for stop in taps.stops:
+        since, until = max(stop.since_ps, taps.from_ps), min(stop.until_ps, taps.until_ps)
+        if stop.link in tracks and since < until:
+            trace.slice(tracks[stop.link], STOPPED[stop.what], since, until)
     for outcome, name in INSTANTS.items():
         _instants(trace, taps, np.flatnonzero(taps.outcome(outcome) & taps.tapped), name, tracks)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from shallows.export.taps import NONE
 from shallows.results import store
 from shallows.units import NEVER
+from shallows.why.record import NONE
 
 
 def write(taps, folder):

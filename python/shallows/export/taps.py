@@ -10,7 +10,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.units import NEVER, TIME
-from shallows.why import again, chosen
+from shallows.why import again, chosen, stops
 from shallows.why.at import within
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ MOST_SAMPLES = 2_000_000
 """Samples of senders, at most."""
 SAMPLES = 1000
 """Samples of each sender, where nobody says how far they are apart."""
-NONE = 2**32 - 1
-"""No flow."""
 
 
 class Taps:
@@ -82,17 +80,10 @@ class Taps:
         repeated[mine[order[1:]]] = key[order[1:]] == key[order[:-1]]
         return repeated
 
-    def stops(self, begins, ends):
-        """(link, since, until) of each span between two kinds of `link_events`; the last may end the run."""
-        since, spans = {}, []
-        columns = (self.events[name].tolist() for name in ("time_ps", "link", "event"))
-        for time, link, event in zip(*columns, strict=True):
-            name = self.link_events[event]
-            if name == begins:
-                since.setdefault(link, time)
-            elif name == ends and link in since:
-                spans.append((link, since.pop(link), time))
-        return spans + [(link, begun, self.ended_ps) for link, begun in since.items()]
+    @cached_property
+    def stops(self):
+        """The `Stop`s of the ports: pauses, and when their links were down."""
+        return stops.of_events(self.events, self.link_events, self.ended_ps)
 
     def queue(self, link):
         """(times in ps, bytes) of the queue at a port: wherever it jumps, and what is left then.

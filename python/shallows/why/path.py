@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shallows.why import stops
 from shallows.why.causes import SENDERS
 from shallows.why.record import NONE
 
@@ -32,6 +33,8 @@ HELD = {
     "granted": "credit",
 }
 """What time that passed is told as, by why it had to."""
+STOPPED = {"paused": "pause", "down": "fault"}
+"""And what time at a port that was stopped is."""
 
 
 class Piece(NamedTuple):
@@ -243,19 +246,11 @@ def _frames(table):
 
 
 def _stops(record):
-    """By link: the spans in which it was paused or down, each with which of the two."""
-    ends = {"resumed": "paused", "up": "down"}
-    table, since, spans = record.tables["links"], {}, {}
-    rows = zip(*(table[name].tolist() for name in ("time_ps", "link", "event")), strict=True)
-    for time, link, event in rows:
-        name = record.link_events[event]
-        if name in ends.values():
-            since.setdefault((link, name), time)
-        elif name in ends and (link, ends[name]) in since:
-            spans.setdefault(link, []).append((since.pop((link, ends[name])), time, ends[name]))
-    for (link, name), time in since.items():
-        spans.setdefault(link, []).append((time, record.ended_ps, name))
-    return spans
+    """By link: its `Stop`s."""
+    found = {}
+    for stop in stops.of_events(record.tables["links"], record.link_events, record.ended_ps):
+        found.setdefault(stop.link, []).append(stop)
+    return found
 
 
 class _Walk:
@@ -370,14 +365,13 @@ class _Walk:
         begin, now = span
         paced = self.walks.pacers and self.walks.is_nic[link] and self.walks.kind[packet] == "data"
         held = "pace" if paced else "shaping"
-        stops = self.walks.stops.get(link, [])
-        for since, until, name in reversed(stops):
-            if name == "paused" and self.walks.kind[packet] != "data":
+        for stop in reversed(self.walks.stops.get(link, [])):
+            if stop.what == "paused" and self.walks.kind[packet] != "data":
                 continue
-            since, until = max(since, begin), min(until, now)
+            since, until = max(stop.since_ps, begin), min(stop.until_ps, now)
             if since < until:
                 self._add(packet, until, now, held, port=link, flow=next_flow)
-                self._add(packet, since, until, "pause" if name == "paused" else "fault", port=link)
+                self._add(packet, since, until, STOPPED[stop.what], port=link)
                 now = since
         self._add(packet, begin, now, held, port=link, flow=next_flow)
 

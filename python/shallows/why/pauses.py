@@ -5,33 +5,20 @@ ports. If that port is paused itself, the pause goes back to that one's; if not,
 Where pauses go back to each other there is no such port: a circle, from which nothing may ever come out.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from shallows.units import NEVER
-
-
-class Pause(NamedTuple):
-    """A span in which the port of `link` was paused; most of what it had sent waited in that of `through`."""
-
-    link: int
-    since_ps: int
-    until_ps: int
-    through: int
-
-    @property
-    def length_ps(self):
-        """How long it was."""
-        return self.until_ps - self.since_ps
+from shallows.why import stops
 
 
 class Pauses:
-    """All pauses of a run, from the `links` of a `Record`."""
+    """All pauses of a run, `Stop`s, from the `links` of a `Record`."""
 
     def __init__(self, record):
         self.record = record
-        self.all = _pauses(record)
+        stopped = stops.of_events(record.tables["links"], record.link_events, record.ended_ps)
+        pauses = (stop for stop in stopped if stop.what == "paused")
+        self.all = sorted(pauses, key=lambda pause: pause.since_ps)
         self._of = {}
         for pause in self.all:
             self._of.setdefault(pause.link, []).append(pause)
@@ -101,20 +88,3 @@ def pausers(path, record):
         key = (record.names[piece.port], nodes[wiring.link_to[piece.port]], record.names[root])
         sums[key] = sums.get(key, 0) + piece.length_ps
     return sums
-
-
-def _pauses(record):
-    table, names = record.tables["links"], record.link_events
-    asked, since, found = {}, {}, []
-    columns = (table[name].tolist() for name in ("time_ps", "link", "event", "through"))
-    for time, link, event, through in zip(*columns, strict=True):
-        name = names[event]
-        if name == "pause_asked":
-            asked[link] = through
-        elif name == "paused":
-            since.setdefault(link, (time, asked[link]))
-        elif name == "resumed" and link in since:
-            began, its = since.pop(link)
-            found.append(Pause(link, began, time, its))
-    found += [Pause(link, began, record.ended_ps, through) for link, (began, through) in since.items()]
-    return sorted(found, key=lambda pause: pause.since_ps)

@@ -1,0 +1,45 @@
+"""When links did not send: the spans in which their ports were paused, or they were down."""
+
+from typing import NamedTuple
+
+from shallows.why.record import NONE
+
+ENDS = {"resumed": "paused", "up": "down"}
+"""What ends each kind of stop, and the event that began it."""
+
+
+class Stop(NamedTuple):
+    """A span in which the port of `link` was "paused" or its link "down".
+
+    Of a pause: most of what the link had brought waited in the port of `through`; else that is `NONE`.
+    """
+
+    link: int
+    since_ps: int
+    until_ps: int
+    what: str
+    through: int
+
+    @property
+    def length_ps(self):
+        """How long it was."""
+        return self.until_ps - self.since_ps
+
+
+def of_events(events, names, ended_ps):
+    """The `Stop`s in a table of what happened to links, by when they end; the run itself may end one.
+
+    `events` are its columns `time_ps`, `link`, `event` and `through`, `names` those of the events.
+    """
+    asked, since, found = {}, {}, []
+    columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through"))
+    for time, link, event, through in zip(*columns, strict=True):
+        name = names[event]
+        if name == "pause_asked":
+            asked[link] = through
+        elif name in ENDS.values():
+            since.setdefault((link, name), (time, asked.get(link, NONE) if name == "paused" else NONE))
+        elif name in ENDS and (link, ENDS[name]) in since:
+            begun, its = since.pop((link, ENDS[name]))
+            found.append(Stop(link, begun, time, ENDS[name], its))
+    return found + [Stop(link, begun, ended_ps, name, its) for (link, name), (begun, its) in since.items()]
