@@ -103,6 +103,9 @@ quantity! {
     Bytes
 }
 
+/// The smallest frame of Ethernet, and the length of an acknowledgement on the wire.
+pub const MIN_FRAME: Bytes = Bytes(64);
+
 quantity! {
     /// A rate in bits per second.
     Rate

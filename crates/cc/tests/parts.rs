@@ -7,7 +7,7 @@ use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::port::{CongestionPoint, MECHANISMS, Mechanism, Tells};
 use shallows_cc::receiver::{Answered, CreditPath, Data, Receiver, SUBSTITUTES};
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
 const SEEDS: u64 = 40;
 const EVENTS: u32 = 400;
@@ -178,7 +178,11 @@ fn credits(row: &shallows_cc::catalog::Algorithm, values: &Values, seed: u64, ab
         let grant = credits.grant(now, [draws.uniform(), draws.uniform()]);
         assert_eq!(grant.number, number, "{about}: numbers have a gap");
         assert!(grant.next > now, "{about}: the next credit is due at once, for ever");
-        assert!(grant.size.0 > 0 && grant.size.0 <= shaper.credit.0 + 64, "{about}: a credit of {:?}", grant.size);
+        assert!(
+            grant.size >= MIN_FRAME && grant.size.0 <= shaper.credit.0 + 64,
+            "{about}: a credit of {:?}",
+            grant.size
+        );
         credits.probe(&mut |name, value| assert!(value.is_finite(), "{about}: {name} is {value}"));
         if draws.uniform() < 0.7 {
             on_the_way.push((now + rtt, Answered { number, granted_at: now }));

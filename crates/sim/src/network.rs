@@ -7,6 +7,7 @@ use shallows_cc::parameter::Values;
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::receiver::{CreditPath, Credits, Receiver, Substitute};
 use shallows_cc::sender::{Path, Sender};
+pub use shallows_cc::units::MIN_FRAME;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::clock::Clock;
@@ -219,9 +220,6 @@ pub struct Network {
     /// Records.
     pub record: RecordSpec,
 }
-
-/// The smallest frame: an acknowledgement's length on the wire.
-pub const MIN_FRAME: Bytes = Bytes(64);
 
 impl Network {
     /// Payload of a full packet.

@@ -27,7 +27,7 @@
 
 use super::{Answered, CreditPath, Credits, Grant};
 use crate::parameter::Values;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, MIN_FRAME, Time};
 
 /// The largest w, and what ns-2 adds to it: w_max of SIGCOMM 2017 and of xpass.cc.
 const W_MAX: f64 = 0.5;
@@ -194,7 +194,7 @@ impl Credits for ExpressPass {
         let jitter = 1.0 + p.jitter * (2.0 * draws[0] - 1.0);
         let gap = Time::from_secs(p.credit_bits() / self.feedback.rate * jitter);
         let sizes = 2.0 * p.spread + 1.0;
-        let size = Bytes(p.credit.0 + (draws[1] * sizes) as u64 - p.spread as u64);
+        let size = Bytes(p.credit.0 + (draws[1] * sizes) as u64 - p.spread as u64).max(MIN_FRAME);
         let number = self.number;
         self.number += 1;
         Grant { number, size, next: now + gap }

@@ -32,7 +32,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("a credit on the wire, preamble and gap included; the mean where sizes vary")
         .source("SIGCOMM 2017 §3.1: the smallest Ethernet frame, 84 B"),
     bytes("credit_spread", "-", 8.0, 0.0..=64.0)
-        .meaning("sizes of credits vary by up to this much; of equal sizes a port may drop every credit of one flow")
+        .meaning("sizes of credits vary by up to this much, down to 64 B; of equal sizes a port may drop every credit of one flow")
         .source("ns2-xpass's fat tree: 76 to 92 B, a spread of 8; its dumbbell: 0"),
     number("credit_burst", "-", 2.0, 1.0..=1e3)
         .meaning("credits that a port passes back to back")

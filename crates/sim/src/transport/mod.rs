@@ -116,6 +116,7 @@ impl Outlet<'_> {
     /// A frame without payload, or one that may not be marked; its place.
     #[inline]
     pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
+        debug_assert!(length >= MIN_FRAME, "domains run apart by the time of the smallest frame");
         self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, false, header) })
     }
 
