@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
-.PHONY: site parts run sweep test kernel thorough types papers wheel docs soak soak-saving soak-attach live bench counts peers lint build locks clean
+.PHONY: site parts run sweep test kernel thorough types papers wheel docs soak soak-saving soak-attach live loom bench counts peers lint build locks clean
 
 # The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. Its core is built with a
 # profile of itself where llvm-profdata is at hand: faster, the same results.
@@ -65,6 +65,10 @@ soak-attach: build live
 SOAK_SECONDS ?= 14400
 soak: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m soak --seconds $(SOAK_SECONDS) $(SOAK) --out ../results/soak
+
+# Two threads between windows, in every order in which they may go on (loom): a minute, most of it to build.
+loom:
+	RUSTFLAGS="--cfg loom" cargo test --locked --quiet --package shallows-sim --lib --release --target-dir target/loom loom
 
 bench: build
 	$(BIN)/python bench/speed.py

@@ -16,7 +16,7 @@ use crate::domain::Domain;
 use crate::exchange::{Exchange, Plan};
 use crate::fault::Fault;
 use crate::flow::{Received, Sent};
-use crate::meeting::{Attendance, LOOKS, Meeting};
+use crate::meeting::{Attendance, Meeting, Patience};
 use crate::moment::SenderState;
 use crate::network::{Balancing, Network};
 use crate::observe::Observer;
@@ -50,8 +50,8 @@ pub struct Domains<O> {
     parts: Vec<Domain<O>>,
     exchange: Exchange,
     threads: usize,
-    /// How often a thread looks for the others before it sleeps.
-    looks: u32,
+    /// With which threads wait for each other at first.
+    patience: Patience,
     /// Everything before this has happened in all domains.
     closed: Time,
     /// Before this the last flow cannot have finished.
@@ -74,7 +74,7 @@ impl<O: Observer + Send> Domains<O> {
         Ok(Self {
             exchange: Exchange::new(parts.len()),
             threads: 1,
-            looks: 0,
+            patience: Patience::NONE,
             closed: Time::ZERO,
             exact_from: earliest_end(network, ideal),
             most_packets: crowd::MOST_PACKETS,
@@ -98,9 +98,8 @@ impl<O: Observer + Send> Domains<O> {
     /// From now on it is so many threads that go through windows.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.parts.len());
-        // Who looks while others wait for its core keeps them from coming.
         let cores = available_parallelism().map_or(1, NonZero::get);
-        self.looks = if self.threads <= cores { LOOKS } else { 0 };
+        self.patience = if self.threads <= cores { Patience::SOME } else { Patience::NONE };
     }
 
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
@@ -153,13 +152,13 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Goes through windows on all threads.
     fn go_on(&mut self, plan: &Plan) -> (Time, Time) {
-        let (exchange, closed) = (&self.exchange, self.closed);
+        let (exchange, closed, patience) = (&self.exchange, self.closed, self.patience);
         let each = self.parts.len().div_ceil(self.threads);
         let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
-        let meeting = &Meeting::new(chunks.len(), self.looks);
+        let meeting = &Meeting::new(chunks.len());
         let work = |(first, chunk): (usize, &mut [Domain<O>])| {
             let _attendance = Attendance(meeting);
-            exchange.go_on(chunk, first, (closed, plan), meeting)
+            exchange.go_on(chunk, first, (closed, plan), (meeting, patience))
         };
         let mut chunks = chunks.into_iter();
         let own = chunks.next();

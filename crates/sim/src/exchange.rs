@@ -10,7 +10,7 @@ use shallows_cc::units::Time;
 
 use crate::domain::Domain;
 use crate::fabric::Parcel;
-use crate::meeting::Meeting;
+use crate::meeting::{Meeting, Patience};
 use crate::observe::Observer;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
@@ -91,14 +91,14 @@ impl Exchange {
         domains: &mut [Domain<O>],
         first: usize,
         (mut closed, plan): (Time, &Plan),
-        meeting: &Meeting,
+        (meeting, mut patience): (&Meeting, Patience),
     ) -> (Time, Time) {
         let mut side = 0;
         loop {
             for (number, domain) in (first..).zip(&mut *domains) {
                 self.hand_over(side, (number, domain), closed, plan.lookahead);
             }
-            if !meeting.wait() {
+            if !meeting.wait(&mut patience) {
                 return (closed, closed);
             }
             for (number, domain) in (first..).zip(&mut *domains) {
@@ -165,8 +165,7 @@ impl Exchange {
     }
 }
 
-/// Every order in which two threads may go through three windows: `RUSTFLAGS="--cfg loom" cargo test -p shallows-sim --lib
-/// --release loom`.
+/// Every order in which two threads may go through three windows: `make loom`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -177,12 +176,12 @@ mod loom_tests {
     const WINDOWS: u32 = 3;
 
     /// What a domain does between windows, with one packet to the other in each.
-    fn go_through(exchange: &Exchange, meeting: &Meeting, number: usize) {
+    fn go_through(exchange: &Exchange, meeting: &Meeting, mut patience: Patience, number: usize) {
         let (mut side, other) = (0, 1 - number);
         for window in 0..WINDOWS {
             exchange.open(side, number, other).packets.push(Packet { flow: window, ..Packet::default() });
             exchange.sides[side].reports[number].next.store(u64::from(window), Ordering::Relaxed);
-            assert!(meeting.wait());
+            assert!(meeting.wait(&mut patience));
             let came: Vec<_> = exchange.open(side, other, number).packets.drain(..).map(|packet| packet.flow).collect();
             assert_eq!(came, [window]);
             assert_eq!(exchange.least(side, |report| &report.next), Time(u64::from(window)));
@@ -192,12 +191,12 @@ mod loom_tests {
 
     #[test]
     fn nothing_is_read_before_or_after_its_window() {
-        for looks in [0, 1] {
+        for patience in [Patience::NONE, Patience::ONE_LOOK] {
             loom::model(move || {
-                let shared = Arc::new((Exchange::new(2), Meeting::new(2, looks)));
+                let shared = Arc::new((Exchange::new(2), Meeting::new(2)));
                 let other = Arc::clone(&shared);
-                let thread = thread::spawn(move || go_through(&other.0, &other.1, 1));
-                go_through(&shared.0, &shared.1, 0);
+                let thread = thread::spawn(move || go_through(&other.0, &other.1, patience, 1));
+                go_through(&shared.0, &shared.1, patience, 0);
                 thread.join().expect("it holds there too");
             });
         }
@@ -206,10 +205,10 @@ mod loom_tests {
     #[test]
     fn nobody_waits_for_who_has_left() {
         loom::model(|| {
-            let meeting = Arc::new(Meeting::new(2, 0));
+            let meeting = Arc::new(Meeting::new(2));
             let other = Arc::clone(&meeting);
             let thread = thread::spawn(move || other.leave_for_good());
-            assert!(!meeting.wait());
+            assert!(!meeting.wait(&mut Patience::NONE.clone()));
             thread.join().expect("it only leaves");
         });
     }

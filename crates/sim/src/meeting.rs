@@ -1,18 +1,44 @@
-//! Where threads wait for each other between windows. Who waits looks again for a while, as long as a short window takes, and
-//! then sleeps: a busy machine is not kept from its work, a quiet one does not wait for a wake-up.
+//! Where threads wait for each other between windows. Who waits looks again for a while and then sleeps: for how long it looks,
+//! it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy one is not kept from its work.
+
+use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex, pause};
+use crate::sync::{Condvar, Mutex, pause, time_of};
 
-/// Looks before sleep: some tens of microseconds.
-pub const LOOKS: u32 = 512;
+/// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
+/// thread that has no core.
+const SHORT_SLEEP: Duration = Duration::from_micros(200);
+
+/// How often a thread looks for the others before it sleeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    looks: u32,
+}
+
+impl Patience {
+    /// Of a thread that has a core for itself: some tens of microseconds at first.
+    pub const SOME: Self = Self { looks: 512 };
+    /// Of one that has none: who looks while others wait for its core keeps them from coming.
+    pub const NONE: Self = Self { looks: 0 };
+    /// Of one that looks once.
+    #[cfg(all(test, loom))]
+    pub const ONE_LOOK: Self = Self { looks: 1 };
+    /// A microsecond, and two hundred.
+    const FEWEST: u32 = 16;
+    const MOST: u32 = 4096;
+
+    /// It looked in vain and then slept so long.
+    fn learn(&mut self, slept: Duration) {
+        let fewest = self.looks.min(Self::FEWEST);
+        self.looks = if slept < SHORT_SLEEP { self.looks * 2 } else { self.looks / 2 }.clamp(fewest, Self::MOST);
+    }
+}
 
 /// A barrier that is used again and again, until one of its parties fails.
 #[derive(Debug)]
 pub struct Meeting {
     parties: usize,
-    /// How often who waits looks before it sleeps.
-    looks: u32,
     here: AtomicUsize,
     round: AtomicUsize,
     /// One of them will never come again.
@@ -22,11 +48,10 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Of so many parties, who look so often before they sleep.
-    pub fn new(parties: usize, looks: u32) -> Self {
+    /// Of so many parties.
+    pub fn new(parties: usize) -> Self {
         Self {
             parties,
-            looks,
             here: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -38,14 +63,14 @@ impl Meeting {
     /// Waits until all are here; false if one of them will never be.
     ///
     /// What any of them did before it came has happened for all of them after it.
-    pub fn wait(&self) -> bool {
+    pub fn wait(&self, patience: &mut Patience) -> bool {
         let round = self.round.load(Ordering::Relaxed);
         if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             // The others look at the round alone until this is stored, and come here again only after that.
             self.here.store(0, Ordering::Relaxed);
             self.next_round(round + 1);
         } else {
-            self.await_round_after(round);
+            self.await_round_after(round, patience);
         }
         !self.broken.load(Ordering::Acquire)
     }
@@ -74,13 +99,17 @@ impl Meeting {
         self.round.load(Ordering::Acquire) != round || self.broken.load(Ordering::Acquire)
     }
 
-    fn await_round_after(&self, round: usize) {
-        for _ in 0..self.looks {
+    fn await_round_after(&self, round: usize, patience: &mut Patience) {
+        for _ in 0..patience.looks {
             if self.is_over(round) {
                 return;
             }
             pause();
         }
+        patience.learn(time_of(|| self.sleep_until_after(round)));
+    }
+
+    fn sleep_until_after(&self, round: usize) {
         let mut sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
         *sleepers += 1;
         while !self.is_over(round) {
@@ -98,5 +127,22 @@ impl Drop for Attendance<'_> {
         if std::thread::panicking() {
             self.0.leave_for_good();
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sleeps_long_looks_less_and_who_sleeps_a_moment_looks_more() {
+        let after = |mut patience: Patience, slept: Duration, times: u32| {
+            (0..times).for_each(|_| patience.learn(slept));
+            patience.looks
+        };
+        let (moment, slice) = (Duration::from_micros(30), Duration::from_millis(3));
+        assert_eq!([after(Patience::SOME, moment, 1), after(Patience::SOME, slice, 1)], [1024, 256]);
+        assert_eq!([after(Patience::SOME, moment, 99), after(Patience::SOME, slice, 99)], [4096, 16]);
+        assert_eq!([after(Patience::NONE, moment, 99), after(Patience::NONE, slice, 99)], [0, 0]);
     }
 }

@@ -1,5 +1,7 @@
 //! What threads share: the standard library's, or in a model of it (`--cfg loom`) loom's, which tries every order.
 
+use std::time::Duration;
+
 #[cfg(loom)]
 pub use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
 #[cfg(not(loom))]
@@ -11,4 +13,20 @@ pub fn pause() {
     loom::thread::yield_now();
     #[cfg(not(loom))]
     std::hint::spin_loop();
+}
+
+/// How long something took; for ever in the model.
+#[cfg_attr(not(loom), allow(clippy::disallowed_methods, reason = "how threads wait, not what comes out"))]
+pub fn time_of(work: impl FnOnce()) -> Duration {
+    #[cfg(loom)]
+    {
+        work();
+        Duration::MAX
+    }
+    #[cfg(not(loom))]
+    {
+        let started = std::time::Instant::now();
+        work();
+        started.elapsed()
+    }
 }
