@@ -62,7 +62,8 @@ def run(
         int | None, typer.Option(callback=at_least(1), help="How often the kernel world runs it (3).")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Threads of the packet world; as many as pay if absent.")
+        int | None,
+        typer.Option(help="Threads of the packet world, as far as they pay; all that do if absent."),
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,

@@ -214,11 +214,13 @@ def _speed(summary: dict[str, Any]) -> str:
 
 
 def _threads(record: dict[str, Any] | None) -> str:
-    """Words for threads that worked on a run, and what they gained where that was tried."""
-    if not record or record["count"] in (None, 1):
+    """Words for threads that worked on a run, and what they gained, or would have, where that was tried."""
+    if not record or record["count"] is None:
         return ""
-    gain = f", {record['gain']:.1f} times one" if record["gain"] else ""
-    return f" on {record['count']} threads{gain}"
+    gain = record["gain"]
+    if record["count"] == 1:
+        return f" on one thread (more were {gain:.1f} times as fast)" if gain else ""
+    return f" on {record['count']} threads" + (f", {gain:.1f} times one" if gain else "")
 
 
 def _lateness(record: dict[str, Any]) -> Any:

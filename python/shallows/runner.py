@@ -37,8 +37,8 @@ def run(
     With `out` the run is saved to that folder; with `progress` stderr shows how far it is. Ctrl-C ends the
     run early and returns what there is; `Run.interrupted` tells. The kernel world, in which no two runs are
     alike, runs it `repeats` times (3) and returns the run in the middle; `summary["spread"]` tells how far
-    they are apart. The packet world goes on so many `threads`, or as many as pay: the run is the same for any
-    number.
+    they are apart. The packet world goes on at most so many `threads`, as far as they pay: the run is the
+    same for any number.
 
     Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) where
     packets or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
@@ -107,7 +107,8 @@ def in_world(
 ) -> "Callable[[Scenario, OnProgress | None], Run]":
     """The function `(scenario, on_progress) -> Run` of a world.
 
-    The kernel world's runs it `repeats` times, the packet world's on so many `threads`, or as many as pay.
+    The kernel world's runs it `repeats` times, the packet world's on at most so many `threads`, as far as
+    they pay.
 
     A bug that it meets carries a note with scenario, seed and version, to be reported.
     """

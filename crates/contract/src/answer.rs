@@ -52,7 +52,7 @@ answer! {
         count: u64,
         /// Into how many domains the network was parted for them
         domains: u64,
-        /// How many times as fast they were as one thread on the same domains, where the run tried both
+        /// How many times as fast all threads were as one on the same domains when the run last tried both; less than one, and it went on with one
         gain: Option<f64>,
     }
 

@@ -1,9 +1,9 @@
 //! How many threads go through a run: as many as its user says, or by itself as many as pay.
 //!
 //! What comes out is the same for any number; only how fast it comes is not, and depends on the network and on what else the
-//! machine does. So a run that promises to be long begins in domains and tries, some turns on all threads and some on one. Where
-//! threads gain too little it begins again in one domain, which has no windows to pay for. Later it tries the other way now and
-//! then: machines get busy, and quiet again.
+//! machine does. So a run tries, some turns on all threads and some on one, and goes on with what is faster; again now and then,
+//! and at once where all threads become slower than one was: machines get busy, and quiet again. One that has only to promise
+//! to be long begins in domains; where threads gain too little there, it begins again in one, which has no windows to pay for.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -29,8 +29,14 @@ const MOST: usize = 8;
 /// What threads have to gain: windows cost up to a tenth.
 const WORTH: f64 = 1.2;
 
-/// Turns after which the other way is tried again.
+/// Turns of either kind in a trial.
+const TRIALS: u32 = 2;
+
+/// Turns after which both ways are tried again.
 const PATIENCE: u32 = 100;
+
+/// Turns between two trials at least.
+const AT_LEAST: u32 = 10;
 
 /// Makes a run once more, in one domain.
 type Again<O> = Box<dyn FnOnce() -> Simulation<O> + Send>;
@@ -43,9 +49,11 @@ pub struct Crew<O = ()> {
     threads: usize,
     /// All that there may be.
     most: usize,
-    /// How much faster all are than one.
+    /// How much faster all are than one, and packet-hops a second of one, by the last trial.
     pub gain: Option<f64>,
-    turns: u32,
+    alone: f64,
+    /// Turns until the next trial.
+    patience: u32,
 }
 
 impl Crew {
@@ -79,7 +87,8 @@ impl<O: Observer + Send> Crew<O> {
     fn of(mut simulation: Simulation<O>, most: usize, open: Option<Again<O>>) -> Self {
         let most = most.min(simulation.domains());
         simulation.set_threads(most);
-        Self { simulation, open: open.filter(|_| most > 1), threads: most, most, gain: None, turns: 0 }
+        let open = open.filter(|_| most > 1);
+        Self { simulation, open, threads: most, most, gain: None, alone: 0.0, patience: 0 }
     }
 
     /// How many threads work on it now.
@@ -94,15 +103,16 @@ impl<O: Observer + Send> Crew<O> {
 
     /// Goes on for a while.
     pub fn turn(&mut self) -> Progress {
-        if let Some(again) = self.open.take() {
-            return self.begin(again);
+        if self.most > 1 && self.patience == 0 {
+            return self.try_both();
         }
-        self.turns += 1;
-        if self.gain.is_none() || !self.turns.is_multiple_of(PATIENCE) {
-            return turn(&mut self.simulation, EVENTS_A_TURN);
-        }
-        let [one, all] = [1, self.most].map(|threads| self.speed_of(threads));
-        self.decide(all / one);
+        let speed = self.speed_of(self.threads, EVENTS_A_TURN);
+        let is_slow = self.threads > 1 && speed < self.alone && self.patience < PATIENCE - AT_LEAST;
+        self.patience = if is_slow { 0 } else { self.patience.saturating_sub(1) };
+        self.progress()
+    }
+
+    fn progress(&self) -> Progress {
         if self.simulation.is_over() { Progress::Done } else { Progress::Running }
     }
 
@@ -111,38 +121,38 @@ impl<O: Observer + Send> Crew<O> {
         self.simulation.reach(at, EVENTS_A_TURN)
     }
 
-    /// The first turns, after which it goes on in domains or begins again without.
-    fn begin(&mut self, again: Again<O>) -> Progress {
-        let (mut one, mut all) = (0.0_f64, 0.0_f64);
-        for _ in 0..2 {
-            all = all.max(self.speed_of(self.most));
-            one = one.max(self.speed_of(1));
+    /// Some turns on all threads and some on one. Where it is open whether threads pay and they gain too little, the run begins
+    /// again without.
+    fn try_both(&mut self) -> Progress {
+        let (mut all, mut one) = (0.0, 0.0);
+        for _ in 0..TRIALS {
+            for (threads, time) in [(self.most, &mut all), (1, &mut one)] {
+                *time += 1.0 / self.speed_of(threads, EVENTS_A_TRIAL);
+                if self.simulation.is_over() {
+                    self.threads = self.most;
+                    return Progress::Done;
+                }
+            }
         }
-        if self.simulation.is_over() {
-            return Progress::Done;
-        }
-        if all < one * WORTH {
+        let gain = one / all;
+        (self.gain, self.alone, self.patience) = (Some(gain), f64::from(TRIALS) / one, PATIENCE);
+        self.set_threads(if gain > 1.0 { self.most } else { 1 });
+        if let Some(again) = self.open.take().filter(|_| gain < WORTH) {
             self.simulation = again();
             (self.threads, self.most) = (1, 1);
             // Whoever stops it here has something, too.
             return turn(&mut self.simulation, EVENTS_A_TURN);
         }
-        self.decide(all / one);
         Progress::Running
     }
 
-    fn decide(&mut self, gain: f64) {
-        self.gain = Some(gain);
-        self.set_threads(if gain > 1.0 { self.most } else { 1 });
-    }
-
-    /// Packet-hops a second over a short turn on so many threads.
+    /// Packet-hops a second over a turn on so many threads.
     #[allow(clippy::disallowed_methods, reason = "who works on it, not what comes out")]
-    fn speed_of(&mut self, threads: usize) -> f64 {
+    fn speed_of(&mut self, threads: usize, events: u64) -> f64 {
         self.set_threads(threads);
         let (before, started) = (self.simulation.packet_hops(), Instant::now());
-        turn(&mut self.simulation, EVENTS_A_TRIAL);
-        (self.simulation.packet_hops() - before) as f64 / started.elapsed().as_secs_f64().max(1e-9)
+        turn(&mut self.simulation, events);
+        (self.simulation.packet_hops() - before).max(1) as f64 / started.elapsed().as_secs_f64().max(1e-9)
     }
 }
 
