@@ -13,6 +13,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::halves::Halves;
 use super::opening;
 use super::pulls::Pulls;
+use super::rows::Rows;
 use crate::fabric::Fabric;
 use crate::flow::{Followers, Received, Sent};
 use crate::moment::SenderState;
@@ -78,9 +79,9 @@ pub struct Hosts {
     followers: Followers,
     /// Whether NICs have pacers.
     pacers: bool,
-    /// By flow: what its two ends have to tell.
-    pub sent: Vec<Sent>,
-    pub received: Vec<Received>,
+    /// What the ends of flows that are here have to tell.
+    pub sent: Rows<Sent>,
+    pub received: Rows<Received>,
     /// Flows with an end that have not reached it, of those that these hosts receive.
     pub unfinished: usize,
     /// Stops that only a receiver heard here: their sender is in another domain.
@@ -109,8 +110,8 @@ impl Hosts {
             timers,
             followers: Followers::new(&network),
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
-            sent: vec![Sent::NOTHING; flows],
-            received: vec![Received::NOTHING; flows],
+            sent: Rows::new(Sent::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].src)),
+            received: Rows::new(Received::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].dst)),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             echoes: 0,
             share,
@@ -449,10 +450,13 @@ impl Hosts {
 
     /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
     fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        self.echoes += u64::from(!self.share.owns(self.network.flows[flow as usize].src));
-        self.settle_receiver(flow);
-        let received = &mut self.received[flow as usize];
-        received.by_stop = received.delivered;
+        let spec = &self.network.flows[flow as usize];
+        self.echoes += u64::from(!self.share.owns(spec.src));
+        if self.share.owns(spec.dst) {
+            self.settle_receiver(flow);
+            let received = &mut self.received[flow as usize];
+            received.by_stop = received.delivered;
+        }
         if let Some(sending) = self.sending.get_mut(flow) {
             let wake = sending.wake();
             sending.stop(fabric.now);
@@ -494,7 +498,7 @@ impl Hosts {
 
     /// Carries the counts of live flows over into what their ends have to tell.
     pub fn settle(&mut self) {
-        for flow in 0..self.sent.len() as u32 {
+        for flow in 0..self.network.flows.len() as u32 {
             self.settle_sender(flow);
             self.settle_receiver(flow);
         }
@@ -503,7 +507,7 @@ impl Hosts {
     /// Statistics start now.
     pub fn end_warmup(&mut self) {
         self.settle();
-        for received in &mut self.received {
+        for received in self.received.iter_mut() {
             received.in_warmup = received.delivered;
         }
     }

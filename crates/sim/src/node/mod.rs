@@ -4,4 +4,5 @@ pub mod halves;
 pub mod host;
 mod opening;
 mod pulls;
+mod rows;
 pub mod switch;
