@@ -17,8 +17,11 @@ use shallows_sim::simulation::{Progress, Simulation};
 /// Events between two looks at Ctrl-C.
 const EVENTS_A_TURN: u64 = 500_000;
 
-/// And of a turn that only tries.
-const EVENTS_A_TRIAL: u64 = 100_000;
+/// And of turns that only try: a short one first, for a machine on which threads that wait for each other hardly get on.
+const EVENTS_A_TRIAL: [u64; 2] = [10_000, 200_000];
+
+/// With all threads so much slower than one it needs no more trials.
+const TOO_SLOW: f64 = 2.0;
 
 /// Packet-hops from which a run is long: some seconds, of which a trial takes a hundredth.
 const LONG: f64 = 50e6;
@@ -28,9 +31,6 @@ const MOST: usize = 8;
 
 /// What threads have to gain: windows cost up to a tenth.
 const WORTH: f64 = 1.2;
-
-/// Turns of either kind in a trial.
-const TRIALS: u32 = 2;
 
 /// Turns after which both ways are tried again.
 const PATIENCE: u32 = 100;
@@ -125,17 +125,20 @@ impl<O: Observer + Send> Crew<O> {
     /// again without.
     fn try_both(&mut self) -> Progress {
         let (mut all, mut one) = (0.0, 0.0);
-        for _ in 0..TRIALS {
-            for (threads, time) in [(self.most, &mut all), (1, &mut one)] {
-                *time += 1.0 / self.speed_of(threads, EVENTS_A_TRIAL);
+        for events in EVENTS_A_TRIAL {
+            for (threads, speed) in [(self.most, &mut all), (1, &mut one)] {
+                *speed = self.speed_of(threads, events);
                 if self.simulation.is_over() {
                     self.threads = self.most;
                     return Progress::Done;
                 }
             }
+            if all * TOO_SLOW < one {
+                break;
+            }
         }
-        let gain = one / all;
-        (self.gain, self.alone, self.patience) = (Some(gain), f64::from(TRIALS) / one, PATIENCE);
+        let gain = all / one;
+        (self.gain, self.alone, self.patience) = (Some(gain), one, PATIENCE);
         self.set_threads(if gain > 1.0 { self.most } else { 1 });
         if let Some(again) = self.open.take().filter(|_| gain < WORTH) {
             self.simulation = again();
