@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
+use crate::ahead::LINKS_AT_HAND;
 use crate::fabric::{Arrival, Fabric};
 use crate::fault::Fault;
 use crate::network::Network;
@@ -39,8 +40,12 @@ pub enum Next {
 impl<O: Observer> Domain<O> {
     /// Everything at rest, at time zero.
     pub fn new(network: &Arc<Network>, routes: &Arc<Routes>, share: Share, observer: O) -> Result<Self, String> {
+        let mut fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?;
+        if network.ports.iter().filter(|port| share.owns(port.from)).count() > LINKS_AT_HAND {
+            fabric.events.foresee();
+        }
         Ok(Self {
-            fabric: Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?,
+            fabric,
             hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), share),
             network: Arc::clone(network),
             events: 0,
@@ -94,6 +99,9 @@ impl<O: Observer> Domain<O> {
             match self.fabric.events.peek() {
                 Some((at, entity)) if at < timer.min(limit) => {
                     self.go_on(at);
+                    if self.fabric.events.foresees() {
+                        self.look_ahead();
+                    }
                     self.fabric.events.take();
                     self.on_event(entity);
                     self.fabric.events.close();

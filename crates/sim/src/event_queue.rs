@@ -20,6 +20,9 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 /// How far ahead of the present an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
+/// How many levels below the first event tell what rises to them.
+pub const LEVELS: usize = 4;
+
 /// What stands where there is no event.
 const NONE: u64 = u64::MAX;
 
@@ -35,6 +38,10 @@ pub struct EventQueue {
     /// Whether the first has been taken out, and its place waits for another.
     vacant: bool,
     epoch: u64,
+    /// Whether it is noted what rises.
+    foresees: bool,
+    /// By level below the first: the event that has just risen there.
+    risen: [u64; LEVELS],
 }
 
 /// Events below the same one; in any order, those that are not there last.
@@ -55,7 +62,15 @@ impl Four {
 
 impl Default for EventQueue {
     fn default() -> Self {
-        Self { first: NONE, fours: Vec::new(), others: 0, vacant: false, epoch: 0 }
+        Self {
+            first: NONE,
+            fours: Vec::new(),
+            others: 0,
+            vacant: false,
+            epoch: 0,
+            foresees: false,
+            risen: [NONE; LEVELS],
+        }
     }
 }
 
@@ -65,8 +80,34 @@ impl EventQueue {
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
         debug_assert!(!self.vacant, "the next event has been taken out");
-        let at = Time(self.epoch + (self.first >> ENTITY_BITS));
-        (self.first != NONE).then(|| (at, (self.first as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
+        self.event(self.first)
+    }
+
+    /// When, and whose; none if there is no event.
+    #[inline]
+    fn event(&self, key: u64) -> Option<(Time, u32)> {
+        let at = Time(self.epoch + (key >> ENTITY_BITS));
+        (key != NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
+    }
+
+    /// From now on it notes what rises towards the first.
+    pub fn foresee(&mut self) {
+        self.foresees = true;
+    }
+
+    /// Whether it does.
+    #[inline]
+    #[must_use]
+    pub fn foresees(&self) -> bool {
+        self.foresees
+    }
+
+    /// By level below the first: the event that has just risen there, in the place of one that rose further. On average it comes
+    /// after as many others as there are places above it: 4, 20, 84, 340.
+    #[inline]
+    #[must_use]
+    pub fn risen(&self) -> [Option<(Time, u32)>; LEVELS] {
+        self.risen.map(|key| self.event(key))
     }
 
     /// The place of the next event among all of its time.
@@ -96,7 +137,7 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, entity: u32) {
         let key = self.key(at, entity);
-        if self.vacant { self.sift_down(key) } else { self.add(key) }
+        if self.vacant { self.settle(key) } else { self.add(key) }
     }
 
     #[inline]
@@ -161,12 +202,20 @@ impl EventQueue {
         if place == 0 {
             self.fours.pop();
         }
-        self.sift_down(last);
+        self.settle(last);
+    }
+
+    #[inline]
+    fn settle(&mut self, key: u64) {
+        if self.foresees { self.sift_down::<true>(key) } else { self.sift_down::<false>(key) }
     }
 
     /// Puts an event in the place of the one that was taken out, or, where others go before it, below those.
-    fn sift_down(&mut self, key: u64) {
+    fn sift_down<const FORESEES: bool>(&mut self, key: u64) {
         self.vacant = false;
+        if FORESEES {
+            self.risen = [NONE; LEVELS];
+        }
         let fours = &mut self.fours[..];
         let (mut at, mut place) = match fours.first().map(Four::first) {
             Some((place, first)) if first < key => {
@@ -178,10 +227,14 @@ impl EventQueue {
                 return;
             }
         };
+        let mut levels = self.risen.iter_mut();
         loop {
             let below = 4 * at + place + 1;
             match fours.get(below).map(Four::first) {
                 Some((next, first)) if first < key => {
+                    if FORESEES && let Some(risen) = levels.next() {
+                        *risen = first;
+                    }
                     fours[at].0[place % 4] = first;
                     (at, place) = (below, next);
                 }
@@ -227,6 +280,24 @@ mod tests {
         assert_eq!(entities, [3, 5, 7]);
         let back: Vec<_> = events.into_iter().rev().collect();
         assert_eq!(order(&back), forth);
+    }
+
+    /// A thousand events, a microsecond apart: all that rise are still to come, the further up the sooner.
+    #[test]
+    fn what_rises_is_still_to_come() {
+        let mut queue = EventQueue::default();
+        queue.foresee();
+        (0..1000).for_each(|at| queue.push(Time::from_micros(at * 7 % 1000), at as u32));
+        let mut rose = 0;
+        for round in 0..300 {
+            assert_eq!(queue.peek().map(|next| next.0), Some(Time::from_micros(round)));
+            queue.take();
+            queue.close();
+            let times: Vec<_> = queue.risen().iter().flatten().map(|event| event.0).collect();
+            assert!(times.is_sorted() && times.iter().all(|&at| at > Time::from_micros(round)), "{times:?}, {round}");
+            rose += times.len();
+        }
+        assert!(rose > 2 * 300, "{rose} of four levels in 300 rounds");
     }
 
     /// On a lattice of 1.2 us, a full frame at 10 Gbps: 10,000 fair coins stay within 5 deviations of 50 of their mean.

@@ -7,6 +7,8 @@
 
 use shallows_cc::units::Time;
 
+use crate::ahead::fetch;
+
 /// Bins an octave: a bin is at most a sixteenth as wide as its distance from zero.
 const STEPS: u64 = 16;
 
@@ -63,6 +65,13 @@ impl Histogram {
         }
         let octave = bin / STEPS - 1;
         (STEPS + bin % STEPS) << (u64::from(self.shift) + octave)
+    }
+
+    /// The bin of a backlog will change.
+    pub(crate) fn fetch(&self, backlog: Time) {
+        if let Some(bin) = self.bins.get(self.locate(backlog).0) {
+            fetch(bin);
+        }
     }
 
     /// A falling segment begins at `backlog`. One of no length is nothing.

@@ -4,6 +4,7 @@
 //! a packet-hop: a FIFO port of constant rate knows when a packet will leave as soon as it arrives, and a
 //! link delivers in order, so only the head of each link waits in the [`event_queue`].
 
+mod ahead;
 pub mod answer;
 mod books;
 pub mod clock;

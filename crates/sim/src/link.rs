@@ -63,6 +63,11 @@ impl Link {
         self.head
     }
 
+    /// The packet behind which the next one joins, which may be gone.
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+
     /// Puts a packet, whose `next` is none, at the end of the list; its arrival, if it is the only one: then nobody waits
     /// for it yet.
     #[inline]

@@ -122,6 +122,12 @@ impl Routes {
         if self.choices.is_some() { TOWARDS | host } else { self.begins[flow as usize][usize::from(back)] }
     }
 
+    /// The port that [`Self::next`] will give.
+    #[inline]
+    pub fn coming(&self, packet: &Packet) -> Option<u32> {
+        self.ways.get(packet.way as usize).copied()
+    }
+
     /// The port that takes a packet on from the switch where it is; none if that has to choose.
     #[inline]
     pub fn next(&self, packet: &mut Packet) -> Option<u32> {

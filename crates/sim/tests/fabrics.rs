@@ -196,6 +196,16 @@ fn every_fabric_is_the_same_in_any_number_of_domains() {
     }
 }
 
+/// Of 8748 links one domain asks for what is to come, and each of two has too few for that.
+#[test]
+fn what_a_large_network_asks_for_early_changes_nothing() {
+    let mut network = marking(fat_tree(18), "step", MarkAt::Enqueue);
+    network.controls = vec![control("dctcp")];
+    let network = until_done(shifted(shifted(network, 100, 15_000), 5, 3000));
+    assert!(network.ports.len() > 8192 && network.ports.len() / 2 < 8192);
+    assert_the_same_in_domains("large", &network, &[(2, 1)]);
+}
+
 #[test]
 fn sprayed_packets_are_the_same_in_any_number_of_domains() {
     for balancing in [Balancing::Packet, Balancing::Queue] {

@@ -39,7 +39,7 @@ pub enum Arrival {
 /// Everything between hosts, and their NICs.
 #[derive(Debug)]
 pub struct Fabric<O> {
-    network: Arc<Network>,
+    pub network: Arc<Network>,
     /// The time of what happens now.
     pub now: Time,
     pub events: EventQueue,

@@ -27,7 +27,7 @@ use crate::watchman::Standing;
 
 /// A NIC: which flow sends next.
 #[derive(Debug, Default)]
-struct Host {
+pub struct Host {
     /// The egress port.
     port: u32,
     /// The flows that could send, in turn.
@@ -55,6 +55,11 @@ impl Host {
         self.urgent.pop_front().or_else(|| self.ready.pop_front())
     }
 
+    /// The flow whose turn will be next.
+    pub fn first(&self) -> Option<u32> {
+        self.urgent.front().or_else(|| self.ready.front()).copied()
+    }
+
     /// A flow leaves the turn before it came.
     fn leave(&mut self, flow: u32) {
         self.ready.retain(|&ready| ready != flow);
@@ -71,9 +76,9 @@ impl Host {
 pub struct Hosts {
     network: Arc<Network>,
     share: Share,
-    hosts: Vec<Host>,
-    sending: Halves<Sending>,
-    receiving: Halves<Receiving>,
+    pub hosts: Vec<Host>,
+    pub sending: Halves<Sending>,
+    pub receiving: Halves<Receiving>,
     pub timers: Timers,
     pulls: Pulls,
     followers: Followers,

@@ -4,6 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::Port;
 use super::admission::{Offered, Outcome, Reason};
+use crate::ahead::fetch;
 use crate::link::Link;
 use crate::packet::{Flags, NIL, Packet, Slab};
 
@@ -57,6 +58,20 @@ impl Port {
         (packet.arrives, packet.next) = (arrives, NIL);
         self.count(length, sending, backlog, after);
         (Offered::queued(marked, link.append(at, arrives, packets)), queue)
+    }
+
+    /// A packet will join.
+    pub(crate) fn fetch(&self) {
+        fetch(&self.busy_until);
+        fetch(&self.counters);
+        fetch(&self.histogram);
+    }
+
+    /// One of this length will join then.
+    pub(crate) fn fetch_bins(&self, then: Time, length: Bytes) {
+        let backlog = self.busy_until.saturating_sub(then);
+        self.histogram.fetch(backlog);
+        self.histogram.fetch(backlog + self.clock.time(length));
     }
 
     /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::join`] unseen.

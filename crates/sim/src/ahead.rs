@@ -1,0 +1,141 @@
+//! Asks for what the next events will need while the present one is worked on.
+//!
+//! On a large network nearly all that an event touches has left the processor's caches since it was touched last, and of
+//! each thing only the one before tells where it is: a link, the packet at its head, the port that takes that on, the bins
+//! of its queue. But events are known before they come. As one rises through the upper levels of the event queue, each level
+//! asks for the next of these, so that it is there when the level after reads it. What has changed until the event comes was
+//! asked for in vain, no more. In a small network all is at hand, and asking takes longer than it saves.
+
+use shallows_cc::units::Time;
+
+use crate::domain::Domain;
+use crate::fabric::Fabric;
+use crate::link::Link;
+use crate::node::halves::Halves;
+use crate::node::host::{Host, Hosts};
+use crate::observe::Observer;
+use crate::packet::Packet;
+
+/// What events touch of so many links, ports and packets included, stays in a processor's caches: some 5 MB.
+pub const LINKS_AT_HAND: usize = 8192;
+
+/// Bytes that come together.
+const LINE: usize = 64;
+
+impl<O: Observer> Domain<O> {
+    /// Asks for one thing more of each event that has just come nearer.
+    #[inline(never)]
+    pub fn look_ahead(&self) {
+        let (fabric, hosts) = (&self.fabric, &self.hosts);
+        let [near, soon, later, far] = fabric.events.risen();
+        if let Some(link) = far.and_then(|(_, number)| fabric.links.get(number as usize)) {
+            fetch(link);
+        }
+        if let Some((_, packet)) = later.and_then(|(_, number)| fabric.head(number)) {
+            fetch_all(packet);
+        }
+        if let Some((_, number)) = soon {
+            match fabric.head(number) {
+                Some((link, packet)) => {
+                    if let Some(behind) = fabric.packets.get(packet.next as usize) {
+                        fetch(behind);
+                    }
+                    fabric.fetch_port(fabric.goes_on(link, packet));
+                    hosts.fetch(link.to, packet);
+                }
+                None => fabric.fetch_port(fabric.nic_of(number)),
+            }
+        }
+        if let Some((at, number)) = near {
+            match fabric.head(number) {
+                Some((link, packet)) => fabric.fetch_queue(fabric.goes_on(link, packet), at, packet),
+                None => hosts.fetch_turn(number.wrapping_sub(fabric.links.len() as u32)),
+            }
+        }
+    }
+}
+
+impl<O> Fabric<O> {
+    /// A link, and the packet that arrives over it next.
+    fn head(&self, number: u32) -> Option<(&Link, &Packet)> {
+        let link = self.links.get(number as usize)?;
+        Some((link, self.packets.get(link.head() as usize)?))
+    }
+
+    /// The port that takes a packet on from the end of a link, or sends what a host answers to it.
+    fn goes_on(&self, link: &Link, packet: &Packet) -> Option<u32> {
+        if link.to < self.network.hosts { Some(self.routes.nic(link.to)) } else { self.routes.coming(packet) }
+    }
+
+    /// The NIC that becomes free by an event of this number.
+    fn nic_of(&self, number: u32) -> Option<u32> {
+        let host = number.checked_sub(self.links.len() as u32).filter(|&host| host < self.network.hosts)?;
+        Some(self.routes.nic(host))
+    }
+
+    fn fetch_port(&self, number: Option<u32>) {
+        if let Some(number) = number {
+            self.ports[number as usize].fetch();
+            fetch(&self.links[number as usize]);
+        }
+    }
+
+    /// What a packet that joins a port at some time changes behind it.
+    fn fetch_queue(&self, number: Option<u32>, at: Time, packet: &Packet) {
+        let Some(number) = number else { return };
+        self.ports[number as usize].fetch_bins(at, packet.bytes());
+        if let Some(last) = self.packets.get(self.links[number as usize].tail() as usize) {
+            fetch(last);
+        }
+    }
+}
+
+impl Hosts {
+    /// The half of a flow that a packet is for, where it has come to its host.
+    fn fetch(&self, node: u32, packet: &Packet) {
+        let Some(host) = self.hosts.get(node as usize) else { return };
+        fetch(host);
+        if packet.flags.for_sender() { self.sending.fetch(packet.flow) } else { self.receiving.fetch(packet.flow) }
+    }
+
+    /// The half of the flow whose turn it is.
+    fn fetch_turn(&self, host: u32) {
+        if let Some(flow) = self.hosts.get(host as usize).and_then(Host::first) {
+            self.sending.fetch(flow);
+        }
+    }
+}
+
+impl<T> Halves<T> {
+    fn fetch(&self, flow: u32) {
+        if let Some(half) = self.get(flow) {
+            fetch_all(half);
+        }
+    }
+}
+
+/// The line in which a value begins will be needed.
+#[inline]
+pub fn fetch<T>(value: &T) {
+    fetch_line(std::ptr::from_ref(value).cast());
+}
+
+/// All lines of a value will be.
+#[inline]
+fn fetch_all<T>(value: &T) {
+    let begin = std::ptr::from_ref(value).cast::<u8>();
+    (0..size_of::<T>()).step_by(LINE).for_each(|at| fetch_line(begin.wrapping_add(at)));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code, reason = "a hint to the processor, for which there is no safe call")]
+fn fetch_line(at: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch has no effect but on time, whatever the address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+}
+
+/// Other processors find out by themselves, or not.
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch_line(_at: *const u8) {}
