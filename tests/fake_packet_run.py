@@ -96,6 +96,7 @@ def answer(**changed):
             "marked": column([0, 40]),
             "dropped": column([0, 3]),
             "dropped_in_warmup": column([0, 1]),
+            "trimmed": column([0, 5]),
             "lost": column([0, 0]),
             "pauses": column([0, 2]),
             "paused_ps": column([0, 3_000_000]),

@@ -140,7 +140,7 @@ def test_the_keys_of_the_whole_summary():
     assert (summary["events"], summary["packet_hops"], summary["packet_hops_per_s"]) == (2000, 1000, 2000)
     assert summary["cc"] == ["dctcp", "dx"]
     assert summary["network"] == {
-        **{"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1},
+        **{"sent": 300, "marked": 40, "dropped": 3, "dropped_in_warmup": 1, "trimmed": 5},
         **{"lost": 0, "pauses": 2, "paused_us": 3.0, "deadlock": []},
     }
     assert "interrupted" not in summary
