@@ -495,6 +495,13 @@ def test_a_port_named_twice_is_recorded_once():
     ]
 
 
+def test_a_key_below_what_is_no_table_is_refused():
+    for below in ("size", "size.part"):
+        changes = {"traffic": [1], f"traffic.0.{below}": "1KB"}
+        with pytest.raises(ScenarioError, match=rf"traffic\.0 = 1: expected a table, to hold .*\.{below}"):
+            Scenario.from_toml(DUMBBELL, overrides=changes)
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"network.buffer": "1499B"}, {"network.shared": {"size": "1499B"}}],

@@ -822,7 +822,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     at = cast(Any, tables)
     for depth, step in enumerate(way):
         if is_list(at):
-            at = at[_place(at, step, key, value)]
+            at = _holding(at[_place(at, step, key, value)], ".".join(way[: depth + 1]), key)
         elif not (is_table(at.get(step)) or is_list(at.get(step))):
             # A name alone, as in cc = "dctcp", becomes the table it stands for.
             named = at.get(step) if way[depth:] == ["cc"] else None
@@ -837,6 +837,13 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
         at["name"] = value
     else:
         at[last] = value
+
+
+def _holding(item: Any, name: str, key: str) -> Any:
+    """The item of a list, in which `key` lies."""
+    if is_table(item) or is_list(item):
+        return item
+    raise ScenarioError(name, item, f"a table, to hold {key}")
 
 
 def _place(at: Any, step: str, key: str, value: Any) -> int:
