@@ -64,7 +64,7 @@ def test_probe_table_names_its_values():
 
 def test_port_table():
     ports = fake.run().ports.set_index("port")
-    assert list(ports.loc["s0->h1"]) == [pytest.approx(0.9), 3, 2, 6, 8, 6, 12, 200, 40, 3, 0, 2, 3]
+    assert list(ports.loc["s0->h1"]) == [pytest.approx(0.9), 3, 2, 6, 8, 6, 12, 200, 40, 3, 5, 0, 2, 3]
 
 
 def test_histogram_keeps_the_bins_that_were_visited():
