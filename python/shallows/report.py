@@ -77,7 +77,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
-    lines += [*_pauses(summary), *_drain(summary), *_loads(summary), _speed(summary)]
+    lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
     lines += _doubts({label: summary})
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
@@ -96,10 +96,12 @@ def _bottleneck(port: dict[str, Any]) -> Any:
     ]
 
 
-def _pauses(summary: dict[str, Any]) -> Any:
-    """How often ports were paused and for how long, and which of them wait for each other for ever."""
+def _mechanisms(summary: dict[str, Any]) -> Any:
+    """What ports cut, how often they were paused and for how long, and which wait for each other for ever."""
     network = summary["network"]
     lines: list[str] = []
+    if network.get("trimmed"):  # absent from results of other worlds
+        lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:
         lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
     if network["deadlock"]:
@@ -143,8 +145,8 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
-    pauses = [f"{label}: {line}" for label, of in summaries.items() for line in _pauses(of)]
-    return [*sizes, table, *pauses, *loads, *_doubts(summaries), *_distances(comparison.distances)]
+    mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
+    return [*sizes, table, *mechanisms, *loads, *_doubts(summaries), *_distances(comparison.distances)]
 
 
 def _doubts(summaries: dict[str, dict[str, Any]]) -> list[str]:
