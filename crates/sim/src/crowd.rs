@@ -8,9 +8,9 @@ use crate::network::{Network, Nic};
 use crate::observe::Observer;
 use crate::packet::Packet;
 
-/// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 50 GB on the wire, 500 for each of the hosts
+/// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 34 GB on the wire, 340 for each of the hosts
 /// of a fat tree of 64 pods.
-pub const MOST_PACKETS: u64 = 1 << 25;
+pub const MOST_PACKETS: u64 = (2 << 30) / size_of::<Packet>() as u64;
 
 /// Events between two looks. An event makes a few packets at most; a NIC that takes all that a window allows looks itself.
 pub const LOOK_EVERY: u64 = 1 << 16;
