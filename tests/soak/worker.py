@@ -6,10 +6,12 @@ import resource
 import signal
 import sys
 import time
+from pathlib import Path
 
 from soak.scenarios import how, text
 
-MEMORY_BYTES = 6 * 2**30
+MEMORY_BYTES = 5 * 2**30
+"""Address space that a run may add: 2 GiB of packets, in a table that may have as much room again."""
 STILL = 10
 """How many times its patience a process may take while it waits, for others or for nothing."""
 
@@ -65,11 +67,12 @@ class Worker:
 def _work(end):
     from soak.checks import problem
 
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stderr.fileno(), 2)
     while True:
         seed, number, patience = end.recv()
+        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY_BYTES, resource.RLIM_INFINITY))
         resource.setrlimit(
             resource.RLIMIT_CPU, (round(time.process_time() + patience), resource.RLIM_INFINITY)
         )
