@@ -139,8 +139,8 @@ def test_tshark_reads_tcp_as_the_result_has_it(lossy, tmp_path):
     assert len(fields(file, "tcp.options.sack_le", where="tcp.options.sack_le > 0")) > 10
 
 
-def test_a_frame_leaves_when_the_capture_says(tmp_path):
-    """Three frames of 1.2 us back to back from 0 on, over 10 us of wire; an answer to each 11.2 us later."""
+def three_frames(**tables):
+    """From a to b over a switch, 10 us and 10 Gbps to it and from it."""
     scenario = sh.Scenario(
         duration="until-done",
         topology={
@@ -150,8 +150,14 @@ def test_a_frame_leaves_when_the_capture_says(tmp_path):
         },
         traffic=[{"kind": "trace", "flows": [[0, "a", "b", 3 * 1460]]}],
         cc={"name": "fixed", "window": "10pkt"},
+        **tables,
     )
-    file = sh.run(scenario).taps(["s->b", "b->s"]).pcap(tmp_path / "three.pcapng")
+    return sh.run(scenario)
+
+
+def test_a_frame_leaves_when_the_capture_says(tmp_path):
+    """Three frames of 1.2 us back to back from 0 on, over 10 us of wire; an answer to each 11.2 us later."""
+    file = three_frames().taps(["s->b", "b->s"]).pcap(tmp_path / "three.pcapng")
     found = fields(file, "frame.time_epoch", "frame.interface_name", "frame.len", "tcp.seq", "tcp.ack")
     there = [
         (f"{(11_200 + 1_200 * at) / 1e9:.9f}", "s->b", "1500", str(1 + 1460 * at), "1") for at in range(3)
@@ -165,18 +171,10 @@ def test_a_frame_leaves_when_the_capture_says(tmp_path):
 def test_a_frame_leaves_at_the_rate_that_its_link_has_then():
     """Three frames come from 11.2 us on, 1.2 us apart; the first takes 12 us, the others 1.2 again."""
     fault = {"link": "s->b", "kind": "rate"}
-    scenario = sh.Scenario(
-        duration="until-done",
-        topology={
-            "kind": "graph",
-            "edges": [["a", "s", "10Gbps", "10us"], ["s", "b", "10Gbps", "10us"]],
-            "hosts": ["a", "b"],
-        },
-        traffic=[{"kind": "trace", "flows": [[0, "a", "b", 3 * 1460]]}],
-        cc={"name": "fixed", "window": "10pkt"},
+    run = three_frames(
         faults=[{**fault, "at": "5us", "value": "1Gbps"}, {**fault, "at": "15us", "value": "10Gbps"}],
     )
-    frames = sh.run(scenario).taps(["s->b"], nics=False).frames
+    frames = run.taps(["s->b"], nics=False).frames
     assert (frames["begun_ps"] / 1e6).tolist() == [11.2, 23.2, 24.4]
     assert (frames["ended_ps"] / 1e6).tolist() == [23.2, 24.4, 25.6]
 
