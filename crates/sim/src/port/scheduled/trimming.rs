@@ -71,3 +71,43 @@ impl Port {
         self.counters.dropped += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::draws::Draws;
+    use shallows_cc::units::{Bytes, Rate};
+
+    use super::*;
+    use crate::header::{Header, PulledData};
+    use crate::network::{ClassSpec, Discipline, Limit, PortSpec};
+    use crate::packet::{NIL, PACKET_KINDS, Packet};
+
+    /// Eight packets of data behind headers without end.
+    fn port() -> Port {
+        let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
+        let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
+        let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
+        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true };
+        let discipline = Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None };
+        Port::new(&spec, Bytes(1500)).scheduled(&discipline, Draws::new(1, 0))
+    }
+
+    /// §3.1: the packet that comes and the last one in the queue are cut with equal probability. 1,000 fair coins stay within
+    /// five deviations of 16 of 500; whichever is cut, eight stay whole.
+    #[test]
+    fn half_of_the_time_the_last_one_is_cut_for_the_one_that_comes() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = || {
+            let packet = Packet::new(0, Bytes(1500), false, Header::PulledData(PulledData::default()));
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet });
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer() == Outcome::Queued));
+        let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
+        assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
+        assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
+        let whole = |class: usize| port.room().classes[class].queue.len();
+        assert_eq!([1, 0].map(whole), [8, 1000]);
+    }
+}
