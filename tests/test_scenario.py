@@ -255,6 +255,10 @@ WRONG = [
     # overrides, then what the message must say: key and value, and what was expected
     ({"topology.host": 4}, "topology.host = 4", 'did you mean "hosts"?'),
     ({"nework": {"mtu": "1500B"}}, "nework", 'did you mean "network"?'),
+    ({"network.pfc.treshold": "3pkt"}, 'network.pfc.treshold = "3pkt"', 'did you mean "threshold"?'),
+    ({"network.trimming.que": 8}, "network.trimming.que = 8", '(queue, headers); did you mean "queue"?'),
+    ({"network.trimming": 8}, "network.trimming = 8", "a table of queue, headers"),
+    ({"hosts.timestamps.nois": "1us"}, 'hosts.timestamps.nois = "1us"', 'did you mean "noise"?'),
     ({"network.marking.treshold": "3pkt"}, 'network.marking.treshold = "3pkt"', 'did you mean "threshold"?'),
     ({"topology.kind": "dumbell"}, 'topology.kind = "dumbell"', 'did you mean "dumbbell"?'),
     ({"topology.hosts": 9_000_000}, "topology", "at most 1000000 nodes of a kind, not 18000000"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack, cast, get_args
 
 import numpy as np
 import tomli_w
@@ -882,7 +882,8 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
         kinds = _kinds(key)
         return f"{key}.kind", value["kind"], f"one of {', '.join(kinds)}{did_you_mean(value['kind'], kinds)}"
     if wrong["type"] in ("model_attributes_type", "model_type"):
-        return key, value, "a table"
+        inner = _inside(model, last)
+        return key, value, f"a table of {', '.join(inner.model_fields)}" if inner else "a table"
     if wrong["type"] == "too_short":
         return key, value, "one table or more"
     message = wrong["msg"].removeprefix("Input should be ")
@@ -905,14 +906,21 @@ def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, An
 
 def _model(key: str, table: Any) -> type[Table]:
     """The model that should have `key`, which stands in `table`."""
-    top = key.partition(".")[0].partition("[")[0]
-    if "." not in key:
+    top, *way = (step.partition("[")[0] for step in key.split(".")[:-1] or [""])
+    if not top:
         return Scenario
-    nested = {"network.shared": Shared, "network.pfc": Pauses}.get(key.rpartition(".")[0])
-    if nested:
-        return nested
     kinds = {"topology": TOPOLOGIES, "traffic": TRAFFICS}.get(top)
-    return kinds[table["kind"]] if kinds else _MODELS[top]
+    model: type[Table] = kinds[table["kind"]] if kinds else _MODELS[top]
+    for step in way:
+        model = _inside(model, step) or model
+    return model
+
+
+def _inside(model: type[Table], key: str) -> type[Table] | None:
+    """The model of the table that a key of `model` has, if it has one."""
+    field = model.model_fields.get(key)
+    kinds = (field.annotation, *get_args(field.annotation)) if field else ()
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
 
 
 _MODELS = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable, "faults": Fault}
