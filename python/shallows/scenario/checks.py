@@ -1,0 +1,225 @@
+"""What no single table of a scenario can know: whether its tables fit together, and what is hardly meant."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows import faults, marking
+from shallows.errors import ScenarioError
+from shallows.honours import algorithms, refuse_what_no_flow_honours
+from shallows.plain import is_list
+from shallows.traffic import NO_FLOW
+from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
+
+if TYPE_CHECKING:
+    from shallows.scenario.model import Scenario
+    from shallows.switch import Pauses
+
+LEAST_RATE_BPS = 10**6
+MOST_DELAY_PS = 2 * 10**12
+MOST_PACKETS = 2**31
+_ACK = 64
+_PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
+
+
+def check(scenario: "Scenario") -> None:
+    """Raises `ScenarioError` for the first tables that do not fit together."""
+    _check_links(scenario)
+    refuse_what_no_flow_honours(scenario)
+    _check_times(scenario)
+    _check_marking(scenario)
+    _check_priorities(scenario)
+    _check_credits(scenario)
+    _check_trimming(scenario)
+    _check_pacer(scenario)
+    _check_receivers(scenario)
+    faults.check(scenario)
+    _check_recorded_flows(scenario)
+    _check_rows(scenario)
+
+
+def doubts(scenario: "Scenario") -> list[str]:
+    """What is lawful and yet hardly meant: sentences for who reads the result."""
+    return [*_pauses_before_marks(scenario), *_priority_without_end(scenario)]
+
+
+def _check_links(scenario: "Scenario") -> None:
+    network = scenario.wiring
+    slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
+    for link in np.flatnonzero(slow | far)[:1]:
+        rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
+        text = f"{network.port_names[link]} of {rate}, {delay} long"
+        raise ScenarioError("topology", text, "links of at least 1 Mbps and at most 2 s")
+    shared = scenario.network.shared
+    holds = {"network.buffer": scenario.network.buffer}
+    if shared:
+        holds = {"network.shared.size": int(min(shared.size, shared.size * shared.alpha))}
+    for key, size in holds.items():
+        if size < scenario.mtu:
+            expected = (
+                f"at least one full frame, {SIZE.text(scenario.mtu)}: nothing passes a port that holds less"
+            )
+            raise ScenarioError(key, SIZE.text(size), expected)
+
+
+def _check_times(scenario: "Scenario") -> None:
+    if scenario.warmup >= scenario.duration:
+        expected = f"less than the duration, {TIME.text(scenario.duration)}"
+        raise ScenarioError("warmup", TIME.text(scenario.warmup), expected)
+    flows = scenario.flows
+    most = MOST_PACKETS * (scenario.mtu - scenario.network.header)
+    for flow in np.flatnonzero(flows.bytes >= most)[:1]:
+        text = SIZE.text(int(flows.bytes[flow]))
+        expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
+        raise ScenarioError(f"traffic[{flows.group[flow]}]", text, expected)
+    if scenario.duration == NEVER and not flows.bytes.any():
+        raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
+    for i in range(len(scenario.traffic)):
+        first = int(flows.start_ps[(flows.group == i) & (flows.after == NO_FLOW)].min())
+        if first >= scenario.duration:
+            expected = f"a start before the end of the run at {TIME.text(scenario.duration)}"
+            raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
+
+
+def _check_marking(scenario: "Scenario") -> None:
+    if scenario.network.marking == "none":
+        for used in scenario.algorithms:
+            if used.needs_marking:
+                example = f'{{ kind = "{used.congestion_point}" }}'
+                expected = f"marking, which {used.label} cannot do without, such as {example}"
+                raise ScenarioError("network.marking", "none", expected)
+        return
+    for used in scenario.algorithms:
+        wanted = used.congestion_point
+        if wanted and marking.tells(wanted) != scenario.network.marking.tells:
+            expected = f"{marking.tells(wanted)}, which {used.label} cannot do without: {wanted}"
+            raise ScenarioError("network.marking.kind", scenario.network.marking.kind, expected)
+    largest, trimming = scenario.marking_begins, scenario.trimming
+    holds = trimming.queue * scenario.mtu if trimming else scenario.network.buffer
+    if largest >= holds:
+        key = "network.trimming.queue" if trimming else "network.buffer"
+        buffer, threshold = (SIZE.text(size, scenario.mtu) for size in (holds, largest))
+        expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
+        raise ScenarioError(key, buffer, expected)
+
+
+def _check_priorities(scenario: "Scenario") -> None:
+    if len({table.priority for table in scenario.traffic}) < 2:
+        return
+    if scenario.credits:
+        expected = "0: an algorithm with credits uses the classes of the ports itself"
+        raise ScenarioError("traffic.priority", 1, expected)
+    for key, value in (("pfc", scenario.network.pfc), ("shared", scenario.network.shared)):
+        if value:
+            expected = "no such table, because it cannot be combined with traffic.priority = 1"
+            raise ScenarioError(f"network.{key}", None, expected)
+    if scenario.hosts.nic != "fair":
+        raise ScenarioError("hosts.nic", scenario.hosts.nic, '"fair", or priorities end at the hosts')
+
+
+def _check_credits(scenario: "Scenario") -> None:
+    for used in scenario.algorithms:
+        if used.credits and used.credits != scenario.credits:
+            raise ScenarioError("cc", used.label, "the same credit, burst and queue in all algorithms")
+
+
+def _check_trimming(scenario: "Scenario") -> None:
+    if not scenario.trimming:
+        return
+    if scenario.trimming.headers < _ACK:
+        size = SIZE.text(scenario.trimming.headers)
+        raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(_ACK)}, an ack")
+    clashes = {
+        "network.shared": (scenario.network.shared, "no shared memory"),
+        "network.pfc": (scenario.network.pfc, "no pauses"),
+        "cc": (scenario.credits, "no algorithm with credits"),
+        "traffic.priority": (len({table.priority for table in scenario.traffic}) > 1, "one priority"),
+    }
+    for key, (clash, expected) in clashes.items():
+        if clash:
+            why = "ports that cut packets to headers have a class of data and one of headers (trimming)"
+            raise ScenarioError(key, None, f"{expected}: {why}")
+
+
+def _check_pacer(scenario: "Scenario") -> None:
+    if not scenario.pacer:
+        return
+    for where, used in algorithms(scenario):
+        if used.pacer and used.pacer != scenario.pacer:
+            expected = f"the same {', '.join(scenario.pacer)} wherever a host's pacer is shared"
+            raise ScenarioError(where, used.label, expected)
+    for key, value in (("network.pfc", scenario.network.pfc), ("cc", scenario.credits)):
+        if value:
+            expected = "no pauses and no credits with cc.per_server: a NIC has classes for one of them alone"
+            raise ScenarioError(key, None, expected)
+
+
+def _check_receivers(scenario: "Scenario") -> None:
+    for where, used in algorithms(scenario):
+        if not used.receiver:
+            continue
+        if scenario.hosts.timestamps:
+            own = "which has a timestamp error of its own, resolution"
+            expected = f"no hosts.timestamps with {where}.receiver, {own}"
+            raise ScenarioError("hosts.timestamps", scenario.hosts.timestamps.kind, expected)
+        if used.receiver.parameters.get("mark") and not used.needs_marking:
+            expected = (
+                f"false: {used.label} does not react to marks, only to the window that it is advertised"
+            )
+            raise ScenarioError(f"{where}.receiver.mark", True, expected)
+
+
+def _check_recorded_flows(scenario: "Scenario") -> None:
+    wanted = scenario.record.flows
+    for flow in wanted if is_list(wanted) else ():
+        if flow >= len(scenario.flows):
+            expected = f"numbers from 0 to {len(scenario.flows) - 1}: there are {len(scenario.flows)} flows"
+            raise ScenarioError("record.flows", flow, expected)
+
+
+def _check_rows(scenario: "Scenario") -> None:
+    ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
+    record, ports = scenario.record, len(scenario.wiring.recorded_ports)
+    probes = len(scenario.probed_flows) * _PROBE_NAMES
+    wanted = {
+        "queues": (record.queues, ports, "name fewer record.ports"),
+        "probes": (record.probes, probes, "probe fewer record.flows"),
+    }
+    for key, (interval, series, fewer) in wanted.items():
+        rows = ends // interval * series if interval else 0
+        if rows > MOST_ROWS:
+            enough = TIME.text(-(-ends * series // MOST_ROWS))
+            expected = f"at most {MOST_ROWS} rows, not {rows}: raise it to {enough}, or {fewer}"
+            raise ScenarioError(f"record.{key}", TIME.text(interval), expected)
+
+
+def _pauses_before_marks(scenario: "Scenario") -> list[str]:
+    if scenario.network.pfc is None or scenario.network.marking == "none":
+        return []
+    key, pauses, marks = *_pauses_begin(scenario, scenario.network.pfc), scenario.marking_begins
+    if marks < pauses:
+        return []
+    texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
+    return [
+        f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
+        "what one link brings is held back by pauses, not by the algorithm"
+    ]
+
+
+def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
+    """(what decides, bytes of one link in a switch at which a lone link is paused at the latest)."""
+    shared = scenario.network.shared
+    if shared is None:
+        return "network.pfc.threshold", pauses.threshold
+    return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
+
+
+def _priority_without_end(scenario: "Scenario") -> list[str]:
+    endless = (scenario.flows.priority == 1) & (scenario.flows.bytes == 0) & (scenario.flows.stop_ps == NEVER)
+    if scenario.duration != NEVER or not endless.any() or scenario.flows.priority.all():
+        return []
+    first = scenario.flows.group[endless][0]
+    return [
+        f'traffic[{first}].priority = 1 with duration = "until-done": where its flows without an end '
+        "fill a link, flows of priority 0 may never finish"
+    ]

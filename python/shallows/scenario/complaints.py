@@ -1,0 +1,89 @@
+"""What pydantic finds wrong in a scenario, as a `ScenarioError`."""
+
+from collections.abc import Mapping
+from typing import Any, cast, get_args
+
+from pydantic import ValidationError
+
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table
+from shallows.table import Table
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
+from shallows.units import did_you_mean
+
+
+def first(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
+    """The first complaint of pydantic about `tables`, which `model` was to hold, as a `ScenarioError`."""
+    errors = error.errors()
+    # A key that is missing may be there under another name: that is said first.
+    wrong = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+    key, table = _dotted(wrong["loc"], tables)
+    value = wrong["input"]
+    inner = wrong.get("ctx", {}).get("error")
+    if isinstance(inner, ScenarioError):
+        return ScenarioError(f"{key}.{inner.key}" if inner.key else key, inner.value, inner.expected)
+    if inner is not None:
+        return ScenarioError(key, value, str(inner))
+    return ScenarioError(*_complaint(wrong, key, value, _holding(model, key, table)))
+
+
+def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
+    """(key, value, expected) of what pydantic itself found; `model` is the one that should have `key`."""
+    last = key.rpartition(".")[2]
+    if wrong["type"] == "extra_forbidden":
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        return key, value, f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
+    if wrong["type"] == "missing":
+        said = {field.alias or name: field.description for name, field in model.model_fields.items()}
+        return key, None, f"a value{f' ({said[last]})' if last in said else ''}; it is missing"
+    if wrong["type"] == "union_tag_not_found":
+        return f"{key}.kind", None, f"one of {', '.join(_kinds(key))}; it is missing"
+    if wrong["type"] == "union_tag_invalid":
+        kinds = _kinds(key)
+        return f"{key}.kind", value["kind"], f"one of {', '.join(kinds)}{did_you_mean(value['kind'], kinds)}"
+    if wrong["type"] in ("model_attributes_type", "model_type"):
+        inner = _inside(model, last)
+        return key, value, f"a table of {', '.join(inner.model_fields)}" if inner else "a table"
+    if wrong["type"] == "too_short":
+        return key, value, "one table or more"
+    message = wrong["msg"].removeprefix("Input should be ")
+    return key, value, message[:1].lower() + message[1:]
+
+
+def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, Any]:
+    """A pydantic location as a scenario writes it, and the table that its last part is looked up in."""
+    key, at, table = "", cast(Any, tables), cast(Any, tables)
+    for step in loc:
+        if isinstance(step, int):
+            key, at = f"{key}[{step}]", at[step] if is_list(at) and step < len(at) else None
+        elif is_table(at) and step == at.get("kind") and step not in at:
+            continue  # pydantic names the member of a union, which no key of the file does
+        else:
+            key, table = f"{key}.{step}" if key else step, at
+            at = at.get(step) if is_table(at) else None
+    return key, table
+
+
+def _holding(model: type[Table], key: str, table: Any) -> type[Table]:
+    """The model below `model` that should have `key`, which stands in `table`."""
+    for at, step in enumerate(key.split(".")[:-1]):
+        step = step.partition("[")[0]
+        kinds = _KINDS.get(step) if at == 0 else None
+        model = kinds[table["kind"]] if kinds else _inside(model, step) or model
+    return model
+
+
+def _inside(model: type[Table], key: str) -> type[Table] | None:
+    """The model of the table that a key of `model` has, if it has one."""
+    field = model.model_fields.get(key)
+    kinds = (field.annotation, *get_args(field.annotation)) if field else ()
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
+
+
+_KINDS: dict[str, Mapping[str, type[Table]]] = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
+
+
+def _kinds(key: str) -> list[str]:
+    """The names of the kinds of the table `key`, such as traffic[0]."""
+    return list(_KINDS[key.partition("[")[0]])

@@ -1,0 +1,96 @@
+"""What a scenario is given, before any model sees it: plain tables, not too deep, and how long a "pkt" is."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table, plain
+from shallows.scenario.tables import NetworkTable
+from shallows.topology import graph_table, read_graph
+from shallows.units import SIZE, Frame
+
+MOST_MTU = 65_535
+DEEPEST = 8
+SHALLOW = f"tables at most {DEEPEST} deep, which is more than any scenario has"
+
+
+def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Parts, quantities, paths, arrays and graphs in `tables` as a file has them.
+
+    A file is looked for in `folder` first. Raises `ScenarioError`.
+    """
+    given = _without_graphs(plain(dict(tables)), folder)
+    check_depth(given)
+    _check_text(given)
+    return given
+
+
+def frame(tables: dict[str, Any]) -> Frame:
+    """What one "pkt" is in this scenario; everything else is read with it."""
+    network = tables.get("network", {})
+    table = network if is_table(network) else {}
+    wire, header = (_frame_size(table, name) for name in ("mtu", "header"))
+    if wire > MOST_MTU:
+        raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(MOST_MTU)}")
+    if header >= wire:
+        raise ScenarioError("network.header", SIZE.text(header), f"less than the mtu, {SIZE.text(wire)}")
+    return Frame(wire, wire - header)
+
+
+def _frame_size(table: Any, key: str) -> int:
+    value = table.get(key, NetworkTable.model_fields[key].default)
+    try:
+        return SIZE.parse(value, least=1)
+    except ValueError as error:
+        raise ScenarioError(f"network.{key}", value, str(error)) from None
+
+
+def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """`tables` with a topology that is a networkx graph, or the file of one, written out as edges."""
+    topology = tables.get("topology")
+    try:
+        if hasattr(topology, "edges"):
+            return {**tables, "topology": graph_table(topology)}
+        if not is_table(topology) or topology.get("kind") != "graph" or "file" not in topology:
+            return tables
+        extra = [key for key in topology if key not in ("kind", "file")]
+        if extra:
+            raise ScenarioError(
+                f"topology.{extra[0]}", topology[extra[0]], "either a file or edges and hosts"
+            )
+        path = folder / str(topology["file"])
+        return {**tables, "topology": read_graph(path if path.exists() else Path(str(topology["file"])))}
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        key, value = (
+            ("topology.file", topology["file"]) if is_table(topology) else ("topology", str(topology))
+        )
+        raise ScenarioError(key, value, str(error)) from None
+
+
+def check_depth(value: Any, depth: int = 0) -> None:
+    """Refuses tables that would be too deep to walk through."""
+    if depth > DEEPEST:
+        raise ScenarioError(None, None, SHALLOW)
+    inside = list(value.values()) if is_table(value) else value
+    if is_list(inside):
+        for inner in inside:
+            check_depth(inner, depth + 1)
+
+
+def _check_text(value: Any, key: str | None = None) -> None:
+    """Refuses what no file could keep: half a surrogate pair, as bytes that are no UTF-8 become."""
+    if is_table(value):
+        for name, inner in value.items():
+            _check_text(name, key)
+            _check_text(inner, f"{key}.{name}" if key else name)
+    elif is_list(value):
+        for inner in value:
+            _check_text(inner, key)
+    elif isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ScenarioError(key, ascii(value)[1:-1], "text that UTF-8 can write") from None

@@ -1,0 +1,294 @@
+"""One run, as a scenario file describes it: `Scenario`.
+
+Its fields are exact integers (picoseconds, bytes, bits per second) or tables of them; their texts carry
+units. Every mistake is a `ScenarioError` with file, key, value and what was expected.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from shallows import examples, honours, marking
+from shallows.algorithm import Algorithm, choose
+from shallows.errors import ScenarioError
+from shallows.faults import Fault
+from shallows.plain import is_list, shown
+from shallows.scenario import checks, complaints, given
+from shallows.scenario.overrides import copied, overridden
+from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
+from shallows.switch import Trimming
+from shallows.table import Key, Table
+from shallows.topology import Network, Topology
+from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
+from shallows.units import NEVER, Duration, Frame, Name, Seed, Time, did_you_mean
+
+if TYPE_CHECKING:
+    from shallows.parts import Tables
+
+
+class Scenario(Table):
+    """One run: network, hosts, algorithms and traffic. Immutable; `set` gives a changed one.
+
+    `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
+    the tables of a scenario file, as parts (`shallows.parts`) or as dicts; `topology` may also be a networkx
+    graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
+    """
+
+    name: Name = Key("scenario", description="what results are called")
+    seed: Seed = Key(1, description="of everything random")
+    duration: Duration = Key(description='how long it runs, or "until-done"')
+    warmup: Time = Key("0s", description="left out of the summary")
+    topology: Topology = Key(description="a table of a kind and its keys")
+    network: NetworkTable = Key(default_factory=dict)
+    hosts: HostTable = Key(default_factory=dict)
+    cc: AlgorithmChoice = Key(None, description="an algorithm, or a table with its parameters")
+    traffic: list[Traffic] = Key(min_length=1, description="a list of tables, each of a kind and its keys")
+    faults: list[Fault] = Key(
+        # Of `list` itself pydantic would parse the documented signature.
+        default_factory=lambda: list[Fault](),
+        description="tables of what happens to links, and when",
+    )
+    record: RecordTable = Key(default_factory=dict)
+
+    if TYPE_CHECKING:  # beside the tables: no keys of a file
+        frame: Frame
+        _tables: dict[str, Any]
+        _file: str | None
+
+    def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
+        try:
+            folder = Path(file).parent if file else Path()
+            read = given.read(tables, folder)
+            frame = given.frame(read)
+
+            def algorithm(table: object) -> Algorithm:
+                return choose(table, frame, folder)
+
+            context: dict[str, Any] = {"frame": frame, "folder": folder, "algorithm": algorithm}
+            try:
+                self.__pydantic_validator__.validate_python(read, self_instance=self, context=context)
+            except ValidationError as error:
+                raise complaints.first(error, read, Scenario) from None
+            # Set past the model's freeze: none of this is for users to assign.
+            vars(self).update(_tables=read, _file=file, frame=frame)
+            self._settle()
+            checks.check(self)
+        except ScenarioError as error:
+            raise error.in_file(file) from None
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], overrides: Mapping[str, Any] | None = None) -> "Scenario":
+        """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks.
+
+        `path` may be the name of an example too, such as "dctcp-40".
+        """
+        path = examples.find(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:  # not there, not text, or no name of a file
+            reason = getattr(error, "strerror", None) or "not text"
+            hint = did_you_mean(path.name, examples.names()) if path.name == str(path) else ""
+            expected = f"a readable scenario file ({reason}) or the name of an example{hint}"
+            raise ScenarioError(None, None, expected, file=str(path)) from None
+        return cls.from_toml(text, file=str(path), overrides=overrides)
+
+    @classmethod
+    def from_toml(
+        cls, text: str, file: str | None = None, overrides: Mapping[str, Any] | None = None
+    ) -> "Scenario":
+        """The scenario that TOML text describes; errors and relative paths refer to `file`."""
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
+        except RecursionError:
+            raise ScenarioError(None, None, given.SHALLOW, file=file) from None
+        if file:
+            tables.setdefault("name", Path(file).stem)
+        return _replaced(tables, file, overrides or {})
+
+    def to_toml(self) -> str:
+        """This scenario as TOML, with every default resolved."""
+        context = {"frame": self.frame}
+        tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
+        return tomli_w.dumps(
+            {
+                **tables,
+                "topology": _kind_first(tables["topology"]),
+                "traffic": [_kind_first(table) for table in tables["traffic"]],
+            }
+        )
+
+    def set(self, key: str, value: Any) -> "Scenario":
+        """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
+
+        A text is read as TOML where it is TOML. Naming another algorithm in cc.name drops the parameters
+        of the former one.
+        """
+        return self.replace({key: value})
+
+    def replace(self, overrides: Mapping[str, Any]) -> "Scenario":
+        """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
+        return _replaced(self._tables, self._file, overrides)
+
+    def deferred(self, overrides: Mapping[str, Any]) -> "Callable[[], Scenario]":
+        """A function without arguments, that can be pickled, and makes what `replace` would."""
+        return partial(_replaced, self._tables, self._file, overrides)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._tables, self._file)
+
+    def __repr__(self) -> str:
+        """As Python would write what was given."""
+        return shown({"file": self._file, **self._tables})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    @property
+    def file(self) -> str | None:
+        """The file it was read from, which errors name; None if there is none."""
+        return self._file
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Its tables as they were given, without defaults."""
+        return copied(self._tables)
+
+    @property
+    def mtu(self) -> int:
+        """Bytes of a full frame on the wire."""
+        return self.network.mtu
+
+    @property
+    def warmup_ps(self) -> int:
+        """Picoseconds left out of the summary."""
+        return self.warmup
+
+    @property
+    def duration_ps(self) -> int | None:
+        """When the run ends, in picoseconds; None if it ends with its flows."""
+        return None if self.duration == NEVER else self.duration
+
+    @property
+    def flow_count(self) -> int:
+        """How many flows there are."""
+        return len(self.flows)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is lawful and yet hardly meant: sentences for who reads the result."""
+        return checks.doubts(self)
+
+    @cached_property
+    def wiring(self) -> Network:
+        """The `Network` of nodes and links, recording what `[record]` says."""
+        network = self.topology.build()
+        return network.recording(self._recorded(network))
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The `Flows` of all traffic tables."""
+        return draw(self.traffic, self.wiring, self.seed, self.frame, self.cc)
+
+    @property
+    def probed_flows(self) -> NDArray[np.uint32]:
+        """The numbers of the flows whose senders are probed (u32)."""
+        wanted = self.record.flows
+        if is_list(wanted):
+            return np.asarray(wanted, np.uint32)
+        count = len(self.flows) if wanted == "all" else min(wanted, len(self.flows))
+        return np.arange(count, dtype=np.uint32)
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        """The algorithm of each traffic table."""
+        return [used for _, used in honours.algorithms(self)]
+
+    @property
+    def marking_begins(self) -> int:
+        """Bytes of queue at which the last of the switch ports begins to mark."""
+        rates = self.wiring.rate_bps[~self.wiring.is_nic]
+        return self.network.marking.largest_threshold(rates, self.mtu)
+
+    @property
+    def credits(self) -> tuple[int, int, int] | None:
+        """Bytes of a credit and of a burst, and how many wait, where ports have a class for them, or None."""
+        return next((used.credits for used in self.algorithms if used.credits), None)
+
+    @property
+    def trimming(self) -> Trimming | None:
+        """How switch ports cut packets, because the scenario or an algorithm says so, or None."""
+        network = self.network
+        otherwise = network.trimming or network.shared or network.pfc
+        if otherwise or not any(used.trims for used in self.algorithms):
+            return network.trimming
+        return Trimming.model_validate({}, context={"frame": self.frame})
+
+    @property
+    def pacer(self) -> dict[str, float] | None:
+        """Parameters of the pacer of every host, in SI base units, or None where hosts have none."""
+        return next((used.pacer for used in self.algorithms if used.pacer), None)
+
+    def _recorded(self, network: Network) -> NDArray[Any]:
+        if self.record.ports == "bottleneck":
+            return network.bottlenecks
+        if self.record.ports == "all":
+            return np.arange(len(network.port_names))
+        try:
+            return np.asarray(network.ports(self.record.ports))
+        except ValueError as error:
+            raise ScenarioError("record.ports", *error.args) from None
+
+    def _settle(self) -> None:
+        """Fills in the defaults that one table takes from another."""
+        network = self.wiring
+        for i, table in enumerate(self.traffic):
+            if table.cc is None and self.cc is None:
+                raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
+            try:
+                self.traffic[i] = table.settled(network)
+            except ScenarioError as error:
+                raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+        if self.network.marking is None:
+            vars(self.network)["marking"] = self._needed_marking()
+        if self.network.marking != "none" and "buffer" not in self.network.model_fields_set:
+            # Thresholds grow with the rate of a link: a default that fits 10 Gbps is below that of 40 Gbps.
+            vars(self.network)["buffer"] = max(self.network.buffer, 2 * self.marking_begins)
+
+    def _needed_marking(self) -> Any:
+        kinds = {used.congestion_point: used for used in self.algorithms if used.needs_marking}
+        if len(kinds) > 1:
+            wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
+            raise ScenarioError("network.marking", None, f"one kind of marking for all: {wanted}")
+        return marking.choose({"kind": next(iter(kinds))}, self.frame) if kinds else "none"
+
+
+def _rebuild(tables: dict[str, Any], file: str | None) -> Scenario:
+    return Scenario(file=file, **tables)
+
+
+def _replaced(tables: dict[str, Any], file: str | None, overrides: Mapping[str, Any]) -> Scenario:
+    try:
+        tables = overridden(tables, overrides)
+        if "file" in tables:  # it would be taken for what `Scenario` is read from
+            known = f"a known key ({', '.join(Scenario.model_fields)})"
+            raise ScenarioError("file", tables["file"], known)
+    except ScenarioError as error:
+        raise error.in_file(file) from None
+    return Scenario(file=file, **tables)
+
+
+def _kind_first(table: Any) -> dict[str, Any]:
+    return {"kind": table["kind"], **table}

@@ -1,0 +1,72 @@
+"""Single keys of a scenario changed: {dotted key: value}, before any model sees the tables."""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any, cast
+
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table, plain
+from shallows.scenario.given import DEEPEST, SHALLOW, check_depth
+
+
+def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `tables` with these keys set; texts are TOML where they can be. Raises `ScenarioError`."""
+    check_depth(tables)
+    tables = copied(tables)
+    for key, value in overrides.items():
+        _put(tables, key, _from_text(plain(value)))
+    return tables
+
+
+def copied(tables: Any) -> Any:
+    """A deep copy of plain tables; anything else (a graph) is shared."""
+    if is_table(tables):
+        return {key: copied(value) for key, value in tables.items()}
+    return [copied(value) for value in tables] if is_list(tables) else tables
+
+
+def _from_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return value
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key, making the tables on its way where they are missing."""
+    *way, last = key.replace("[", ".").replace("]", "").split(".")
+    if len(way) >= DEEPEST:
+        raise ScenarioError(f"{key[:40]}…", None, SHALLOW)
+    at = cast(Any, tables)
+    for depth, step in enumerate(way):
+        if is_list(at):
+            at = _holding(at[_place(at, step, key, value)], ".".join(way[: depth + 1]), key)
+        elif not (is_table(at.get(step)) or is_list(at.get(step))):
+            # A name alone, as in cc = "dctcp", becomes the table it stands for.
+            named = at.get(step) if way[depth:] == ["cc"] else None
+            at[step] = {"name": named} if named else {}
+            at = at[step]
+        else:
+            at = at[step]
+    if is_list(at):
+        at[_place(at, last, key, value)] = value
+    elif last == "name" and way[-1:] == ["cc"] and str(at.get("name")).split("@")[0] != value:
+        at.clear()
+        at["name"] = value
+    else:
+        at[last] = value
+
+
+def _holding(item: Any, name: str, key: str) -> Any:
+    """The item of a list, in which `key` lies."""
+    if is_table(item) or is_list(item):
+        return item
+    raise ScenarioError(name, item, f"a table, to hold {key}")
+
+
+def _place(at: Any, step: str, key: str, value: Any) -> int:
+    if not step.isdigit() or int(step) >= len(at):
+        raise ScenarioError(key, value, f"a number from 0 to {len(at) - 1} in place of {step}")
+    return int(step)

@@ -1,0 +1,232 @@
+"""The tables of a scenario that have no kinds: network, hosts with their time stamps, and what is recorded.
+
+Pydantic models with exact integers as fields (picoseconds, bytes, bits per second); their texts carry units.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator, model_validator
+
+from shallows import marking
+from shallows.errors import ScenarioError
+from shallows.marking import Marking
+from shallows.plain import is_list, is_table
+from shallows.switch import Pauses, Shared, Trimming
+from shallows.table import Key, Table
+from shallows.units import (
+    NEVER,
+    TIME,
+    Buffer,
+    Count,
+    Few,
+    HeaderSize,
+    OptionalCount,
+    OptionalInterval,
+    OptionalTime,
+    Payload,
+    Sampling,
+    Stop,
+    Time,
+    Written,
+    packet,
+)
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+
+def _marking(value: Any, info: "ValidationInfo") -> Any:
+    if value is None or value == "none":
+        return value
+    if is_table(value):
+        context: dict[str, Any] = info.context or {}
+        return marking.choose(value, context["frame"])
+    raise ValueError('"none", or a table such as { kind = "step", threshold = "35pkt", at = "enqueue" }')
+
+
+def _marking_text(value: Any, info: "ValidationInfo") -> Any:
+    return value.table(packet(info)) if isinstance(value, Marking) else value
+
+
+class NetworkTable(Table):
+    """`[network]`: what is true of every link and port."""
+
+    mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
+    header: HeaderSize = Key("40B", description="what of a frame is not payload; the size of an ack")
+    buffer: Buffer = Key(
+        "250pkt",
+        description="each switch port's; at least twice the largest marking threshold if absent",
+    )
+    shared: Shared | None = Key(
+        None, description="one memory for the ports of each switch, instead of buffer"
+    )
+    pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much")
+    trimming: Trimming | None = Key(
+        None,
+        description="whether ports cut packets to headers instead of dropping them; absent: what cc needs",
+    )
+    marking: Annotated[
+        Any, Written("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
+    ] = Key(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
+    balancing: Literal["flow", "packet", "queue"] = Key(
+        "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
+    )
+
+    convergence: Stop = Key(
+        "never", description="how long switches take to send round a link that is down, or over it again"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _memory(cls, table: Any) -> Any:
+        """`buffer = "shared"`, `pfc = true` and `trimming = true` stand for tables of defaults."""
+        if not is_table(table):
+            return table
+        table = dict(table)
+        if table.get("buffer") == "shared":
+            table |= {"buffer": "unlimited", "shared": table.get("shared") or {}}
+        for key in ("pfc", "trimming"):
+            if isinstance(table.get(key), bool):
+                table[key] = {} if table[key] else None
+        return table
+
+    @model_validator(mode="after")
+    def _lossless(self) -> Self:
+        """With shared memory or pauses the ports themselves have no limit."""
+        if self.shared or self.pfc:
+            vars(self)["buffer"] = NEVER
+        return self
+
+
+_RTO = {
+    "datacenter": {"rto_min": 10**9, "rto_initial": 10**10, "rto_max": 10**12, "ack_delay": 5 * 10**8},
+    "internet": {"rto_min": 10**12, "rto_initial": 10**12, "rto_max": 60 * 10**12, "ack_delay": 4 * 10**10},
+}
+
+
+class TimestampTable(Table):
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given."""
+
+    kind: Literal["software", "hardware"] = Key("software", description="whose errors")
+    burst: OptionalCount = Key(None, description="packets handed to the NIC at once, bursts not reduced")
+    bucket: OptionalCount = Key(None, description="packets handed to the NIC at once with it")
+    poll: OptionalTime = Key(None, description="time between two polls of received packets, at most")
+    stack: OptionalTime = Key(None, description="the receiver's time between data and ack, at most")
+    noise: Time = Key("0s", description="standard deviation of Gaussian noise, besides")
+    drift: float = Key(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
+    host_delay_removed: bool = Key(True, description="take the receiver's time out of the round trip")
+    burst_reduced: bool = Key(True, description="pace bursts at the link's rate by a token bucket")
+    calibrated: bool = Key(True, description="space the stamps of a batch by the transmission time")
+
+    @model_validator(mode="after")
+    def _errors(self) -> Self:
+        """Fills in what the kind says."""
+        for key, value in _STAMPS[self.kind].items():
+            if getattr(self, key) is None:
+                vars(self)[key] = value
+        return self
+
+    @property
+    def crossing(self) -> dict[str, Any]:
+        """What the core is given, as docs/crossing.md describes it."""
+        times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
+        rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
+        return {**times, **{key: getattr(self, key) for key in rest}}
+
+
+_STAMPS = {
+    "software": {"burst": 44, "bucket": 4, "poll": 6 * 10**6, "stack": 280 * 10**6},
+    "hardware": {"burst": 4, "bucket": 4, "poll": 1_600_000, "stack": 0},
+}
+"""64 KB of full frames at once, polls within 6 us, a stack with a spread of 80 us; DMA bursts, and 1.6 us."""
+
+
+class HostTable(Table):
+    """`[hosts]`: NIC and transport of every host."""
+
+    nic: Literal["fair", "fifo"] = Key("fair", description="its flows in turn, or one marked queue")
+    initial_window: Payload = Key("10pkt", description="before the algorithm has heard anything")
+    rto: Literal["datacenter", "internet"] = Key("datacenter", description="a preset for the times below")
+    rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
+    rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
+    rto_max: OptionalInterval = Key(None, description="where its doubling ends")
+    acks_every: Few = Key(1, description="data packets an ack covers")
+    ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
+    segment: Count = Key(1, description="packets that leave together at most (TSO)")
+    timestamps: TimestampTable | None = Key(None, description="how packets are stamped; absent: ideally")
+
+    @model_validator(mode="after")
+    def _timeouts(self) -> Self:
+        """Fills in what the preset says, moved where a time that was set leaves no room for it."""
+        preset = _RTO[self.rto]
+        low = self.rto_min or preset["rto_min"]
+        if low < 2:
+            raise ScenarioError(
+                "rto_min", TIME.text(low), "2ps or more: an ack may wait for less, and longer than 0"
+            )
+        first = self.rto_initial or max(preset["rto_initial"], low)
+        high = self.rto_max or max(preset["rto_max"], first)
+        delay = self.ack_delay or min(preset["ack_delay"], low // 2)
+        for key, value, least in (("rto_initial", first, low), ("rto_max", high, first)):
+            if value < least:
+                raise ScenarioError(f"{key}", TIME.text(value), f"{TIME.text(least)} or more")
+        if delay >= low:
+            expected = f"less than rto_min ({TIME.text(low)}), or waiting acks look like losses"
+            raise ScenarioError("ack_delay", TIME.text(delay), expected)
+        vars(self).update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
+        return self
+
+
+_PORTS = {
+    "anyOf": [{"enum": ["bottleneck", "all"]}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
+}
+_FLOWS = {
+    "anyOf": [
+        {"const": "all"},
+        {"type": "integer", "minimum": 1},
+        {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+    ]
+}
+_PORTS_EXPECTED = (
+    '"bottleneck", "all", or a list of ports such as ["s0->s1"] or of patterns such as ["agg*->*"]'
+)
+_FLOWS_EXPECTED = 'how many, "all", or a list of numbers from 0 on, such as [812, 900]'
+
+
+class RecordTable(Table):
+    """`[record]`: what is sampled over time. Exact statistics of every port come regardless."""
+
+    queues: Sampling = Key("off", description="interval between samples of the queues")
+    probes: Sampling = Key("off", description="interval between samples of the senders")
+    ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Key(
+        "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
+    )
+    flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
+        64, description='how many flows are probed, the first ones; "all"; or their numbers: [812, 900]'
+    )
+
+    @field_validator("ports")
+    @classmethod
+    def _ports(cls, ports: Any) -> Any:
+        if ports in ("bottleneck", "all"):
+            return ports
+        if is_list(ports) and ports and all(isinstance(port, str) for port in ports):
+            return list(dict.fromkeys(ports))
+        raise ValueError(_PORTS_EXPECTED)
+
+    @field_validator("flows")
+    @classmethod
+    def _flows(cls, flows: Any) -> Any:
+        if flows == "all" or (_is_number(flows) and flows > 0):
+            return flows
+        if is_list(flows) and flows and all(map(_is_place, flows)):
+            return list(dict.fromkeys(flows))
+        raise ValueError(_FLOWS_EXPECTED)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_place(value: Any) -> bool:
+    return _is_number(value) and value >= 0
