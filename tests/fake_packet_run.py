@@ -26,12 +26,13 @@ def scenario(ports="bottleneck"):
         network=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],
         doubts=[],
+        flows=flows(),
         duration_ps=300 * US,
         frame=Frame(1500, 1460),
         cc=SimpleNamespace(transport="tcp"),
         traffic=[
             SimpleNamespace(kind="trace", cc=None),
-            SimpleNamespace(kind="long-lived", cc=None, stop=NEVER),
+            SimpleNamespace(kind="long-lived", cc=None, stop=NEVER, off=None),
         ],
         to_toml=lambda: 'name = "by-hand"\nseed = 7\n',
     )
@@ -63,6 +64,7 @@ def flows():
         group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
+        ccs=[SimpleNamespace(name=name, transport="tcp", honours=frozenset()) for name in ("dctcp", "dx")],
         loads=[None],
     )
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import shallows as sh
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
@@ -45,9 +47,10 @@ def test_a_timeout_shorter_than_the_path_says_so():
     settings = {"cc": "reno", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "400us"}}
     times = {"rto_min": "50us", "rto_initial": "60us"}
     for rto_max, sent_again in (("425us", True), ("426us", False)):
-        said = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **settings)
-        assert len(said) == sent_again
-        assert all("hosts.rto_max = 425us is over" in it and "425024ns after" in it for it in said)
+        (said,) = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **settings)
+        assert ("hosts.rto_max = 425us is over" in said and "425024ns after" in said) == sent_again
+        # Four first windows of ten packets still take 480 us.
+        assert ("timeouts, and 0 packets were lost" in said) == (not sent_again)
     credit = {**settings, "cc": "expresspass"}
     assert doubts(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
 
@@ -56,3 +59,80 @@ def test_runs_as_they_should_be_raise_none():
     short = {"duration": "100ms", "warmup": "20ms"}
     for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):
         assert sh.run(SCENARIOS / f"{name}.toml", overrides=short).summary["doubts"] == []
+
+
+LINK = {
+    "duration": "200ms",
+    "warmup": "100ms",
+    "topology": {"kind": "dumbbell", "hosts": 10, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "200us"},
+    "traffic": [{"kind": "long-lived", "flows": 10}],
+}
+
+
+def test_more_drops_than_halved_windows_cause():
+    """167 packets are on their way and 250 wait: ten windows of 45 are 33 too many, and stay so.
+
+    Halved at a loss, windows of 42 would have 3 / 42^2 of 83,000 packets dropped, 142; four times that is no
+    doubt yet.
+    """
+    said = doubts(**LINK, cc={"name": "fixed", "window": 45}, network={"buffer": "250pkt"})
+    assert len(said) == 1
+    assert "flows that halve their windows at a loss" in said[0]
+    assert int(said[0].split("would have ")[1].split()[0]) == pytest.approx(142, rel=0.15)
+    assert int(said[0].split()[0]) > 4 * 142
+
+
+@pytest.mark.parametrize(
+    ("cc", "rate", "rtt", "flows"),
+    [("reno", "7Gbps", "130us", 10), ("cubic", "3Gbps", "310us", 7), ("cdg", "23Gbps", "90us", 10)],
+)
+def test_drops_of_flows_that_answer_them_are_none(cc, rate, rtt, flows):
+    topology = {**LINK["topology"], "hosts": flows, "rate": rate, "rtt": rtt}
+    traffic = [{"kind": "long-lived", "flows": flows}]
+    tables = {**LINK, "topology": topology, "traffic": traffic, "cc": cc}
+    run = sh.run(sh.Scenario(**tables, network={"buffer": "130pkt"}))
+    assert run.summary["network"]["dropped"] > 50
+    assert run.summary["doubts"] == []
+
+
+def dctcp(threshold, *, flows=9, rate="230Mbps", rtt="7ms", duration="4s"):
+    """Doubts of DCTCP at 230 Mbps, which for 7 ms are 134 packets."""
+    return doubts(
+        duration=duration,
+        warmup="1s",
+        cc="dctcp",
+        hosts={"rto": "internet"},
+        topology={"kind": "dumbbell", "hosts": flows, "rate": rate, "edge_rate": "1Gbps", "rtt": rtt},
+        network={"marking": {"kind": "step", "threshold": threshold}},
+        traffic=[{"kind": "long-lived", "flows": flows, "jitter": "7ms"}],
+    )
+
+
+def test_a_threshold_below_a_seventh_of_the_pipe_leaves_the_link_idle():
+    """Alizadeh et al., SIGCOMM 2010, eq. 13: K > C RTT / 7, here 134 / 7 = 19 packets."""
+    (said,) = dctcp("3pkt")
+    assert "s0->s1 was used to 9" in said
+    assert "network.marking.threshold = 3pkt is below" in said
+    assert "19pkt" in said
+    assert dctcp("20pkt") == []
+
+
+def test_windows_that_still_grow_are_not_what_they_will_be():
+    """230 Mbps for 61 ms are 1169 packets: two flows that slow start has halved lack hundreds."""
+    (said,) = dctcp("200pkt", flows=2, rtt="61ms", duration="2s")
+    assert "they still grow, by a packet a round trip" in said
+    assert "16 round trips" in said
+
+
+def test_timeouts_without_a_loss_took_what_waited_for_lost():
+    """Ten first windows of ten packets at 10 Mbps, 1.2 ms each, are 120 ms; hosts.rto_initial is 10 ms."""
+    tables = {
+        **LINK,
+        "cc": "dctcp",
+        "topology": {"kind": "dumbbell", "hosts": 10, "rate": "10Mbps", "rtt": "100us"},
+    }
+    said = doubts(**tables | {"duration": "3s", "warmup": "500ms"})
+    assert len(said) == 1
+    assert "timeouts, and 0 packets were lost" in said[0]
+    assert "hosts.rto_initial = 10ms" in said[0]
+    assert doubts(**tables | {"duration": "3s", "warmup": "500ms"}, hosts={"rto": "internet"}) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.summary import jain
-from shallows.units import MOST_ROWS, NEVER, TIME
+from shallows.units import MOST_ROWS, NEVER, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.contract import Flags
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
 """More is not what an algorithm that answers losses does to a network that it fits."""
+FULL = 0.98
+"""Flows without an end use more of a link where DCTCP's threshold is not below theory's."""
+TIMES_THEORY = 4
+"""So many times more drops than theory has are hardly a matter of phase."""
 UNFAIR, ROUND_TRIPS = 0.7, 1000
 """Jain's index below which flows that are alike are not, after so many round trips."""
 
@@ -28,7 +32,17 @@ FRAMES = 100
 
 def of_run(answer: "Answer") -> list[str]:
     """The doubts of a run."""
-    checks = (_no_statistics, _coarse, _not_recorded, _no_patience, _sent_again, _unlike, _several_ways)
+    checks = (
+        _no_statistics,
+        _coarse,
+        _not_recorded,
+        _no_patience,
+        _impatient,
+        _repaired,
+        _idle,
+        _unlike,
+        _several_ways,
+    )
     return [doubt for check in checks for doubt in check(answer)]
 
 
@@ -114,25 +128,131 @@ def _may_be_longer(network: "Network", mtu: int, than: int) -> Any:
 
 def _round_trips(scenario: "Scenario", network: "Network") -> Any:
     """Picoseconds that a full frame and its acknowledgement take on the empty path of each flow."""
+    return np.array([_round_trip(network, scenario.mtu, *way) for way in _ways(scenario)])
+
+
+def _ways(scenario: "Scenario") -> Any:
+    """By flow, the links on its way there and on its way back."""
     from shallows import _core
     from shallows.worlds.packet import request
 
-    def crossed(links: list[int], frame: int) -> Any:
+    return _core.paths(request(scenario))
+
+
+def _round_trip(network: "Network", mtu: int, there: list[int], back: list[int]) -> int:
+    def crossed(links: list[int], frame: int) -> int:
         return int((network.delay_ps[links] + np.uint64(8 * 10**12 * frame) // network.rate_bps[links]).sum())
 
-    ways = _core.paths(request(scenario))
-    return np.array([crossed(there, scenario.mtu) + crossed(back, ACK_BYTES) for there, back in ways])
+    return crossed(there, mtu) + crossed(back, ACK_BYTES)
 
 
-def _sent_again(answer: Any) -> list[str]:
-    """Most of what is sent being repairs, the goodput is not the algorithm's but its loss recovery's."""
+def _impatient(answer: Any) -> list[str]:
+    """More timeouts than packets that could have caused them: what waited was taken for lost."""
+    hosts, flows = answer.scenario.hosts, answer.flow_columns
+    waits = np.array(["hosts.rto_min" in used.honours for used in answer.scenario.flows.ccs])
+    its = waits[answer.scenario.flows.cc]
+    timeouts = int(flows["timeouts"][its].sum())
+    gone = sum(int(answer.port_columns[of].sum()) for of in ("dropped", "lost", "trimmed"))
+    gone += int(answer.answer["ports"]["dropped_in_warmup"].sum())
+    if timeouts <= gone or _no_patience(answer) or len(answer.answer["deadlock"]["links"]):
+        return []
+    longest = _about(1e6 * np.nanmax(flows["srtt_max_us"][its], initial=0.0))
+    least, first = TIME.text(hosts.rto_min), TIME.text(hosts.rto_initial)
+    return [
+        f"{timeouts} timeouts, and {gone} packets were lost: the others only waited, in smoothed round trips "
+        f"of up to {longest}, while hosts.rto_min = {least} and hosts.rto_initial = {first}; write more, or "
+        'hosts.rto = "internet"'
+    ]
+
+
+def _repaired(answer: Any) -> list[str]:
+    """Where so much is lost, the goodput is not the algorithm's but its loss recovery's."""
     payload = answer.scenario.frame.payload
     again = int(answer.flow_columns["retransmits"].sum())
     first = float(answer.answer["flows"]["delivered_bytes"].sum()) / payload
     share = again / (again + first) if again else 0.0
-    if again < RESENT_PACKETS or share < RESENT_SHARE:
+    if again >= RESENT_PACKETS and share >= RESENT_SHARE:
+        return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
+    return _more_than_halving_drops(answer)
+
+
+def _more_than_halving_drops(answer: Any) -> list[str]:
+    """Drops of flows without an end beyond what halving windows w can cause, 3 of w^2 packets.
+
+    A packet more a round trip from 2 w / 3 to 4 w / 3, then one or two lost: a sawtooth is 2 w^2 / 3 packets
+    (Mathis et al., CCR 27(3), 1997, with one lost). A flow that starts while it is measured overshoots too.
+    """
+    flows, scenario = answer.flow_columns, answer.scenario
+    of_tcp = np.array([cc.transport == "tcp" for cc in scenario.flows.ccs])[scenario.flows.cc]
+    its = np.isnan(flows["bytes"])
+    if not answer.measured_ps or not its.any() or not of_tcp[its].all():
         return []
-    return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
+    packets = answer.answer["flows"]["goodput_bytes"][its] / scenario.frame.payload
+    trips = answer.measured_ps / 1e6 / flows["srtt_mean_us"][its]
+    window = np.maximum(packets / trips, 1.0)
+    starts = flows["start_us"][its] * 1e6 >= answer.warmup_ps
+    theory = float(np.nansum(3 * packets / window**2 + np.where(starts, 2 * window, 0.0)))
+    dropped = int(answer.port_columns["dropped"].sum()) - int(flows["retransmits"][~its].sum())
+    if dropped < RESENT_PACKETS or dropped <= TIMES_THEORY * theory:
+        return []
+    return [
+        f"{dropped} packets were dropped: flows that halve their windows at a loss would have {theory:.0f} "
+        f"dropped with windows of {np.nanmean(window):.0f} packets, 3 of w^2 at most"
+    ]
+
+
+def _idle(answer: Any) -> list[str]:
+    """DCTCP leaves a link idle that marks too early for what is on its way, or while it climbs."""
+    scenario, flows = answer.scenario, answer.flow_columns
+    of_dctcp = np.array([cc.name == "dctcp" for cc in scenario.flows.ccs])[scenario.flows.cc]
+    steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
+    began = flows["start_us"] * 1e6 <= answer.warmup_ps
+    its = np.flatnonzero(of_dctcp & steady[flows["traffic"]] & began)
+    if not answer.measured_ps or not len(its) or not answer.network.is_nic.any():
+        return []
+    ways, used = _ways(scenario), answer.port_columns["utilization"]
+    at: dict[int, list[int]] = {}
+    for flow in its:
+        busiest = max(ways[flow][0], key=lambda link: float(used[link]))
+        if used[busiest] < FULL:
+            at.setdefault(busiest, []).append(_round_trip(answer.network, scenario.mtu, *ways[flow]))
+    return [doubt for link, trips in at.items() for doubt in _of_idle_link(answer, link, trips)]
+
+
+def _of_idle_link(answer: Any, link: int, trips: list[int]) -> list[str]:
+    """Of the busiest link of some flows, which take such round trips when all queues are empty."""
+    network, mtu, longest = answer.network, answer.scenario.mtu, max(trips)
+    on_its_way = int(network.rate_bps[link]) * longest // (8 * 10**12)
+    used = float(answer.port_columns["utilization"][link])
+    where = f"{network.port_names[link]} was used to {used:.0%} by flows without an end"
+    threshold, least = _step(answer.scenario, link), on_its_way // 7
+    if threshold is not None and threshold < least:
+        is_, should = SIZE.text(threshold, mtu), SIZE.text(least - least % mtu, mtu)
+        return [
+            f"{where}: network.marking.threshold = {is_} is below a seventh of what fills it for a "
+            f"round trip of {_about(longest)}, {should}: cuts empty its queue (DCTCP, SIGCOMM 2010 eq. 13)"
+        ]
+    missing, measured = (1 - used) * on_its_way / mtu / len(trips), int(answer.measured_ps) // longest
+    if missing <= measured:
+        return []
+    return [
+        f"{where}: they still grow, by a packet a round trip, and lack {missing:.0f} packets each; "
+        f"{measured} round trips were measured"
+    ]
+
+
+def _step(scenario: "Scenario", link: int) -> int | None:
+    """Bytes beyond which the port of a link marks every packet, if it does."""
+    from shallows.worlds.packet import request
+
+    asked = request(scenario)
+    marking = asked["markings"][int(asked["links"]["marking"][link])]
+    return int(marking.get("parameters", {})["threshold"]) if marking["kind"] == "step" else None
+
+
+def _about(time_ps: float) -> str:
+    """A time in three digits."""
+    return TIME.text(int(float(f"{time_ps:.3g}")))
 
 
 def _unlike(answer: Any) -> list[str]:
