@@ -7,7 +7,7 @@ const TIME_BITS: u32 = 16;
 const SIZE_BITS: u32 = 40;
 
 /// The clock of a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clock {
     ps_per_byte: u64,
     bytes_per_ps: u64,

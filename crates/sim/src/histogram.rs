@@ -35,17 +35,23 @@ impl Bin {
 }
 
 /// Time spent at each backlog.
+///
+/// Most segments begin where the one before began: a frame that finds an idle port. As long as they do, they are only counted
+/// and no bin is touched.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    bins: Box<[Bin]>,
+    /// Where the last segments began, and how many did there that no bin has yet.
+    last: Time,
+    times: u32,
     shift: u32,
-    bins: Vec<Bin>,
 }
 
 impl Histogram {
     /// Bins as fine as an eighth of `packet_time` near zero; there are none before the first backlog.
     #[must_use]
     pub fn new(packet_time: Time) -> Self {
-        Self { shift: (packet_time.0 / 8).max(1).ilog2(), bins: Vec::new() }
+        Self { bins: Box::default(), last: Time::ZERO, times: 0, shift: (packet_time.0 / 8).max(1).ilog2() }
     }
 
     /// The bin of a backlog and how far into it the backlog reaches.
@@ -77,11 +83,22 @@ impl Histogram {
     /// A falling segment begins at `backlog`. One of no length is nothing.
     #[inline]
     pub fn begin(&mut self, backlog: Time) {
-        if backlog == Time::ZERO {
+        if backlog == self.last && self.times < u32::MAX {
+            self.times += 1;
             return;
         }
-        let (at, into) = self.locate(backlog);
-        self.add(at, Bin::segment(into));
+        self.note();
+        (self.last, self.times) = (backlog, 1);
+    }
+
+    /// Gives the bins what has only been counted.
+    #[inline]
+    fn note(&mut self) {
+        if self.last > Time::ZERO {
+            let (at, into) = self.locate(self.last);
+            self.add(at, Bin(Bin::segment(into).0 * i128::from(self.times)));
+        }
+        self.times = 0;
     }
 
     #[inline]
@@ -96,9 +113,11 @@ impl Histogram {
     #[cold]
     fn reach(&mut self, at: usize, first: Bin) {
         // Most ports reach their last bin soon: no room for more.
-        self.bins.reserve_exact(at + 1 - self.bins.len());
-        self.bins.resize(at, Bin::default());
-        self.bins.push(first);
+        let mut bins = std::mem::take(&mut self.bins).into_vec();
+        bins.reserve_exact(at + 1 - bins.len());
+        bins.resize(at, Bin::default());
+        bins.push(first);
+        self.bins = bins.into_boxed_slice();
     }
 
     /// The falling segment ends at `backlog`. Below the lowest bin there is none in which it would count.
@@ -108,7 +127,7 @@ impl Histogram {
             return;
         }
         let (at, into) = self.locate(backlog);
-        self.bins[at].0 -= Bin::segment(into).0;
+        self.add(at, Bin(-Bin::segment(into).0));
     }
 
     /// The backlog stays where it is for a while.
@@ -120,6 +139,7 @@ impl Histogram {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.bins.fill(Bin::default());
+        self.times = 0;
     }
 
     /// The bins that were visited, with the time spent in each, `idle` being the time at zero and `largest` the largest
@@ -128,7 +148,8 @@ impl Histogram {
     /// # Panics
     /// If more ended than began.
     #[must_use]
-    pub fn finish(&self, idle: Time, largest: Time) -> Distribution {
+    pub fn finish(&mut self, idle: Time, largest: Time) -> Distribution {
+        self.note();
         let mut above = 0;
         let mut times = vec![0; self.bins.len().max(1)];
         for (at, bin) in self.bins.iter().enumerate().rev() {

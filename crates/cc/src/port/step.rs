@@ -22,7 +22,7 @@ pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
 }
 
 /// A step: nothing below K, everything above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     threshold: Bytes,
 }

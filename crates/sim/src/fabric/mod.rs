@@ -70,8 +70,10 @@ pub struct Fabric<O> {
 impl<O: Observer> Fabric<O> {
     /// Idle, at time zero: a domain's share of it. What others own has a place here that is never used.
     pub fn new(network: Arc<Network>, routes: Arc<Routes>, share: &Share, observer: O) -> Result<Self, String> {
+        let mut known = BTreeSet::new();
         let port = |(number, spec): (u64, &PortSpec)| {
-            if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) }
+            let port = if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) };
+            port.sharing(&mut known)
         };
         let ports: Vec<_> = (0..).zip(&network.ports).map(port).collect();
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();

@@ -41,20 +41,20 @@ impl Port {
         let packet = &mut packets[at as usize];
         let length = packet.bytes();
         let backlog = self.busy_until.saturating_sub(now);
-        let queue = self.clock.bytes(backlog) + length;
-        if queue > self.buffer {
+        let queue = self.built.clock.bytes(backlog) + length;
+        if queue > self.built.buffer {
             self.counters.dropped += 1;
             return (Offered::dropped(Reason::Full), queue);
         }
-        let marked = self.marking.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
+        let marked = self.built.marking.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         if marked {
             packet.flags = packet.flags.with(Flags::CE, true);
             self.counters.marked += 1;
         }
-        let sending = self.clock.time(length);
+        let sending = self.built.clock.time(length);
         let after = backlog + sending;
         self.busy_until = now + after;
-        let arrives = self.busy_until + self.delay;
+        let arrives = self.busy_until + self.built.delay;
         (packet.arrives, packet.next) = (arrives, NIL);
         self.count(length, sending, backlog, after);
         (Offered::queued(marked, link.append(at, arrives, packets)), queue)
@@ -64,14 +64,13 @@ impl Port {
     pub(crate) fn fetch(&self) {
         fetch(&self.busy_until);
         fetch(&self.counters);
-        fetch(&self.histogram);
     }
 
     /// One of this length will join then.
     pub(crate) fn fetch_bins(&self, then: Time, length: Bytes) {
         let backlog = self.busy_until.saturating_sub(then);
         self.histogram.fetch(backlog);
-        self.histogram.fetch(backlog + self.clock.time(length));
+        self.histogram.fetch(backlog + self.built.clock.time(length));
     }
 
     /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::join`] unseen.
@@ -87,9 +86,9 @@ impl Port {
         self.counters.sent_bytes += length.0;
         self.counters.sojourn += u128::from(after.0);
         self.counters.area += u128::from(sending.0) * u128::from(backlog.0 + after.0);
-        self.counters.work += sending;
-        if after > self.largest {
-            self.largest = after;
+        self.work += sending;
+        if after > self.counters.largest {
+            self.counters.largest = after;
         }
         self.histogram.end(backlog);
         self.histogram.begin(after);

@@ -7,6 +7,9 @@
 //! The queue counts bytes on the wire; the packet being sent counts by what is left of it. A packet that
 //! departs in the same picosecond as another arrives has departed.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use shallows_cc::draws::Draws;
 use shallows_cc::port::MarkAt;
 use shallows_cc::port::step::Step;
@@ -43,28 +46,35 @@ pub struct Counters {
     pub marked: u64,
     /// Length of those accepted.
     pub sent_bytes: u64,
+    /// The largest backlog.
+    largest: Time,
     /// Packets that found no room.
     pub dropped: u64,
     /// Packets cut to their header here.
     pub trimmed: u64,
-    /// Time to send those accepted.
-    work: Time,
 }
 
-/// An egress port. In this order, what every packet needs lies in three cache lines.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct Port {
-    busy_until: Time,
+/// How a port is built. Ports built alike share it, so that it is at hand for all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Built {
     clock: Clock,
     delay: Time,
     buffer: Bytes,
     marking: Step,
+}
+
+/// An egress port. In this order, what every packet needs of it alone lies in two cache lines.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Port {
+    busy_until: Time,
+    built: Arc<Built>,
     /// What few ports have.
     special: Option<Box<Special>>,
-    largest: Time,
-    counters: Counters,
+    /// Time to send those accepted since the statistics began.
+    work: Time,
     histogram: Histogram,
+    counters: Counters,
     /// Packets accepted, refused and lost before the statistics began.
     in_warmup: (u64, u64, u64),
     /// Backlog when the warm-up ended.
@@ -86,14 +96,11 @@ impl Port {
         let clock = Clock::new(spec.rate);
         Self {
             busy_until: Time::ZERO,
-            clock,
-            delay: spec.delay,
-            buffer: spec.buffer,
-            marking: Step::NEVER,
+            built: Arc::new(Built { clock, delay: spec.delay, buffer: spec.buffer, marking: Step::NEVER }),
             special: None,
-            largest: Time::ZERO,
-            counters: Counters::default(),
+            work: Time::ZERO,
             histogram: Histogram::new(clock.time(mtu)),
+            counters: Counters::default(),
             in_warmup: (0, 0, 0),
             from_warmup: Time::ZERO,
         }
@@ -104,8 +111,18 @@ impl Port {
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
         let point = (marking.mechanism.build)(&marking.values, rate);
         match point.as_step() {
-            Some(step) if marking.at == MarkAt::Enqueue => self.marking = step,
+            Some(step) if marking.at == MarkAt::Enqueue => Arc::make_mut(&mut self.built).marking = step,
             _ => self.special().congestion = Some(Congestion::new(point, marking.at, draws)),
+        }
+        self
+    }
+
+    /// The same port, which shares how it is built with those in `known` that are built alike.
+    #[must_use]
+    pub fn sharing(mut self, known: &mut BTreeSet<Arc<Built>>) -> Self {
+        match known.get(&self.built) {
+            Some(built) => self.built = Arc::clone(built),
+            None => _ = known.insert(Arc::clone(&self.built)),
         }
         self
     }
@@ -139,14 +156,14 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn queue(&self, now: Time) -> Bytes {
-        self.clock.bytes(self.backlog(now))
+        self.built.clock.bytes(self.backlog(now))
     }
 
     /// When the first and the last bit of a packet leave whose arrival at the other end of the link is known.
     #[must_use]
     pub fn sending_of(&self, packet: &Packet) -> (Time, Time) {
-        let ended = packet.arrives - self.delay;
-        (ended - self.clock.time(packet.bytes()), ended)
+        let ended = packet.arrives - self.built.delay;
+        (ended - self.built.clock.time(packet.bytes()), ended)
     }
 
     /// The time to send it.
@@ -166,7 +183,7 @@ impl Port {
 
     /// Something is about to be delivered over its link, where that [`Link::marks_late`]: it left a link's delay ago.
     pub fn before_delivery(&mut self, now: Time, packets: &mut Slab) {
-        self.catch_up(now - self.delay, packets);
+        self.catch_up(now - self.built.delay, packets);
     }
 
     /// All that comes before `end` has come: what left before it has left.
@@ -187,7 +204,8 @@ impl Port {
         let Some(special) = &mut self.special else { return };
         let waiting = special.classes.as_ref().map_or(Time::ZERO, Classes::waiting);
         if let Some(congestion) = special.congestion.as_mut().filter(|congestion| congestion.is_behind()) {
-            let queue = Draining { busy_until: self.busy_until, waiting, delay: self.delay, clock: self.clock };
+            let queue =
+                Draining { busy_until: self.busy_until, waiting, delay: self.built.delay, clock: self.built.clock };
             self.counters.marked += congestion.catch_up(now, &queue, packets);
         }
     }
@@ -203,7 +221,8 @@ impl Port {
         self.in_warmup = (before.sent, before.dropped, self.lost_waiting() + lost);
         self.from_warmup = sending;
         self.counters.area = square(sending);
-        self.largest = self.backlog(now);
+        self.counters.largest = self.backlog(now);
+        self.work = Time::ZERO;
         self.histogram.clear();
         if scheduled {
             self.reopen(now);
@@ -222,16 +241,16 @@ impl Port {
             self.histogram.end(sending);
             Closing::default()
         };
-        let busy = self.from_warmup + self.counters.work - sending;
-        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.largest);
+        let busy = self.from_warmup + self.work - sending;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.counters.largest);
         PortReport {
             counters: self.counters,
             dropped_in_warmup: self.in_warmup.1,
             busy,
             area: (self.counters.area + waiting.area - square(sending)) / 2,
-            largest: self.largest,
+            largest: self.counters.largest,
             backlogs,
-            clock: self.clock,
+            clock: self.built.clock,
             in_flight: self.in_warmup.0 + self.counters.sent - link.delivered() + waiting.packets,
             dropped: self.in_warmup.1 + self.counters.dropped,
             lost: self.lost_waiting() + link.lost(),
@@ -467,10 +486,21 @@ mod tests {
         assert!(low <= report.area && report.area <= high);
     }
 
-    /// What every packet needs of a port lies in three cache lines.
+    /// The one with the backlog and where it is recorded, the other with what is counted.
     #[test]
-    fn a_packet_needs_three_lines() {
-        assert!(std::mem::offset_of!(Port, largest) < 64);
-        assert!(std::mem::offset_of!(Port, histogram) + size_of::<Histogram>() <= 192);
+    fn a_packet_needs_two_lines() {
+        assert_eq!(std::mem::offset_of!(Port, histogram) + size_of::<Histogram>(), 64);
+        assert!(std::mem::offset_of!(Port, counters) + std::mem::offset_of!(Counters, dropped) <= 128);
+        assert_eq!(size_of::<Port>(), 192);
+    }
+
+    #[test]
+    fn ports_built_alike_share_how() {
+        let known = &mut BTreeSet::new();
+        let step = marking(3, MarkAt::Enqueue);
+        let ports = [port(10, None), port(10, None), port(10, Some(&step)), port(9, None)];
+        let ports = ports.map(|port| port.sharing(known));
+        assert!(Arc::ptr_eq(&ports[0].built, &ports[1].built));
+        assert_eq!(known.len(), 3);
     }
 }

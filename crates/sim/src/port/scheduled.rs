@@ -303,7 +303,7 @@ impl Port {
         let Some(room) = self.classes() else { return self.queue(now) };
         let class = room.class_for(kind, lane);
         let sending = if room.sending == class { self.busy_until.saturating_sub(now) } else { Time::ZERO };
-        room.classes[class].bytes + self.clock.bytes(sending)
+        room.classes[class].bytes + self.built.clock.bytes(sending)
     }
 
     /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
@@ -328,19 +328,19 @@ impl Port {
         class.arrive(length);
         class.take_tokens(now, length);
         room.sending = chosen;
-        let sending = self.clock.time(length);
+        let sending = self.built.clock.time(length);
         let marked = match congestion {
             Some(congestion) => {
                 congestion.meet(packet);
                 let enqueue = congestion.at == MarkAt::Enqueue;
-                let queue = if enqueue { self.clock.bytes(sending) } else { Bytes::ZERO };
+                let queue = if enqueue { self.built.clock.bytes(sending) } else { Bytes::ZERO };
                 congestion.marks(now, queue, joining.packet, packets)
             }
-            None => mark_by_step(self.marking, self.clock.bytes(sending), packet),
+            None => mark_by_step(self.built.marking, self.built.clock.bytes(sending), packet),
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let arrives = self.busy_until + room.rest(self.busy_until, sending, length) + self.delay;
+        let arrives = self.busy_until + room.rest(self.busy_until, sending, length) + self.built.delay;
         let packet = &mut packets[joining.packet];
         (packet.arrives, packet.next) = (arrives, NIL);
         self.count(length, sending, Time::ZERO, sending);
@@ -354,7 +354,7 @@ impl Port {
         self.meet(now, at, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
         let held = self.held(now, kind, lane) + length;
-        let sending = self.clock.time(length);
+        let sending = self.built.clock.time(length);
         let busy = self.busy_until.saturating_sub(now);
         let Some(Special { congestion, classes: Some(room) }) = self.special.as_deref_mut() else {
             unreachable!("only a port with classes is asked to schedule")
@@ -383,11 +383,11 @@ impl Port {
             room.flat_since = None;
             self.histogram.begin(after);
         }
-        self.largest = self.largest.max(after);
-        let queue = self.clock.bytes(after);
+        self.counters.largest = self.counters.largest.max(after);
+        let queue = self.built.clock.bytes(after);
         let marked = match congestion {
             Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, at, packets),
-            None => mark_by_step(self.marking, queue, &mut packets[at]),
+            None => mark_by_step(self.built.marking, queue, &mut packets[at]),
         };
         self.counters.marked += u64::from(marked);
         Offered::queued(marked, None)
@@ -457,7 +457,7 @@ impl Port {
 
     #[inline(always)]
     fn send(&mut self, now: Time, chosen: usize, link: &mut Link, packets: &mut Slab) -> Sent {
-        let clock = self.clock;
+        let clock = self.built.clock;
         let room = self.room();
         let class = &mut room.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is chosen for its first packet");
@@ -476,7 +476,7 @@ impl Port {
         self.counters.sent_bytes += length.0;
         self.counters.sojourn += u128::from((now - waiting.since + sending).0);
         self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
-        self.counters.work += sending;
+        self.work += sending;
         Sent { from: waiting.from, length, kind, arrives: self.transmit(waiting.packet, sending, link, packets) }
     }
 
@@ -484,7 +484,7 @@ impl Port {
     /// is alone there.
     #[inline(always)]
     fn transmit(&mut self, at: u32, sending: Time, link: &mut Link, packets: &mut Slab) -> Option<Time> {
-        let (busy_until, delay) = (self.busy_until, self.delay);
+        let (busy_until, delay) = (self.busy_until, self.built.delay);
         let packet = &mut packets[at];
         let arrives = busy_until + self.room().rest(busy_until, sending, packet.bytes()) + delay;
         (packet.arrives, packet.next) = (arrives, NIL);
@@ -519,7 +519,7 @@ impl Port {
     pub fn change(&mut self, now: Time, change: Change) {
         // A backlog that stands still or falls from here on begins a segment.
         self.close_segment(now);
-        let clock = self.clock;
+        let clock = self.built.clock;
         let room = self.room();
         match change {
             Change::Down => room.rests_until = Time::MAX,
@@ -546,7 +546,7 @@ impl Port {
     fn take_out(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
         self.catch_up(now, packets);
         self.close_segment(now);
-        let clock = self.clock;
+        let clock = self.built.clock;
         let room = self.room();
         let class = &mut room.classes[number];
         let waiting = class.queue.remove(place).expect("something waits there");
@@ -657,7 +657,7 @@ impl Port {
     /// packets that is, and each class.
     pub(super) fn close_classes(&mut self, now: Time, packets: &Slab) -> Closing {
         self.close_segment(now);
-        let clock = self.clock;
+        let clock = self.built.clock;
         let room = self.room();
         let mut reports = Vec::new();
         for class in &room.classes {
