@@ -26,6 +26,7 @@ pub mod network;
 mod node;
 pub mod observe;
 pub mod packet;
+mod pages;
 mod partition;
 pub mod port;
 mod record;

@@ -5,6 +5,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::header::Header;
 use crate::network::MIN_FRAME;
+use crate::pages;
 
 /// The end of a list.
 pub const NIL: u32 = u32::MAX;
@@ -243,7 +244,7 @@ impl Slab {
     pub fn adopt(&mut self, packet: Packet) -> u32 {
         self.live += 1;
         if self.free == NIL {
-            self.packets.push(packet);
+            pages::push(&mut self.packets, packet);
             return self.packets.len() as u32 - 1;
         }
         let at = self.free;

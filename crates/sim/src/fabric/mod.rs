@@ -15,6 +15,7 @@ use crate::network::{Balancing, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
+use crate::pages;
 use crate::partition::Share;
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
@@ -75,7 +76,8 @@ impl<O: Observer> Fabric<O> {
             let port = if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) };
             port.sharing(&mut known)
         };
-        let ports: Vec<_> = (0..).zip(&network.ports).map(port).collect();
+        let count = network.ports.len();
+        let ports = pages::collected(count, (0..).zip(&network.ports).map(port));
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
         let link = |((port, spec), number): ((&Port, &PortSpec), u32)| {
             let link = Link::new(spec.from, spec.to, port.marks_late());
@@ -86,7 +88,7 @@ impl<O: Observer> Fabric<O> {
             events: EventQueue::default(),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
-            links: ports.iter().zip(&network.ports).zip(0..).map(link).collect(),
+            links: pages::collected(count, ports.iter().zip(&network.ports).zip(0..).map(link)),
             ports,
             routes,
             border: Border::new(&network, share),

@@ -1,6 +1,7 @@
 //! The halves of flows that live at hosts: found by the flow, densely kept, their places used again.
 
 use crate::packet::NIL;
+use crate::pages;
 
 /// One half, sending or receiving, of every flow that has it now.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl<T> Halves<T> {
     /// The half of a flow that has none.
     pub fn insert(&mut self, flow: u32, half: T) {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.halves.push(None);
+            pages::push(&mut self.halves, None);
             self.halves.len() as u32 - 1
         });
         self.halves[place as usize] = Some(half);
