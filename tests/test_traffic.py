@@ -190,6 +190,17 @@ def test_a_trace_gives_flows_by_number_or_name(tmp_path):
     assert drawn.bytes.tolist() == [1000, 20_000]
 
 
+def test_the_starts_of_a_trace_are_exact_to_the_picosecond(tmp_path):
+    """A double of 100,000 s knows steps of 15 ps; half a picosecond goes to the even one."""
+    trace = tmp_path / "flows.csv"
+    starts = ["100000.000000000001", "1.2345678901234567e-05", "1e-12", "0.0000000000005", "0.0000000000015"]
+    trace.write_bytes(
+        ("\ufeffstart_s,src,dst,bytes\r\n" + "".join(f'"{s}",0,4,1\r\n' for s in starts)).encode()
+    )
+    drawn = flows(STAR, {"kind": "trace", "file": str(trace)}, duration="until-done")
+    assert drawn.start_ps.tolist() == [10**17 + 1, 12345679, 1, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -198,17 +209,23 @@ def test_a_trace_gives_flows_by_number_or_name(tmp_path):
         ("start_s,src,dst,bytes,after\n", "first line: after is none of them"),
         ("src,start_s,dst,bytes\n", "first line: in this order"),
         ("start_s,src,dst,bytes\n", "one flow or more; it has none"),
-        ("start_s,src,dst,bytes\n0,1,2,100\n0,1,9,100\n", "in flow 2: a host from 0 to 4, not 9"),
-        ("start_s,src,dst,bytes\n0,1,1,100\n", "in flow 1: two different hosts"),
-        ("start_s,src,dst,bytes\n-1,1,2,100\n", "in flow 1: a start of 0 or more"),
-        ("start_s,src,dst,bytes\n0,1,2,0\n", "a size above 0"),
-        ("start_s,src,dst,bytes\n0,1,2\n", "start_s,src,dst,bytes as numbers"),
-        ("start_s,src,dst,bytes\nsoon,1,2,5\n", "start_s,src,dst,bytes as numbers"),
+        ("start_s,src,dst,bytes\n0,1,2,100\n0,1,9,100\n", 'on line 3, dst: a host from 0 to 4, not "9"'),
+        ("# h\n\nstart_s,src,dst,bytes\n#\n0,1,h9,1\n", 'on line 5, dst: a host from 0 to 4, not "h9"'),
+        ("start_s,src,dst,bytes\n0,1,1,100\n", "on line 2: two different hosts, not h1 twice"),
+        ("start_s,src,dst,bytes\n-1,1,2,100\n", "on line 2, start_s: seconds from 0 on"),
+        ("start_s,src,dst,bytes\n2e7,1,2,100\n", "on line 2, start_s: seconds from 0 on"),  # 213 days
+        ("start_s,src,dst,bytes\nnan,1,2,100\n", "on line 2, start_s: seconds from 0 on"),
+        ("start_s,src,dst,bytes\n0,1,2,0\n", "on line 2, bytes: a whole number above 0"),
+        ("start_s,src,dst,bytes\n0,1,2,1.5\n", "on line 2, bytes: a whole number above 0"),
+        ("start_s,src,dst,bytes\n#\n0,1,2\n", 'on line 3: start_s,src,dst,bytes, not "0,1,2"'),
+        ("start_s,src,dst,bytes\n0,1,2,3,4\n", 'on line 2: start_s,src,dst,bytes, not "0,1,2,3,4"'),
+        ("start_s,src,dst,bytes\nsoon,1,2,5\n", 'such as 0.0015, not "soon"'),
+        (b"start_s,src,dst,bytes\n0,h\xff,2,5\n", "text in UTF-8"),
     ],
 )
-def test_a_broken_trace_is_reported_by_flow(tmp_path, text, expected):
+def test_a_broken_trace_is_reported_by_line_and_column(tmp_path, text, expected):
     trace = tmp_path / "flows.csv"
-    trace.write_text(text)
+    trace.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ScenarioError) as error:
         flows(STAR, {"kind": "trace", "file": str(trace)})
     assert error.value.key == "traffic[0].file"

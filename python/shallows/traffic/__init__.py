@@ -1,0 +1,41 @@
+"""Traffic: one model a kind, whose `draw()` gives the flows of one `[[traffic]]` table.
+
+To add a kind, write a model with a literal `kind` and `draw()`, and enter it in `KINDS`.
+"""
+
+from typing import Annotated
+
+from shallows.table import Key
+from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Flows, Load, draw
+from shallows.traffic.kind import AlgorithmChoice, Kind
+from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Shuffle, Staircase
+from shallows.traffic.poisson import Poisson
+from shallows.traffic.trace import Trace
+
+__all__ = [
+    "KINDS",
+    "NO_FLOW",
+    "AlgorithmChoice",
+    "Application",
+    "Drawn",
+    "Draws",
+    "Flows",
+    "Kind",
+    "Load",
+    "Traffic",
+    "draw",
+]
+
+KINDS = {
+    "long-lived": LongLived,
+    "staircase": Staircase,
+    "incast": Incast,
+    "shuffle": Shuffle,
+    "request-response": RequestResponse,
+    "poisson": Poisson,
+    "trace": Trace,
+}
+
+Traffic = Annotated[
+    LongLived | Staircase | Incast | Shuffle | RequestResponse | Poisson | Trace, Key(discriminator="kind")
+]

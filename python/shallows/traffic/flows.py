@@ -1,0 +1,202 @@
+"""The flows of a scenario as columns: what the table of a kind draws, and all tables together.
+
+A table draws its randomness from streams that are keyed by the scenario's seed, the number of the table and
+the purpose. So two algorithms meet the same arrivals, and another table changes nothing in this one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.algorithm import Algorithm
+from shallows.contract import F64, U32, U64
+from shallows.errors import ScenarioError
+from shallows.units import Frame
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
+    from shallows.traffic.kind import Kind
+
+NO_FLOW = 2**32 - 1
+"""Stands for no flow in the columns that hold numbers of flows."""
+_PURPOSES = ("pairs", "sources", "targets", "sizes", "arrivals", "jitter")
+
+
+def full(count: int, value: int) -> U64:
+    """A column of one value."""
+    return np.full(count, value, np.uint64)
+
+
+class Draws:
+    """The random streams of one traffic table, the same with every version of numpy."""
+
+    def __init__(self, seed: int, table: int) -> None:
+        self.seed, self.table = seed, table
+
+    def uniform(self, purpose: str, count: int) -> F64:
+        """`count` numbers in [0, 1)."""
+        key = np.array([self.seed, self.table * len(_PURPOSES) + _PURPOSES.index(purpose)], np.uint64)
+        bits: U64 = np.random.Philox(key=key).random_raw(count) >> np.uint64(11)
+        return bits.astype(np.float64) * 2.0**-53
+
+    def order(self, purpose: str, count: int) -> NDArray[np.intp]:
+        """The numbers below `count` in random order."""
+        return np.argsort(self.uniform(purpose, count), kind="stable")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a Poisson table offers: bytes on the wire, headers counted, over `capacity_bps`.
+
+    `stated` and `realised` are shares; acks are not counted. `realised` is what the flows drawn carry from
+    the start of the run to the last arrival.
+    """
+
+    stated: float
+    realised: float
+    of: str
+    capacity_bps: int
+    mean_bytes: float
+
+
+@dataclass(frozen=True)
+class Application:
+    """When there is something to send, as columns, one entry a flow.
+
+    `first_bytes` are written when the flow begins, in whole packets; it goes on at `resume_ps`. From then on,
+    or from its beginning where that is 0, it writes for `on_ps` and pauses for `off_ps`; 0 is never.
+    """
+
+    first_bytes: U64
+    resume_ps: U64
+    on_ps: U64
+    off_ps: U64
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
+
+    `after` and `answers` are places in the same table, `NO_FLOW` where there is none: the flow whose end
+    starts this one, `start_ps` later, and the request that this one answers. `application` is None where
+    flows never pause.
+    """
+
+    src: U32
+    dst: U32
+    bytes: U64
+    start_ps: U64
+    stop_ps: U64
+    load: Load | None = None
+    after: NDArray[np.integer] | None = None
+    answers: NDArray[np.integer] | None = None
+    application: Application | None = None
+
+
+@dataclass(frozen=True)
+class Flows:
+    """All flows of a scenario, table after table.
+
+    Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
+    `start_ps`, `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
+    `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
+    `group` is the number of the traffic table; `loads` has a `Load` or None for each table; `application` is
+    None where no flow ever pauses.
+    """
+
+    src: U32
+    dst: U32
+    bytes: U64
+    start_ps: U64
+    stop_ps: U64
+    cc: U32
+    group: U32
+    priority: U32
+    after: U32
+    answers: U32
+    ccs: list[Algorithm]
+    cc_names: list[str]
+    loads: list[Load | None]
+    application: Application | None = None
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+
+def draw(
+    tables: Sequence["Kind"], network: "Network", seed: int, frame: Frame, default: Algorithm | None
+) -> "Flows":
+    """The flows of all traffic tables; `default` is the algorithm of those that name none.
+
+    Raises `ScenarioError` whose key starts at the table, such as traffic[0].to.
+    """
+    drawn: list[Drawn] = []
+    ccs: list[Algorithm] = []
+    cc: list[int] = []
+    islands = network.islands()
+    for i, table in enumerate(tables):
+        try:
+            drawn.append(table.draw(network, Draws(seed, i), frame))
+            _check_reachable(network, islands, drawn[-1])
+        except ScenarioError as error:
+            raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+        algorithm = table.cc or default
+        assert algorithm is not None, "a scenario has one for every table"
+        if algorithm not in ccs:
+            ccs.append(algorithm)
+        cc.append(ccs.index(algorithm))
+    counts = [len(of.src) for of in drawn]
+    columns = {
+        key: np.concatenate([getattr(of, key) for of in drawn])
+        for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
+    }
+    first = np.cumsum([0, *counts])
+    for key in ("after", "answers"):
+        placed = [_placed(getattr(of, key), len(of.src), at) for of, at in zip(drawn, first, strict=False)]
+        columns[key] = np.concatenate(placed).astype(np.uint32)
+    return Flows(
+        **columns,
+        cc=np.repeat(np.array(cc, np.uint32), counts),
+        group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
+        priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts),
+        ccs=ccs,
+        cc_names=_labels(ccs),
+        loads=[of.load for of in drawn],
+        application=_applications([of.application for of in drawn], counts),
+    )
+
+
+def _applications(applications: Sequence[Application | None], counts: Sequence[int]) -> Application | None:
+    """The `Application` of all tables, or None where none has one."""
+    if not any(applications):
+        return None
+    keys = [field.name for field in fields(Application)]
+    eager = [Application(*[full(count, 0) for _ in keys]) for count in counts]
+    every = [one or other for one, other in zip(applications, eager, strict=True)]
+    return Application(*[np.concatenate([getattr(one, key) for one in every]) for key in keys])
+
+
+def _placed(within: NDArray[np.integer] | None, count: int, first: int) -> NDArray[np.integer]:
+    """Numbers of flows from places within a table whose first flow is number `first`."""
+    if within is None:
+        return np.full(count, NO_FLOW)
+    return np.where(within == NO_FLOW, NO_FLOW, within + first)
+
+
+def _check_reachable(network: "Network", islands: NDArray[np.integer], drawn: Drawn) -> None:
+    apart = np.flatnonzero(islands[drawn.src] != islands[drawn.dst])
+    if len(apart):
+        a, b = (network.host_names[end[apart[0]]] for end in (drawn.src, drawn.dst))
+        raise ScenarioError("to", b, f"a host that {a} has a path to")
+
+
+def _labels(ccs: Sequence[Algorithm]) -> list[str]:
+    """Names for results: the algorithm's own, numbered where one comes with several settings."""
+    labels: list[str] = []
+    for algorithm in ccs:
+        again = sum(other.label == algorithm.label for other in ccs[: len(labels)])
+        labels.append(algorithm.label if not again else f"{algorithm.label}-{again + 1}")
+    return labels

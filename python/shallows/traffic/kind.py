@@ -1,0 +1,160 @@
+"""What every kind of traffic has: an algorithm, a priority, hosts at its ends. And values as users write."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, PlainSerializer
+
+from shallows.contract import U32
+from shallows.errors import ScenarioError
+from shallows.plain import is_list
+from shallows.table import Key, Table
+from shallows.traffic.flows import Drawn, Draws
+from shallows.units import Frame, Written, packet
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+    from shallows.topology import Network
+
+
+_Host = int | str
+Columns = dict[str, list[Any]]
+Pair = tuple[U32, U32]
+"""Sources and targets."""
+
+
+def _ends(value: Any) -> Any:
+    hosts = value if is_list(value) else [value]
+    if not hosts or not all(isinstance(host, int | str) and not isinstance(host, bool) for host in hosts):
+        raise ValueError('a host (number or name), a list of hosts, or "topology"')
+    return value
+
+
+def file_of(value: Any, info: "ValidationInfo") -> str:
+    """The path of an existing file, looked for in the scenario's folder first. Raises `ValueError`."""
+    context: dict[str, Any] = info.context or {}
+    folder: Path = context.get("folder") or Path()
+    if not isinstance(value, str):
+        raise ValueError("the path of a file")
+    with suppress(OSError, ValueError):  # too long, or no name of a file
+        for path in (folder / value, Path(value)):
+            if path.is_file():
+                return str(path.resolve())
+    raise ValueError(f"an existing file; there is none in {folder.resolve()}")
+
+
+def rows_of(columns: Columns, names: Sequence[str]) -> list[list[Any]]:
+    """Rows of a dict of columns. Raises `ValueError` with what was expected."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ValueError(f"the columns {', '.join(names)}; {missing[0]} is missing")
+    if not all(is_list(columns[name]) for name in names):
+        raise ValueError(f"a list of values in each of the columns {', '.join(names)}")
+    if len({len(columns[name]) for name in names}) > 1:
+        lengths = ", ".join(f"{len(columns[name])} of {name}" for name in names)
+        raise ValueError(f"columns of one length, not {lengths}")
+    return [list(row) for row in zip(*(columns[name] for name in names), strict=True)]
+
+
+def _algorithm(value: Any, info: "ValidationInfo") -> Any:
+    context: dict[str, Any] = info.context or {}
+    return None if value is None else context["algorithm"](value)
+
+
+def _algorithm_table(value: Any, info: Any) -> Any:
+    return value and value.table(packet(info))
+
+
+Ends = Annotated[Any, Written("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])]
+AlgorithmChoice = Annotated[
+    Any,
+    Written("Algorithm"),
+    BeforeValidator(_algorithm),
+    PlainSerializer(_algorithm_table),
+]
+
+
+class Kind(Table):
+    """A `[[traffic]]` table."""
+
+    cc: AlgorithmChoice = Key(None, description="the algorithm; absent: the scenario's")
+    priority: Literal[0, 1] = Key(0, description="1: its packets go before those of 0")
+
+    def settled(self, network: "Network") -> Self:
+        """This table with the defaults that depend on the network filled in."""
+        return self
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """The flows of this table. Raises `ScenarioError` relative to it."""
+        raise NotImplementedError
+
+
+def filled(count: int | None) -> int:
+    """A count whose default depends on the network, once `settled` has filled it in."""
+    assert count is not None, "`settled` comes before `draw`"
+    return count
+
+
+class Between(Kind):
+    """A kind whose flows run between hosts that may be chosen."""
+
+    sources: Ends = Key("topology", alias="from", description="sending hosts")
+    to: Ends = Key("topology", description="receiving hosts")
+
+    def ends(self, network: "Network", draws: Draws) -> Pair:
+        """(sources, targets) as host numbers, taken in turn; the topology's own pairs where not given."""
+        sources, targets = (hosts_of(network, *end) for end in (("from", self.sources), ("to", self.to)))
+        if sources is not None:
+            return sources, others(network, network.receivers, sources, draws) if targets is None else targets
+        if targets is not None:
+            return others(network, network.senders, targets, draws), targets
+        return _own_pairs(network, draws)
+
+    def pairs_of(self, network: "Network", draws: Draws, count: int) -> Pair:
+        """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, around."""
+        sources, targets = (np.resize(hosts, count) for hosts in self.ends(network, draws))
+        same = np.flatnonzero(sources == targets)
+        if len(same):
+            name = network.host_names[sources[same[0]]]
+            raise ScenarioError("to", name, f"another host; flow {same[0]} has both ends there")
+        return sources, targets
+
+
+def hosts_of(network: "Network", key: str, value: Any) -> U32 | None:
+    """The numbers of the hosts that `value` names; None where it leaves them to the topology."""
+    if value == "topology":
+        return None
+    numbers: list[int] = []
+    for reference in value if is_list(value) else [value]:
+        try:
+            numbers.append(network.host(reference))
+        except ValueError as error:
+            raise ScenarioError(key, reference, str(error)) from None
+    return np.array(numbers, np.uint32)
+
+
+def distinct(hosts: U32) -> U32:
+    """Each host once, in order. Of numpy.unique the half is importing masked arrays, in a short run."""
+    return np.flatnonzero(np.bincount(hosts)).astype(np.uint32)
+
+
+def _own_pairs(network: "Network", draws: Draws) -> Pair:
+    """The topology's senders and receivers; without any, everyone sends to the next in a random ring."""
+    if network.senders is not None and network.receivers is not None:
+        return network.senders, network.receivers
+    ring = draws.order("pairs", network.hosts).astype(np.uint32)
+    return ring, np.roll(ring, -1)
+
+
+def others(network: "Network", preferred: U32 | None, taken: U32, draws: Draws) -> U32:
+    """Hosts to stand against `taken`: the topology's, else all that are left, in random order."""
+    if preferred is not None and not np.isin(preferred, taken).any():
+        return preferred
+    left = np.setdiff1d(np.arange(network.hosts, dtype=np.uint32), taken)
+    if not len(left):
+        raise ScenarioError("to", "all hosts", "some host left for the other end")
+    return left if preferred is not None else left[draws.order("pairs", len(left))]

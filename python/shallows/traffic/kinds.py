@@ -1,0 +1,213 @@
+"""Kinds of traffic whose flows follow a plan: all at once, one by one, in turn, or one after the other."""
+
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from shallows.contract import U32, U64
+from shallows.errors import ScenarioError
+from shallows.table import Key
+from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
+from shallows.traffic.kind import Between, Ends, Kind, filled, hosts_of, others
+from shallows.units import (
+    NEVER,
+    TIME,
+    Count,
+    Frame,
+    Interval,
+    OptionalCount,
+    OptionalInterval,
+    OptionalPayload,
+    Payload,
+    Stop,
+    Time,
+)
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
+
+
+class LongLived(Between):
+    """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later."""
+
+    kind: Literal["long-lived"]
+    flows: OptionalCount = Key(None, description="how many; absent: one a source")
+    start: Time = Key("0s", description="start of the first flow")
+    stagger: Time = Key("0s", description="time between two starts")
+    jitter: Time = Key("10us", description="every start is later by a random time up to this")
+    stop: Stop = Key("never", description="when all of them end")
+    exchange: OptionalPayload = Key(
+        None, description="what each sends as the run begins, up to `jitter` later, to pause until its start"
+    )
+    on: OptionalInterval = Key(None, description="how long each sends before it pauses for `off`")
+    off: OptionalInterval = Key(None, description="how long each pauses, again and again; absent: never")
+
+    @model_validator(mode="after")
+    def _turns(self) -> Self:
+        for key, other in (("on", "off"), ("off", "on")):
+            if getattr(self, key) and not getattr(self, other):
+                raise ScenarioError(other, None, f"a time such as 1ms beside {key}")
+        return self
+
+    def settled(self, network: "Network") -> Self:
+        """`flows` filled in: one a source, or one a host of the longer list where both ends are given."""
+        if self.flows is not None:
+            return self
+        sources, targets = self.ends(network, Draws(0, 0))
+        both_given = "topology" not in (self.sources, self.to)
+        flows = max(len(sources), len(targets)) if both_given else len(sources)
+        return self.model_copy(update={"flows": flows})
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """The starts are random, and the pairs of a topology without its own."""
+        count = filled(self.flows)
+        regular_ps = self.start + np.arange(count, dtype=np.uint64) * np.uint64(self.stagger)
+        start_ps = regular_ps + spread(draws, count, self.jitter)
+        if start_ps.max() >= self.stop:
+            raise ScenarioError("stop", f"{self.stop}ps", "a time after the last start")
+        pair = self.pairs_of(network, draws, count)
+        self._check_turns(network, frame)
+        begin_ps = start_ps - regular_ps if self.exchange else start_ps
+        application = self._application(start_ps)
+        return Drawn(*pair, full(count, 0), begin_ps, full(count, self.stop), application=application)
+
+    def _check_turns(self, network: "Network", frame: Frame) -> None:
+        """Turns of a picosecond change nothing on the wire, and a run would do nothing else."""
+        least_ps = int(frame[0] * 8 * 10**12 // network.host_rate_bps.max())
+        if self.on and self.off and self.on + self.off < least_ps:
+            texts = [TIME.text(time) for time in (self.on + self.off, least_ps)]
+            raise ScenarioError(
+                "off", f"{texts[0]} with on", f"{texts[1]}, a frame's time on its link, or more"
+            )
+
+    def _application(self, start_ps: U64) -> Application | None:
+        """When the flows have something to send, if not always: with an exchange from their start on."""
+        if not self.exchange and not self.off:
+            return None
+        first, on, off = (full(len(start_ps), time or 0) for time in (self.exchange, self.on, self.off))
+        return Application(first, start_ps if self.exchange else full(len(start_ps), 0), on, off)
+
+
+class Staircase(Between):
+    """One flow joins every interval; when all are there, one leaves every interval, first come first."""
+
+    kind: Literal["staircase"]
+    flows: Count = Key(5, description="how many join")
+    interval: Interval = Key("1s", description="time between two changes")
+    start: Time = Key("0s", description="start of the first flow")
+    jitter: Time = Key("10us", description="every start is later by a random time up to this")
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """Flow i is there from `start + i * interval` and up to `jitter` more, for `flows * interval`."""
+        start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
+        start_ps += spread(draws, self.flows, self.jitter)
+        pair = self.pairs_of(network, draws, self.flows)
+        stop_ps = start_ps + np.uint64(self.flows * self.interval)
+        return Drawn(*pair, full(self.flows, 0), start_ps, stop_ps)
+
+
+class Incast(Kind):
+    """Many hosts send one flow each to the same host, at once or within `jitter`."""
+
+    kind: Literal["incast"]
+    senders: OptionalCount = Key(None, description="how many hosts send; absent: all that can")
+    size: Payload = Key("20KB", description="payload of every flow")
+    start: Time = Key("0s", description="when the first may start")
+    jitter: Time = Key("0s", description="starts are uniform within this time")
+    to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
+
+    def _candidates(self, network: "Network", draws: Draws) -> tuple[U32, int]:
+        receiver = hosts_of(network, "to", self.to)
+        if receiver is None:
+            receiver = np.array([network.hosts - 1], np.uint32)
+            receiver = receiver if network.receivers is None else network.receivers[:1]
+        if len(receiver) != 1:
+            raise ScenarioError("to", self.to, "one host")
+        return others(network, network.senders, receiver, draws), int(receiver[0])
+
+    def settled(self, network: "Network") -> Self:
+        """`senders` filled in, and not more than there are hosts to send."""
+        most = len(self._candidates(network, Draws(0, 0))[0])
+        if (self.senders or 0) > most:
+            raise ScenarioError("senders", self.senders, f"at most {most}, the hosts that can send to it")
+        return self.model_copy(update={"senders": self.senders or most})
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """In a topology without senders of its own they are drawn among all hosts."""
+        candidates, receiver = self._candidates(network, draws)
+        count = filled(self.senders)
+        return Drawn(
+            candidates[:count],
+            np.full(count, receiver, np.uint32),
+            full(count, self.size),
+            np.uint64(self.start) + spread(draws, count, self.jitter),
+            full(count, NEVER),
+        )
+
+
+class Shuffle(Between):
+    """Every host sends to every other: the middle of a map and reduce job."""
+
+    kind: Literal["shuffle"]
+    size: Payload = Key("1MB", description="payload of every flow")
+    start: Time = Key("0s", description="when the first may start")
+    jitter: Time = Key("1ms", description="starts are uniform within this time")
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """All pairs of two different hosts, source by source; the starts are random."""
+        everyone = np.arange(network.hosts, dtype=np.uint32)
+        given = self.sources != "topology" or self.to != "topology"
+        sources, targets = self.ends(network, draws) if given else (everyone, everyone)
+        src, dst = (hosts.ravel() for hosts in np.meshgrid(sources, targets, indexing="ij"))
+        apart = src != dst
+        if not apart.any():
+            raise ScenarioError("to", self.to, "some other host")
+        count = int(apart.sum())
+        start_ps = np.uint64(self.start) + spread(draws, count, self.jitter)
+        return Drawn(src[apart], dst[apart], full(count, self.size), start_ps, full(count, NEVER))
+
+
+class RequestResponse(Between):
+    """Clients that each send a request, hear the response, think, and send the next."""
+
+    kind: Literal["request-response"]
+    pairs: OptionalCount = Key(None, description="clients, each with a server; absent: one a source")
+    exchanges: Count = Key(100, description="requests of each client, one after the other")
+    request: Payload = Key("100B", description="payload of a request")
+    response: Payload = Key("20KB", description="payload of a response")
+    service: Time = Key("0s", description="from the end of a request to the start of its response")
+    think: Time = Key("0s", description="from the end of a response to the start of the next request")
+    start: Time = Key("0s", description="when the first may start")
+    jitter: Time = Key("10us", description="first requests are uniform within this time")
+
+    def settled(self, network: "Network") -> Self:
+        """`pairs` filled in: one a source."""
+        if self.pairs is not None:
+            return self
+        return self.model_copy(update={"pairs": len(self.ends(network, Draws(0, 0))[0])})
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """Round by round: the requests of all clients, then the responses to them."""
+        pairs = filled(self.pairs)
+        clients, servers = self.pairs_of(network, draws, pairs)
+        first = np.uint64(self.start) + spread(draws, pairs, self.jitter)
+        halves, count = 2 * self.exchanges, 2 * self.exchanges * pairs
+        response = np.repeat(np.arange(halves) % 2 == 1, pairs)
+        start_ps = np.where(response, np.uint64(self.service), np.uint64(self.think))
+        start_ps[:pairs] = first
+        before = np.arange(count) - pairs
+        return Drawn(
+            np.where(response, np.tile(servers, halves), np.tile(clients, halves)),
+            np.where(response, np.tile(clients, halves), np.tile(servers, halves)),
+            np.where(response, np.uint64(self.response), np.uint64(self.request)),
+            start_ps,
+            full(count, NEVER),
+            after=np.where(before < 0, NO_FLOW, before),
+            answers=np.where(response, before, NO_FLOW),
+        )
+
+
+def spread(draws: Draws, count: int, jitter: int) -> U64:
+    """`count` delays, uniform within `jitter`: without them equal flows start, and stay, in step."""
+    return (draws.uniform("jitter", count) * jitter).astype(np.uint64)

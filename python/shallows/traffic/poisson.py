@@ -1,0 +1,147 @@
+"""Flows that arrive at random, with sizes from a distribution."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from shallows import workloads
+from shallows.contract import U32
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table
+from shallows.table import Key
+from shallows.traffic.flows import Drawn, Draws, Load, full
+from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
+from shallows.units import NEVER, SIZE, Count, Frame, PayloadLimit, Share, Written
+from shallows.workloads import Sizes
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+    from shallows.topology import Network
+
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*$")
+
+
+def _sizes(value: Any, info: "ValidationInfo") -> Any:
+    if isinstance(value, str) and _is_path(value):
+        value = file_of(value, info)
+    if is_table(value):
+        value = rows_of(value, ("size_bytes", "cum_prob"))
+    context: dict[str, Any] = info.context or {}
+    distribution(value, context["frame"])
+    return value
+
+
+def distribution(sizes: Any, frame: Frame) -> Sizes:
+    """The `Sizes` that a name, a CSV file, (bytes, share) pairs or a size with its unit stands for.
+
+    Raises `ValueError` with what was expected.
+    """
+    if is_list(sizes):
+        return workloads.of_points("sizes", enumerate(sizes, start=1))
+    if isinstance(sizes, str) and _is_path(sizes):
+        return workloads.read(sizes)
+    if isinstance(sizes, str) and not sizes[:1].isdigit():
+        return workloads.bundled(sizes)
+    return workloads.fixed(SIZE.parse(sizes, frame.payload, least=1))
+
+
+def _is_path(sizes: str) -> bool:
+    return "/" in sizes or _SUFFIX.search(sizes) is not None
+
+
+_Points = list[tuple[float, float]]
+SizesName = Annotated[
+    Any, Written("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
+]
+
+
+class Poisson(Between):
+    """Flows that arrive at random, with sizes from a distribution, at a stated load.
+
+    Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of
+    the sending hosts' own links, `bottleneck` the share of the one port that all flows cross.
+    """
+
+    kind: Literal["poisson"]
+    sizes: SizesName = Key(description='a bundled distribution, a CSV file, or one size such as "20KB"')
+    load: Share = Key(description='a share above 0 and at most 1, such as 0.4 or "40%"')
+    load_of: Literal["host", "bottleneck"] = Key("host", description="whose capacity it shares")
+    flows: Count = Key(1000, description="how many arrive")
+    below: PayloadLimit = Key("unlimited", description="only sizes below this are drawn")
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """Source and target are uniform over the hosts, or over the topology's pairs."""
+        sizes = self._distribution(frame)
+        src, dst, capacity_bps = self._ends(network, draws)
+        drawn = sizes.sample(draws.uniform("sizes", self.flows))
+        mean_bytes = sizes.mean + frame.header * sizes.frames(frame.payload)
+        gap_ps = 8e12 * mean_bytes / (self.load * capacity_bps)
+        gaps_ps = np.rint(-np.log1p(-draws.uniform("arrivals", self.flows)) * gap_ps)
+        if gaps_ps.sum() >= NEVER:
+            raise ScenarioError("load", self.load, "a load whose flows all arrive within 213 days")
+        start_ps = np.cumsum(gaps_ps.astype(np.uint64), dtype=np.uint64)
+        wire_bytes = float(np.sum(drawn)) + frame.header * float(np.sum(np.ceil(drawn / frame.payload)))
+        realised = 8e12 * wire_bytes / (capacity_bps * max(float(start_ps[-1]), 1))
+        load = Load(self.load, realised, self.load_of, capacity_bps, mean_bytes)
+        return Drawn(src, dst, drawn, start_ps, full(self.flows, NEVER), load)
+
+    def _distribution(self, frame: Frame) -> Sizes:
+        sizes = distribution(self.sizes, frame)
+        if self.below == NEVER:
+            return sizes
+        try:
+            return sizes.below(self.below)
+        except ValueError as error:
+            raise ScenarioError("below", f"{self.below}B", str(error)) from None
+
+    def _ends(self, network: "Network", draws: Draws) -> tuple[U32, U32, int]:
+        """(src, dst, capacity in bit/s) of every flow."""
+        sources, targets = network.senders, network.receivers
+        if sources is not None and targets is not None and self.sources == self.to == "topology":
+            pair = (draws.uniform("pairs", self.flows) * len(sources)).astype(np.int64)
+            return sources[pair], targets[pair], self._capacity_bps(network, sources, targets)
+        sources, targets = self._sets(network, draws)
+        src = sources[(draws.uniform("sources", self.flows) * len(sources)).astype(np.int64)]
+        place = np.full(network.hosts, -1)
+        place[targets] = np.arange(len(targets))
+        own = place[src]
+        choices = len(targets) - (own >= 0)
+        if (choices == 0).any():
+            raise ScenarioError("to", self.to, "some other host for every source")
+        chosen = (draws.uniform("targets", self.flows) * choices).astype(np.int64)
+        dst = targets[chosen + ((own >= 0) & (chosen >= own))]
+        return src, dst, self._capacity_bps(network, sources, targets)
+
+    def _sets(self, network: "Network", draws: Draws) -> tuple[U32, U32]:
+        everyone = np.arange(network.hosts, dtype=np.uint32)
+        if self.sources == self.to == "topology":
+            return everyone, everyone
+        sources, targets = self.ends(network, draws)
+        return distinct(sources), distinct(targets)
+
+    def _capacity_bps(self, network: "Network", sources: U32, targets: U32) -> int:
+        """What the load is a share of, after a look at the port that all flows cross, if there is one."""
+        shared_bps = self._shared_bps(network, sources, targets)
+        if self.load_of == "bottleneck":
+            if shared_bps is None:
+                expected = '"host": these flows have no port that all of them cross'
+                raise ScenarioError("load_of", self.load_of, expected)
+            return shared_bps
+        hosts_bps = int(network.host_rate_bps[distinct(sources)].sum())
+        if shared_bps is not None and self.load * hosts_bps > shared_bps:
+            most = f"{shared_bps / hosts_bps:.3g}, what the port that all flows cross can carry"
+            raise ScenarioError("load", self.load, f'at most {most}, or load_of = "bottleneck"')
+        return hosts_bps
+
+    def _shared_bps(self, network: "Network", sources: U32, targets: U32) -> int | None:
+        """The rate of the slowest port that all flows cross; None where there is none."""
+        shared: list[int] = []
+        if len(distinct(targets)) == 1:
+            shared.append(int(network.rate_bps[network.link_to == targets[0]][0]))
+        if len(network.bottlenecks) == 1 and network.senders is not None and network.receivers is not None:
+            crossing = np.isin(sources, network.senders).all() and np.isin(targets, network.receivers).all()
+            shared += [int(network.rate_bps[network.bottlenecks[0]])] if crossing else []
+        return min(shared, default=None)

@@ -1,0 +1,160 @@
+"""Flows that are listed one by one: in a CSV file, or as columns."""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
+
+import numpy as np
+from pydantic import BeforeValidator, model_validator
+
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table
+from shallows.table import Key
+from shallows.traffic.flows import Drawn, Draws, full
+from shallows.traffic.kind import Columns, Kind, file_of, rows_of
+from shallows.units import NEVER, Frame, Written
+
+if TYPE_CHECKING:
+    from pydantic import ValidationInfo
+
+    from shallows.topology import Network
+
+TRACE = ("start_s", "src", "dst", "bytes")
+"""The columns of a trace."""
+
+
+def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
+    return None if value is None else file_of(value, info)
+
+
+def _columns(value: Any) -> Columns:
+    """Columns of `TRACE`, from such columns or from rows of four."""
+    if is_list(value) and all(is_list(row) and len(row) == len(TRACE) for row in value):
+        value = dict(zip(TRACE, map(list, zip(*value, strict=True)), strict=True)) if value else {}
+    if not is_table(value):
+        raise ValueError(f"columns {', '.join(TRACE)}, or rows of these four")
+    rows_of(value, TRACE)
+    start, *whole = (value[name] for name in TRACE)
+    # An array has numbers of one kind, so hosts and bytes may come as floats.
+    columns = [
+        [int(item) if isinstance(item, float) and item.is_integer() else item for item in column]
+        for column in whole
+    ]
+    return dict(zip(TRACE, [start, *columns], strict=True))
+
+
+class _Texts(NamedTuple):
+    """A trace as it is written: `columns` of texts, and of each row where it stands: "in flow 3"."""
+
+    columns: dict[str, list[str]]
+    where: Sequence[str]
+
+
+class Trace(Kind):
+    """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
+
+    kind: Literal["trace"]
+    file: Annotated[
+        str | None, Written("File"), BeforeValidator(_optional_file, json_schema_input_type=str)
+    ] = Key(None, description="the path of a CSV file with the columns start_s,src,dst,bytes")
+    flows: Annotated[
+        Any, Written("Columns"), BeforeValidator(_columns, json_schema_input_type=Columns | list[list[Any]])
+    ] = Key(None, validate_default=False, description="these columns themselves, instead of a file")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.file is None) == (self.flows is None):
+            raise ScenarioError("file", self.file, "either a file or flows, the columns themselves")
+        return self
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """Hosts by number or name; times to the picosecond."""
+        texts = self._given() if self.file is None else self._read(self.file)
+        if not texts.where:
+            self._refuse("one flow or more; it has none")
+        hosts = {name: i for i, name in enumerate(network.host_names)}
+        hosts |= {str(i): i for i in range(network.hosts)}
+        host = f"a host from 0 to {network.hosts - 1}"
+        start_ps = self._numbers(texts, "start_s", _picoseconds, "seconds from 0 on, such as 0.0015")
+        src, dst = (self._numbers(texts, name, hosts.__getitem__, host) for name in ("src", "dst"))
+        size = self._numbers(texts, "bytes", _size, "a whole number above 0")
+        for at, (a, b) in enumerate(zip(src, dst, strict=True)):
+            if a == b:
+                self._refuse(f"{texts.where[at]}: two different hosts, not {network.host_names[a]} twice")
+        columns = (np.array(src, np.uint32), np.array(dst, np.uint32), np.array(size, np.uint64))
+        return Drawn(*columns, np.array(start_ps, np.uint64), full(len(size), NEVER))
+
+    def _given(self) -> _Texts:
+        columns = {name: [str(value).strip() for value in self.flows[name]] for name in TRACE}
+        return _Texts(columns, [f"in flow {at}" for at in range(1, len(self.flows["bytes"]) + 1)])
+
+    def _read(self, file: str) -> _Texts:
+        """What a file has but for empty lines and those that begin with `#`."""
+        from pyarrow import csv
+
+        header, rows, where = self._lines(file)
+        self._check_header([name.strip() for name in header.split(",")])
+        if not rows:
+            return _Texts({}, [])
+        wrong: list[str] = []
+
+        def skip(row: Any) -> str:
+            wrong.append(f'{where[row.number - 1]}: {",".join(TRACE)}, not "{row.text}"')
+            return "skip"
+
+        table = csv.read_csv(
+            BytesIO("\n".join(rows).encode()),
+            read_options=csv.ReadOptions(use_threads=False, column_names=TRACE),
+            parse_options=csv.ParseOptions(invalid_row_handler=skip),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(TRACE, "string")),
+        )
+        if wrong:
+            self._refuse(wrong[0])
+        return _Texts({name: [value.strip() for value in table[name].to_pylist()] for name in TRACE}, where)
+
+    def _lines(self, file: str) -> tuple[str, list[str], list[str]]:
+        """(the first line, the others, where each of these stands), but for empty lines and comments."""
+        try:
+            lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            self._refuse(f"text in UTF-8 ({error.reason} in place {error.start})")
+        kept = [(at, line) for at, line in enumerate(lines, start=1) if line.strip() and line[0] != "#"]
+        header, *rows = kept or [(1, "")]
+        return header[1], [line for _, line in rows], [f"on line {at}" for at, _ in rows]
+
+    def _check_header(self, there: list[str]) -> None:
+        if there == list(TRACE):
+            return
+        missing = [f"{name} is missing" for name in TRACE if name not in there]
+        unknown = [f"{name} is none of them" for name in there if name and name not in TRACE]
+        why = ", ".join(missing + unknown) or "in this order"
+        self._refuse(f"the columns {','.join(TRACE)} in its first line: {why}")
+
+    def _numbers(self, texts: _Texts, name: str, read: Callable[[str], int], expected: str) -> list[int]:
+        """The numbers of a column, each as `read` has it from its text."""
+        numbers: list[int] = []
+        for at, text in enumerate(texts.columns[name]):
+            try:
+                numbers.append(read(text))
+            except (ValueError, ArithmeticError, KeyError):
+                self._refuse(f'{texts.where[at]}, {name}: {expected}, not "{text}"')
+        return numbers
+
+    def _refuse(self, expected: str) -> NoReturn:
+        raise ScenarioError("flows" if self.file is None else "file", self.file, expected)
+
+
+def _picoseconds(text: str) -> int:
+    time_ps = round(Decimal(text) * 10**12)
+    if not 0 <= time_ps < NEVER:
+        raise ValueError
+    return time_ps
+
+
+def _size(text: str) -> int:
+    size = int(text)
+    if not 0 < size < 2**63:
+        raise ValueError
+    return size
