@@ -53,6 +53,11 @@ class Algorithm:
     written: type[Any] | None = None
     called: str | None = None
 
+    def __repr__(self) -> str:
+        """As a scenario in Python names it, with every parameter and its unit."""
+        name, *keys = self.table(None).items()
+        return f"CC({name[1]!r}{''.join(f', {key}={value!r}' for key, value in keys)})"
+
     @property
     def native(self) -> bool:
         """Whether only a kernel has it."""

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows.cli_status import DONE, with_status
+
+if TYPE_CHECKING:
+    from shallows.why.at import Moment
 
 MOST = 12
 """Rows of a table that nobody asked for in particular."""
@@ -24,7 +27,7 @@ def at(
     port: Ports = None,
     flow: Annotated[list[int] | None, typer.Option("--flow", metavar="F", help="A flow's number.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-):
+) -> int:
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.report import print_parts
     from shallows.results import Run
@@ -41,7 +44,7 @@ def at(
     return DONE
 
 
-def _as_json(moment, links, numbers):
+def _as_json(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> dict[str, Any]:
     """Everything, or only what was asked for, as JSON has it."""
     ports, flows, packets = moment.ports, moment.flows, moment.packets
     if links is not None:
@@ -54,7 +57,7 @@ def _as_json(moment, links, numbers):
     return {"time_ps": moment.time_ps, "fingerprint": moment.fingerprint, **rows}
 
 
-def _report(moment, links, numbers):
+def _report(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
     """What a person reads: the busiest ports and flows first."""
     parts = [_heading(moment)]
     if numbers is None or links is not None:
@@ -66,7 +69,7 @@ def _report(moment, links, numbers):
     return parts
 
 
-def _heading(moment):
+def _heading(moment: "Moment") -> str:
     from shallows.units import TIME
 
     packets, states = moment.packets, moment.flows.state.value_counts()
@@ -78,7 +81,7 @@ def _heading(moment):
     )
 
 
-def _ports(moment, links):
+def _ports(moment: "Moment", links: list[int] | None) -> list[Any]:
     from shallows.report import plain_table
 
     ports = moment.ports
@@ -98,7 +101,7 @@ def _ports(moment, links):
     return [table, *([f"and {rest} others, less busy: --port NAME tells of one"] if rest else [])]
 
 
-def _flows(moment, numbers):
+def _flows(moment: "Moment", numbers: list[int] | None) -> list[Any]:
     from shallows.report import plain_table
 
     flows = moment.flows
@@ -114,15 +117,15 @@ def _flows(moment, numbers):
     return [table, *([f"and {rest} others under way: --flow NUMBER tells of one"] if rest > 0 else [])]
 
 
-def _number(value):
+def _number(value: Any) -> str:
     import pandas
 
     if pandas.isna(value):
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) and value != int(value) else f"{int(value)}"
+    return f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else f"{int(value)}"
 
 
-def _packets(moment, links, numbers):
+def _packets(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
     """Whose packets, where: those of the flows and at the ports that were asked for."""
     from shallows.report import plain_table
 

@@ -2,21 +2,37 @@
 
 import csv
 import json
+import math
 import sys
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from shallows import extras
 from shallows.cli_settings import settings
 from shallows.errors import ScenarioError
-from shallows.units import RATE, SIZE, TIME, did_you_mean
+from shallows.plain import is_list, is_table
+from shallows.units import RATE, SIZE, TIME, Dimension, did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shallows.contract import F64
+    from shallows.fluid.linear import Linear
+    from shallows.fluid.maps import MarginMap
+    from shallows.fluid.model import FixedPoint, Model
+    from shallows.fluid.recommend import Recommendation
+    from shallows.fluid.trajectory import Trajectory
 
 MISTAKE = 2
+Report = dict[str, Any]
+Columns = dict[str, NDArray[Any]]
 
 app = typer.Typer(
     help="The fluid world: stability and steady state in milliseconds.",
@@ -44,11 +60,11 @@ POINTS_OF_AN_AXIS = 101
 FREQUENCIES = np.geomspace(50, 5e4, 600)
 
 
-def _explained(command):
+def _explained(command: Callable[..., None]) -> Callable[..., None]:
     """`command` for typer: a user's mistake becomes one message on stderr and exit status 2."""
 
     @wraps(command)
-    def wrapped(**options):
+    def wrapped(**options: Any) -> None:
         try:
             extras.need("fluid", "shallows fluid")
             if options.get("plot"):
@@ -66,7 +82,7 @@ def _explained(command):
 def fixed_point(
     model: ModelName, flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None,
     settings: Settings = None, as_json: Json = False,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """Where N identical flows come to rest: marking probability, queue, alpha, rate."""
     _print(_rest(_model(model, flows, rate, delay, settings).fixed_point()), as_json)
 
@@ -79,7 +95,7 @@ def margin(
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Beside it, the margin as the paper's figure computed it.")
     ] = False,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """How far the fixed point is from instability: phase margin, delay margin, rightmost root."""
     from shallows.fluid.linear import linearise
     from shallows.fluid.published import linearise_as_published
@@ -116,7 +132,7 @@ def trajectory(
     method: Annotated[str, typer.Option(help="rk4 or heun.")] = "rk4",
     jitter: Annotated[str | None, typer.Option(metavar="TIME", help="Uniform extra feedback delay.")] = None,
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """The queue and the rates over time, from the model's own start."""
     from shallows.fluid.trajectory import Flows, Jitter
     from shallows.fluid.trajectory import trajectory as run
@@ -155,7 +171,7 @@ def map_(
         str, typer.Option(help="numba, or jax (with the extra of that name; on a GPU where there is one).")
     ] = "numba",
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """Margins over one or more parameters."""
     from shallows.fluid.maps import margin_map
 
@@ -181,7 +197,7 @@ def recommend(
         str | None, typer.Option(metavar="SIZE", help="The queue at rest is at most this.")
     ] = None,
     as_json: Json = False, plot: Plot = None,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """The parameters with the largest worst-case phase margin within a queue bound."""
     from shallows.fluid.recommend import recommend as choose
 
@@ -207,13 +223,15 @@ def recommend(
         _draw_recommendation(plot, found)
 
 
-def _first(tuned):
+def _first(tuned: str) -> str:
     """The first value of a range as a setting: a default may not go together with what is set."""
     key, sign, values = tuned.partition("=")
     return key + sign + values.replace(":", ",").partition(",")[0]
 
 
-def _model(name, flows, rate, delay, set_):
+def _model(
+    name: str, flows: str | None, rate: str | None, delay: str | None, set_: list[str] | None
+) -> "Model":
     from shallows.fluid import MODELS
 
     if name not in MODELS:
@@ -223,7 +241,7 @@ def _model(name, flows, rate, delay, set_):
     return MODELS[name].read(texts | settings(set_, "kmax=1MB"))
 
 
-def _quantity(option, text, dimension):
+def _quantity(option: str, text: str, dimension: Dimension) -> float:
     """`text` in SI units. Raises ScenarioError naming the option."""
     try:
         return dimension.parse(text) / (10**12 if dimension is TIME else 1)
@@ -231,10 +249,10 @@ def _quantity(option, text, dimension):
         raise ScenarioError(option, text, str(error)) from None
 
 
-def _axes(model, ranges, option):
+def _axes(model: "Model", ranges: Sequence[str], option: str) -> "dict[str, F64]":
     """name -> values, from texts such as flows=2:100, delay=0us:100us:1us, r_ai=10Mbps,40Mbps."""
     specs = {spec.name: spec for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
-    axes = {}
+    axes: dict[str, F64] = {}
     for one in ranges:
         name, equals, text = one.partition("=")
         if not equals or name not in specs:
@@ -246,7 +264,7 @@ def _axes(model, ranges, option):
     return axes
 
 
-def _values(spec, text, option):
+def _values(spec: Field[Any], text: str, option: str) -> "F64":
     from shallows.fluid.model import read_parameter
 
     expected = "FIRST:LAST, FIRST:LAST:STEP or VALUE,VALUE,…"
@@ -257,14 +275,14 @@ def _values(spec, text, option):
         raise ScenarioError(option, text, expected)
     first, last = parts[:2]
     if len(parts) == 2 and spec.metadata["kind"] != "count":
-        return np.linspace(first, last, POINTS_OF_AN_AXIS)
+        return np.linspace(first, last, POINTS_OF_AN_AXIS, dtype=np.float64)
     step = parts[2] if len(parts) == 3 else 1
     if not step > 0 or (last - first) / step > MOST_POINTS:
         raise ScenarioError(option, text, f"{expected} with a step above 0 and at most {MOST_POINTS} values")
     return first + step * np.arange(int((last - first) / step + 1e-9) + 1)
 
 
-def _rest(rest):
+def _rest(rest: "FixedPoint") -> Report:
     return {
         "p": rest.p,
         "queue_kb": None if rest.queue_bytes is None else rest.queue_bytes / 1e3,
@@ -276,7 +294,7 @@ def _rest(rest):
     }
 
 
-def _margins(linear):
+def _margins(linear: "Linear | None") -> Report:
     """The margins of a linearised model, or of none. A root is [real part, imaginary part] in 1/s."""
     if linear is None:
         return dict.fromkeys(MARGINS) | {"stable": False}
@@ -292,7 +310,7 @@ def _margins(linear):
     }
 
 
-def _run_summary(run):
+def _run_summary(run: "Trajectory") -> Report:
     late = run.between(run.time_s[-1] / 2)
     queue = run.queue_bytes[late] / 1e3
     return {
@@ -308,9 +326,9 @@ def _run_summary(run):
     }
 
 
-def _map_report(result, in_full):
+def _map_report(result: "MarginMap", in_full: bool) -> Report:
     margin = np.where(result.exists, result.phase_margin_deg, np.nan)
-    report = {
+    report: Report = {
         "points": margin.size,
         "stable": int(result.stable.sum()),
         "without_fixed_point": int((~result.exists).sum()),
@@ -328,45 +346,43 @@ def _map_report(result, in_full):
     return report
 
 
-def _in_words(model, name, value):
+def _in_words(model: "Model", name: str, value: float) -> Any:
     from shallows.fluid.model import in_words
 
     return in_words(type(model).__dataclass_fields__[name].metadata["kind"], float(value))
 
 
-def _print(report, as_json):
+def _print(report: Report, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_plain(report), indent=2))
         return
     for name, value in report.items():
-        if isinstance(value, dict):
+        if is_table(value):
             value = ", ".join(f"{key} {_text(part)}" for key, part in value.items())
         if value not in (None, ""):
             print(f"{name:24}{_text(value)}")
 
 
-def _text(value):
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
+    if is_list(value):
         return ", ".join(_text(part) for part in value)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """`value` with what JSON cannot say (NaN, infinity, NumPy's types) as null or plain numbers."""
-    if isinstance(value, dict):
+    if is_table(value):
         return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list):
+    if is_list(value):
         return [_plain(part) for part in value]
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, float):
-        return float(value) if np.isfinite(value) else None
-    return value
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _run_columns(run):
+def _run_columns(run: "Trajectory") -> Columns:
     columns = {"time_us": run.time_s * 1e6, "queue_bytes": run.queue_bytes}
     for flow, rates in enumerate(run.rates_bps):
         columns[f"rate_bps_{flow}"] = rates
@@ -376,7 +392,7 @@ def _run_columns(run):
     return columns
 
 
-def _map_columns(result):
+def _map_columns(result: "MarginMap") -> Columns:
     grid = np.meshgrid(*result.axes.values(), indexing="ij")
     columns = {name: values.ravel() for name, values in zip(result.axes, grid, strict=True)}
     for name in ("phase_margin_deg", "crossover_rad_s", "delay_margin_s", "queue_bytes"):
@@ -384,14 +400,14 @@ def _map_columns(result):
     return columns | {"status": result.status.ravel()}
 
 
-def _write_csv(path, columns):
+def _write_csv(path: Path, columns: Columns) -> None:
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
 
-def _draw(path, shape, paint):
+def _draw(path: Path, shape: tuple[int, int], paint: Callable[[Any], None]) -> None:
     """A figure of `shape` (rows, columns), painted by paint(its Axes), written to `path`."""
     import matplotlib
 
@@ -409,14 +425,14 @@ def _draw(path, shape, paint):
         plt.close(figure)
 
 
-def _bode(axes, columns):
+def _bode(axes: "Sequence[Axes]", columns: "Mapping[str, Linear]") -> None:
     from shallows.fluid.plot import bode
 
     for index, (label, linear) in enumerate(columns.items()):
         bode(axes[0], axes[1], linear.loop(), label=label, omega_rad_s=FREQUENCIES, index=index)
 
 
-def _draw_map(path, result):
+def _draw_map(path: Path, result: "MarginMap") -> None:
     from shallows.fluid.plot import phase_margin, stability_map
 
     if len(result.axes) > 2:
@@ -425,19 +441,19 @@ def _draw_map(path, result):
         _draw(path, (1, 1), lambda axes: phase_margin(axes, result))
         return
 
-    def paint(axes):
+    def paint(axes: "Axes") -> None:
         axes.figure.colorbar(stability_map(axes, result), ax=axes, label="phase margin (degrees)")
 
     _draw(path, (1, 1), paint)
 
 
-def _draw_recommendation(path, found):
+def _draw_recommendation(path: Path, found: "Recommendation") -> None:
     from shallows.fluid.plot import recommendation
 
     if len(found.map.axes) != 3:
         raise ScenarioError("--plot", str(path), "two --tune to draw")
 
-    def paint(axes):
+    def paint(axes: "Axes") -> None:
         axes.figure.colorbar(recommendation(axes, found), ax=axes, label="worst phase margin (degrees)")
 
     _draw(path, (1, 1), paint)

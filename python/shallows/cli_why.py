@@ -1,12 +1,17 @@
 """`shallows why`: where the time of a flow went, to the picosecond, and whose fault that was."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows.cli_settings import at_least
 from shallows.cli_status import DONE, with_status
+
+if TYPE_CHECKING:
+    from shallows.why.paths import Paths
+    from shallows.why.without import Without
 
 
 @with_status
@@ -44,7 +49,7 @@ def why(
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page that needs no network.")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-):
+) -> int:
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
     from shallows import cli_report, extras
     from shallows.errors import ScenarioError
@@ -78,24 +83,24 @@ def why(
     return DONE
 
 
-def _beside(result):
+def _beside(result: Path) -> Path:
     """Where the figure goes: a folder that holds more than a result could not be replaced by a new run."""
     folder = result.resolve()
     return folder.with_name(f"{folder.name}-why.png")
 
 
-def _say(text):
+def _say(text: str) -> None:
     import sys
 
     print(text, file=sys.stderr)
 
 
-def _draw(found, file):
+def _draw(found: "Paths", file: Path) -> None:
     found.figure().savefig(file, dpi=150)
     _say(f"figure in {file}")
 
 
-def _print_json(found, costs):
+def _print_json(found: "Paths", costs: "Mapping[int, Without]") -> None:
     import json
 
     from shallows.why.pauses import pausers
@@ -121,7 +126,7 @@ def _print_json(found, costs):
     print(json.dumps(flows, indent=2))
 
 
-def _without(cost):
+def _without(cost: "Without | None") -> dict[str, Any]:
     if cost is None:
         return {}
     times = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}

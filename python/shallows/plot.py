@@ -6,7 +6,7 @@ differ by colour (Okabe and Ito's, told apart by all kinds of eyes) and by marke
 nothing is lost in grey. To add a kind, write such a function and list it in `PANELS`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -84,11 +84,9 @@ def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
     dense = False
     drawn: dict[int, str] = {}
     named = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
-        columns, port = _of_port(run, "queues", port)
-        if port is not None:
-            drawn[i] = port
-            dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(named) > 1)
+    for i, label, port, columns in _at_bottlenecks(named, "queues"):
+        drawn[i] = port
+        dense |= _series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(named) > 1)
     _axes(ax, f"Queue at {_ports(drawn)}{_band(dense)}", "time (ms)", "queue (packets)")
     _warmup(ax, named)
     return bool(drawn)
@@ -98,12 +96,10 @@ def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
     """Queue of the bottleneck at the end of the run, every sample drawn."""
     drawn: dict[int, str] = {}
     named = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
-        columns, port = _of_port(run, "queues", port)
-        if port is not None:
-            drawn[i] = port
-            time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
-            ax.plot(time_us / 1e3, queue, **_line(i, label), linewidth=1.0)
+    for i, label, port, columns in _at_bottlenecks(named, "queues"):
+        drawn[i] = port
+        time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
+        ax.plot(time_us / 1e3, queue, **_line(i, label), linewidth=1.0)
     _axes(ax, f"Queue at {_ports(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
     ax.margins(x=0)
     ax.set_ylim(bottom=0)
@@ -114,15 +110,13 @@ def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | N
     """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
     drawn: dict[int, str] = {}
     named = _labelled(runs, labels)
-    for i, ((run, label), port) in enumerate(zip(named, _bottlenecks(named), strict=True)):
-        columns, port = _of_port(run, "queue_histograms", port)
-        if port is not None:
-            drawn[i] = port
-            share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
-            # both ends of every bin: between two bins, where the queue never was, the curve is flat
-            edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
-            shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
-            ax.plot(edges, shares, **_line(i, label))
+    for i, label, port, columns in _at_bottlenecks(named, "queue_histograms"):
+        drawn[i] = port
+        share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
+        # both ends of every bin: between two bins, where the queue never was, the curve is flat
+        edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
+        shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
+        ax.plot(edges, shares, **_line(i, label))
     _axes(ax, f"Distribution of the queue at {_ports(drawn)}", "queue (packets)", "share of time")
     ax.set_ylim(0, 1.01)
     ax.set_xlim(left=0)
@@ -409,6 +403,14 @@ def _bottlenecks(runs: Labelled) -> list[str]:
     from shallows.comparison import bottlenecks
 
     return [port["port"] for port in bottlenecks(run for run, _ in runs)]
+
+
+def _at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str, dict[str, "NDArray[Any]"]]]:
+    """(its number, its label, the port, the columns) of each run with rows of its bottleneck in `table`."""
+    for i, ((run, label), bottleneck) in enumerate(zip(named, _bottlenecks(named), strict=True)):
+        columns, port = _of_port(run, table, bottleneck)
+        if port is not None:
+            yield i, label, port, columns
 
 
 def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":

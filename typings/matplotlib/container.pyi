@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from opaque import Opaque
+from opaque import Columns
 
-class BarContainer(Opaque): ...
+class BarContainer(Columns): ...
 
 def __getattr__(name: str) -> Any: ...

@@ -6,10 +6,15 @@ zeros as the frame is longer: padding of short frames, what `network.header` cou
 """
 
 import struct
+from typing import TYPE_CHECKING, Any
 
 import dpkt
 
 from shallows.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
+    from shallows.scenario import Scenario
 
 DATA_PORT, ROCE_PORT, CREDIT_PORT = 5201, 4791, 61440
 """Destinations: of TCP data; of RoCE; of credits, pulls and questions for rates, which have none."""
@@ -38,6 +43,9 @@ PAUSES = ("pause", "resume")
 SNAPPED = 64
 """Bytes kept of a frame; but of RoCE all, because Wireshark takes a part of it for malformed."""
 
+Row = dict[str, Any]
+"""A row of the frames of taps: its kind and bits by name, all else a number."""
+
 _TCP_LEAST = 40
 _ACK, _ECE, _CWR = dpkt.tcp.TH_ACK, dpkt.tcp.TH_ECE, dpkt.tcp.TH_CWR
 _SEND = {(True, True): 4, (True, False): 0, (False, False): 1, (False, True): 2}
@@ -50,7 +58,7 @@ _ACK_SYNDROME, _NAK_SYNDROME = 0x1F, 0x60
 class Headers:
     """Makes the bytes of the frames of a scenario."""
 
-    def __init__(self, scenario):
+    def __init__(self, scenario: "Scenario") -> None:
         self.scenario, self.flows = scenario, scenario.flows
         self.mss = scenario.mtu - scenario.network.header
         self.transports = [_transport(used) for used in self.flows.ccs]
@@ -58,7 +66,7 @@ class Headers:
             expected = f"at least {_TCP_LEAST} B, which IPv4 and TCP take, for a capture"
             raise ScenarioError("network.header", f"{scenario.network.header}B", expected)
 
-    def frame(self, row):
+    def frame(self, row: Row) -> bytes:
         """The bytes of a frame, a dict of a row of `frames`, as far as they are kept."""
         if row["kind"] in PAUSES:
             return self._pause(row)
@@ -67,27 +75,27 @@ class Headers:
         padded = made.ljust(row["length"], b"\0")
         return padded if transport == "roce" else padded[:SNAPPED]
 
-    def _transport_of(self, row):
+    def _transport_of(self, row: Row) -> str:
         transport = self.transports[self.flows.cc[row["flow"]]]
         return "credit" if transport == "tcp" and row["kind"] in CONTROL else transport
 
-    def _end(self, number, flow):
+    def _end(self, number: int, flow: int) -> int:
         """Bytes of a flow before its packet `number`."""
         whole = int(self.flows.bytes[flow])
         return min(number * self.mss, whole) if whole else number * self.mss
 
-    def _payload(self, row):
+    def _payload(self, row: Row) -> int:
         number, flow = row["number"], row["flow"]
         return self._end(number + 1, flow) - self._end(number, flow) if row["kind"] == "data" else 0
 
-    def _ends(self, row):
+    def _ends(self, row: Row) -> tuple[int, int, bool, int, int]:
         """(source, destination, source port, offset of the destination port): answers go the other way."""
         flow = row["flow"]
         src, dst = int(self.flows.src[flow]), int(self.flows.dst[flow])
         forward = row["kind"] in FORWARD
         return (src, dst, forward, FIRST_PORT + flow % PORTS, flow // PORTS)
 
-    def _tcp(self, row):
+    def _tcp(self, row: Row) -> bytes:
         _, _, forward, port, more = self._ends(row)
         flow, flags = row["flow"], _ACK
         ports = (port, DATA_PORT + more) if forward else (DATA_PORT + more, port)
@@ -112,19 +120,19 @@ class Headers:
         )
         return self._ip(row, segment, dpkt.ip.IP_PROTO_TCP)
 
-    def _window(self, row):
+    def _window(self, row: Row) -> int:
         if not row["window"]:
             return 0xFFFF
         return min(-(-(row["window"] * self.mss // 16) >> WINDOW_SHIFT), 0xFFFF)
 
-    def _sack(self, row):
+    def _sack(self, row: Row) -> bytes:
         if not row["block"]:
             return b""
         edges = [1 + self._end(row["number"] + more, row["flow"]) for more in (0, row["block"])]
         nop, kind, length = dpkt.tcp.TCP_OPT_NOP, dpkt.tcp.TCP_OPT_SACK, 10
         return struct.pack(">BBBBII", nop, nop, kind, length, *(edge % 2**32 for edge in edges))
 
-    def _roce(self, row):
+    def _roce(self, row: Row) -> bytes:
         """BTH, behind it payload with its padding, an AETH, or a CNP's reserved bytes; an empty ICRC."""
         flow, room = row["flow"], row["length"] - 20 - 8 - 12 - 4
         psn, flags, rest, padding = row["number"], 0, b"", 0
@@ -148,13 +156,13 @@ class Headers:
         base = struct.pack(">BBHII", opcode, padding << 4, 0xFFFF, pair, flags | psn % 2**24)
         return self._udp(row, base + rest + bytes(4), ROCE_PORT)
 
-    def _datagram(self, row):
+    def _datagram(self, row: Row) -> bytes:
         """A credit, a pull, what asks for credits or a rate, data that these call, and headers cut off."""
         head = struct.pack(">BxxxII", 1 + DATAGRAMS.index(row["kind"]), row["number"], row["speaks_of"])
         payload = max(min(self._payload(row), row["length"] - 20 - 8 - len(head)), 0)
         return self._udp(row, head + bytes(payload), CREDIT_PORT)
 
-    def _udp(self, row, data, service):
+    def _udp(self, row: Row, data: bytes, service: int) -> bytes:
         _, _, forward, port, more = self._ends(row)
         roce = service == ROCE_PORT
         here, there = (port, service if roce else service + more)
@@ -166,14 +174,14 @@ class Headers:
         datagram.ulen = len(datagram)
         return self._ip(row, datagram, dpkt.ip.IP_PROTO_UDP)
 
-    def _ip(self, row, inside, protocol):
+    def _ip(self, row: Row, inside: Any, protocol: int) -> bytes:
         src, dst, forward, *_ = self._ends(row)
         ecn = 3 if row["ce"] else 2 if row["ect"] else 0
         ends = [struct.pack(">I", 10 << 24 | host + 1) for host in ((src, dst) if forward else (dst, src))]
         packet = dpkt.ip.IP(src=ends[0], dst=ends[1], p=protocol, tos=ecn, df=1, data=inside)
         return bytes(packet)
 
-    def _pause(self, row):
+    def _pause(self, row: Row) -> bytes:
         """A class-based pause: for the longest time that it can carry, or for none, which lets data go on."""
         times = [0] * 8
         times[LOSSLESS] = 0xFFFF if row["kind"] == "pause" else 0
@@ -185,6 +193,6 @@ class Headers:
         return bytes(frame)
 
 
-def _transport(used):
+def _transport(used: "Algorithm") -> str:
     """The name of a catalog's transport; where ports tell rates, its data is that of TCP."""
     return {"rated": "tcp", "pulled": "credit"}.get(used.transport, used.transport)

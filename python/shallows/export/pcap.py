@@ -1,17 +1,26 @@
 """A capture for Wireshark: pcapng with an interface for each port, and nanoseconds (docs/timelines.md)."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 from pcapng import FileWriter, blocks
 
 from shallows.errors import ScenarioError
 from shallows.export.headers import PAUSES, Headers
 from shallows.results import store
 
+if TYPE_CHECKING:
+    from shallows.export.taps import Taps
+
 IPV4, ETHERNET = 228, 1
 """Types of links, as pcapng numbers them."""
 NANOSECONDS = b"\x09"
 
 
-def write(taps, file):
+def write(taps: "Taps", file: Path) -> Path:
     """Write the frames of `taps` into `file`; return its path. Raises `ScenarioError` where none left."""
     taken = taps.sent[taps.tapped[taps.sent]]
     if not len(taken):
@@ -35,9 +44,9 @@ def write(taps, file):
     return file
 
 
-def _interfaces(section, taps):
+def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Numbers of the interfaces by (link, whether it is for pauses, which are no IPv4 but Ethernet's)."""
-    numbers = {}
+    numbers: dict[tuple[int, bool], int] = {}
     pauses = taps.scenario.network.pfc is not None or taps.scenario.network.shared is not None
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
@@ -52,7 +61,7 @@ def _interfaces(section, taps):
     return numbers
 
 
-def _rows(taps, taken):
+def _rows(taps: "Taps", taken: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
     """The rows of `frames` at these places, as dicts of numbers, its kind and bits by name."""
     columns = {name: column[taken].tolist() for name, column in taps.frames.items()}
     columns["kind"] = [taps.kinds[kind] for kind in columns["kind"]]

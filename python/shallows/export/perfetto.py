@@ -1,14 +1,21 @@
 """A trace for Perfetto's viewer (ui.perfetto.dev): flows and ports as tracks (docs/timelines.md)."""
 
+from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 from shallows.results import store
 from shallows.units import NEVER
 from shallows.why.record import NONE
+
+if TYPE_CHECKING:
+    from shallows.export.taps import Taps
 
 SEQUENCE = 1
 """Everything is written by one hand, so to say: the trace's only sequence of packets."""
@@ -27,7 +34,7 @@ INSTANTS = {
 """What a frame's outcome at a port is called there."""
 
 
-def write(taps, file):
+def write(taps: "Taps", file: Path) -> Path:
     """Write the trace of `taps` into `file`; return its path."""
     store.check_file(file, *store.TRACE)
     with file.open("wb") as stream:
@@ -40,10 +47,10 @@ def write(taps, file):
 class _Trace:
     """The tracks and events of a file; times are picoseconds here and nanoseconds there."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: BinaryIO) -> None:
         self.builder, self.numbers = StreamingTraceProtoBuilder(stream), count(1)
 
-    def track(self, name, parent=None, unit=None):
+    def track(self, name: str, parent: int | None = None, unit: str | None = None) -> int:
         """The number of a new track; with a unit it is one of a counter."""
         packet, number = self.builder.create_packet(), next(self.numbers)
         packet.trusted_packet_sequence_id = SEQUENCE
@@ -56,26 +63,26 @@ class _Trace:
         self.builder.write_packet(packet)
         return number
 
-    def _event(self, track, time_ps, kind):
+    def _event(self, track: int, time_ps: int, kind: int) -> Any:
         packet = self.builder.create_packet()
         packet.trusted_packet_sequence_id = SEQUENCE
         packet.timestamp = int(time_ps) // 1000
         packet.track_event.type, packet.track_event.track_uuid = kind, track
         return packet
 
-    def counter(self, track, times_ps, values):
+    def counter(self, track: int, times_ps: NDArray[Any], values: NDArray[Any]) -> None:
         for time_ps, value in zip(times_ps.tolist(), values.tolist(), strict=True):
             packet = self._event(track, time_ps, TrackEvent.TYPE_COUNTER)
             packet.track_event.double_counter_value = value
             self.builder.write_packet(packet)
 
-    def slice(self, track, name, since_ps, until_ps):
+    def slice(self, track: int, name: str, since_ps: int, until_ps: int) -> None:
         packet = self._event(track, since_ps, TrackEvent.TYPE_SLICE_BEGIN)
         packet.track_event.name = name
         self.builder.write_packet(packet)
         self.builder.write_packet(self._event(track, until_ps, TrackEvent.TYPE_SLICE_END))
 
-    def instant(self, track, name, time_ps, **notes):
+    def instant(self, track: int, name: str, time_ps: int, **notes: int) -> None:
         packet = self._event(track, time_ps, TrackEvent.TYPE_INSTANT)
         packet.track_event.name = name
         for key, value in notes.items():
@@ -84,10 +91,10 @@ class _Trace:
         self.builder.write_packet(packet)
 
 
-def _ports(trace, taps):
+def _ports(trace: _Trace, taps: "Taps") -> None:
     """For each port its queue, what was marked, dropped and lost there, and when it was stopped."""
     group = trace.track("ports")
-    tracks = {}
+    tracks: dict[int, int] = {}
     for link in taps.links:
         times, queue = taps.queue(link)
         if len(times):
@@ -101,7 +108,9 @@ def _ports(trace, taps):
         _instants(trace, taps, np.flatnonzero(taps.outcome(outcome) & taps.tapped), name, tracks)
 
 
-def _instants(trace, taps, places, name, tracks):
+def _instants(
+    trace: _Trace, taps: "Taps", places: NDArray[np.intp], name: str, tracks: dict[int, int]
+) -> None:
     frames = taps.frames
     for place in places:
         track = tracks.get(int(frames["link"][place]))
@@ -111,13 +120,13 @@ def _instants(trace, taps, places, name, tracks):
             trace.instant(track, name, frames["offered_ps"][place], **notes)
 
 
-def _flows(trace, taps):
+def _flows(trace: _Trace, taps: "Taps") -> None:
     """For each flow that lives in the span its life, what it sent again, and samples of its sender."""
     scenario, frames = taps.scenario, taps.frames
     group, hosts, flows = trace.track("flows"), scenario.wiring.host_names, scenario.flows
     lives = (taps.start_ps <= taps.until_ps) & ((taps.finish_ps >= taps.from_ps) | (taps.finish_ps == NEVER))
     chosen = np.flatnonzero(lives & np.isin(np.arange(len(lives)), _chosen(taps)))
-    tracks = {}
+    tracks: dict[int, int] = {}
     for flow in chosen.tolist():
         size = f"{int(flows.bytes[flow])} B" if flows.bytes[flow] else "no end"
         ends = f"{hosts[flows.src[flow]]} to {hosts[flows.dst[flow]]}"
@@ -132,12 +141,12 @@ def _flows(trace, taps):
     _samples(trace, taps, tracks)
 
 
-def _chosen(taps):
+def _chosen(taps: "Taps") -> Sequence[int] | NDArray[Any]:
     """Flows to draw: those that were named, or all that have a frame at the ports that were tapped."""
     return taps.flows if taps.flows is not None else np.unique(taps.frames["flow"][taps.tapped])
 
 
-def _samples(trace, taps, tracks):
+def _samples(trace: _Trace, taps: "Taps", tracks: dict[int, int]) -> None:
     probes, names = taps.probes, taps.probe_names
     inside = (probes["time_ps"] >= taps.from_ps) & (probes["time_ps"] <= taps.until_ps)
     for flow, track in tracks.items():

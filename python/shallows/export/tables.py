@@ -1,13 +1,22 @@
 """A timeline as CSV: for spreadsheets and scripts."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shallows.results import store
 from shallows.units import NEVER
 from shallows.why.record import NONE
 
+if TYPE_CHECKING:
+    from shallows.export.taps import Taps
 
-def write(taps, folder):
+Columns = dict[str, NDArray[Any]]
+
+
+def write(taps: "Taps", folder: Path) -> Path:
     """Write the tables of `taps` into `folder`, a file each; return its path."""
     import pandas
 
@@ -23,7 +32,7 @@ def write(taps, folder):
     return folder
 
 
-def _frames(taps):
+def _frames(taps: "Taps") -> Columns:
     frames, names = taps.frames, np.asarray(taps.names)
     mine = taps.tapped
     columns = {
@@ -40,7 +49,7 @@ def _frames(taps):
     return columns | {name: taps.bit(name)[mine].astype(np.uint8) for name in taps.bits}
 
 
-def _events(taps):
+def _events(taps: "Taps") -> Columns:
     mine = np.isin(taps.events["link"], taps.links)
     return {
         "time_ps": taps.events["time_ps"][mine],
@@ -49,7 +58,7 @@ def _events(taps):
     }
 
 
-def _flows(taps):
+def _flows(taps: "Taps") -> Columns:
     hosts, flows = np.asarray(taps.scenario.wiring.host_names), taps.scenario.flows
     return {
         "flow": np.arange(len(flows)),
@@ -61,7 +70,7 @@ def _flows(taps):
     }
 
 
-def _probes(taps):
+def _probes(taps: "Taps") -> Columns:
     probes = taps.probes
     return {
         "time_ps": probes["time_ps"],
@@ -71,7 +80,7 @@ def _probes(taps):
     }
 
 
-def _known(values, none):
+def _known(values: NDArray[Any], none: int) -> Any:
     """Integers, empty where there is none."""
     import pandas
 

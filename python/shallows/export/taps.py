@@ -4,18 +4,22 @@ from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shallows.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
 from shallows.units import NEVER, TIME
 from shallows.why import again, chosen, stops
 from shallows.why.at import within
+from shallows.why.stops import Stop
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
     from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
 
 MOST_FRAMES = 1_000_000
 """Frames that a file is made of, at most: nobody could look at more, and no viewer opens it."""
@@ -32,7 +36,15 @@ class Taps:
     happened to the links besides, `probes` the samples.
     """
 
-    def __init__(self, scenario, span, links, flows, answer, seen):
+    def __init__(
+        self,
+        scenario: "Scenario",
+        span: tuple[int, int],
+        links: list[int],
+        flows: list[int] | None,
+        answer: Answer,
+        seen: dict[str, Any],
+    ) -> None:
         self.scenario, self.links, self.flows = scenario, links, flows
         self.from_ps, self.until_ps = span
         self.ended_ps = answer["ended_ps"]
@@ -46,31 +58,35 @@ class Taps:
         self.frames = {name: column[order] for name, column in columns.items()}
         self.names = scenario.wiring.port_names
 
+    def __repr__(self) -> str:
+        span = f"{TIME.text(self.from_ps)} to {TIME.text(self.until_ps)}"
+        return f"<Taps on {len(self.links)} ports, {span}: {len(self.frames['link'])} frames>"
+
     @cached_property
-    def sent(self):
+    def sent(self) -> NDArray[np.intp]:
         """Places of the frames whose first bit left in the span, in that order."""
         begun = self.frames["begun_ps"]
         return np.flatnonzero((begun >= self.from_ps) & (begun <= min(self.until_ps, self.ended_ps)))
 
     @cached_property
-    def tapped(self):
+    def tapped(self) -> Flags:
         """Whether each frame is at one of `links`."""
         return np.isin(self.frames["link"], self.links)
 
-    def of_kind(self, kind):
+    def of_kind(self, kind: str) -> Flags:
         """Whether each frame is of a kind, by its name."""
         return self.frames["kind"] == self.kinds.index(kind)
 
-    def outcome(self, *names):
+    def outcome(self, *names: str) -> Flags:
         """Whether each frame's outcome is one of `names`."""
         return np.isin(self.frames["outcome"], [self.outcomes.index(name) for name in names])
 
-    def bit(self, name):
+    def bit(self, name: str) -> Flags:
         """Whether each frame says yes to `name`, one of `bits`."""
         return (self.frames["bits"] >> self.bits.index(name)) & 1 == 1
 
     @cached_property
-    def again(self):
+    def again(self) -> Flags:
         """Whether each frame is data that its sender had sent before, seen at the sender's own port."""
         frames = self.frames
         mine = np.flatnonzero(self.of_kind("data") & self.scenario.wiring.is_nic[frames["link"]])
@@ -81,29 +97,28 @@ class Taps:
         return repeated
 
     @cached_property
-    def stops(self):
+    def stops(self) -> list[Stop]:
         """The `Stop`s of the ports: pauses, and when their links were down."""
         return stops.of_events(self.events, self.link_events, self.ended_ps)
 
-    def queue(self, link):
+    def queue(self, link: int) -> tuple[U64, F64]:
         """(times in ps, bytes) of the queue at a port: wherever it jumps, and what is left then.
 
         Between two times it falls as the frame at its head leaves, whose rest counts too.
         """
         mine = (self.frames["link"] == link) & ~self.outcome("returned", "dropped", "no_memory")
         offered, begun, ended = (self.frames[name][mine] for name in ("offered_ps", "begun_ps", "ended_ps"))
-        begun, ended = (
-            np.where(self.outcome("lost")[mine] & (begun == NEVER), offered, its) for its in (begun, ended)
-        )
+        stillborn = self.outcome("lost")[mine] & (begun == NEVER)
+        begun[stillborn], ended[stillborn] = offered[stillborn], offered[stillborn]
         length = self.frames["length"][mine].astype(np.int64)
-        times = np.unique(np.concatenate([offered, ended[ended < NEVER]]))
+        times: U64 = np.unique(np.concatenate([offered, ended[ended < NEVER]]))
         times = times[(times >= self.from_ps) & (times <= min(self.until_ps, self.ended_ps))]
         waiting = _sum_up_to(times, offered, length) - _sum_up_to(times, begun, length)
         order = np.argsort(begun, kind="stable")
         head = np.searchsorted(begun[order], times, side="right") - 1
         last = order[np.maximum(head, 0)] if len(order) else np.zeros(len(times), int)
         leaving = (head >= 0) & (ended[last] > times)
-        left = np.where(leaving, ended[last] - np.minimum(times, ended[last]), 0) / np.maximum(
+        left: F64 = np.where(leaving, ended[last] - np.minimum(times, ended[last]), 0) / np.maximum(
             ended[last] - begun[last], 1
         )
         return times, waiting + left * length[last] * leaving
@@ -127,7 +142,7 @@ class Taps:
         return tables.write(self, Path(folder))
 
 
-def _sum_up_to(times, at, amounts):
+def _sum_up_to(times: NDArray[Any], at: NDArray[Any], amounts: NDArray[Any]) -> NDArray[Any]:
     """By time: the sum of `amounts` whose `at` is not after it."""
     order = np.argsort(at, kind="stable")
     sums = np.concatenate([[0], np.cumsum(amounts[order])])
@@ -174,7 +189,7 @@ def of_run(
     return Taps(scenario, span, drawn.tolist(), numbers, answer, seen)
 
 
-def _span(since, until, ended_ps):
+def _span(since: str | None, until: str | None, ended_ps: int) -> tuple[int, int]:
     """The two times in picoseconds, the whole run's where there is none."""
     begin = 0 if since is None else within(since, ended_ps, "since")
     end = ended_ps if until is None else within(until, ended_ps, "until")
@@ -183,7 +198,7 @@ def _span(since, until, ended_ps):
     return begin, end
 
 
-def _interval(every, span, ended_ps, flows):
+def _interval(every: str | None, span: tuple[int, int], ended_ps: int, flows: int) -> int:
     """Picoseconds between two samples of so many senders."""
     least = max(-(-ended_ps * flows // MOST_SAMPLES), 1)
     if every is None:

@@ -6,15 +6,22 @@ so a stale result would survive an edit there.
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import config, njit
+from numpy.typing import NDArray
+
+I64, C128 = NDArray[np.int64], NDArray[np.complex128]
+F = TypeVar("F", bound=Callable[..., Any])
 
 FOLDER = Path(__file__).parent
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
-def _cache():
+def _cache() -> str:
     """A directory of its own for each version of the sources."""
     sources = b"".join(path.read_bytes() for path in sorted(FOLDER.glob("*.py")))
     version = hashlib.sha256(sources).hexdigest()[:12]
@@ -30,11 +37,11 @@ def _cache():
 CACHE = _cache()
 
 
-def compiled(*signature, **options):
+def compiled(*signature: Any, **options: Any) -> Callable[[F], F]:
     """numba's `njit` with this folder's options and cache; without a signature it compiles when called."""
     options = OPTIONS | options
 
-    def decorate(function):
+    def decorate(function: F) -> F:
         before, config.CACHE_DIR = config.CACHE_DIR, CACHE
         try:
             return njit(*signature, cache=True, **options)(function)
@@ -44,3 +51,8 @@ def compiled(*signature, **options):
             config.CACHE_DIR = before
 
     return decorate
+
+
+def python_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function from which numba compiled `function`."""
+    return cast(Any, function).py_func

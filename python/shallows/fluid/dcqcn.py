@@ -16,11 +16,13 @@ of eq. 7 by 2 tau; 2 is meant. Not modelled: hyper increase, fast recovery as di
 rate, PFC. Marking is by packet, so the size of a packet (mtu) is a physical parameter.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.fluid.model import Model, Status, in_words, parameter
 from shallows.fluid.red import marking, queue_at
@@ -30,7 +32,7 @@ FOUND, OFF_RAMP, NONE = (int(status) for status in (Status.FOUND, Status.OFF_RAM
 
 
 @equations
-def _saturation(x):
+def _saturation(x: float) -> float:
     """x / (1 - e^-x) for x <= 0: 1 at 0, and 0 at minus infinity, without overflow on the way."""
     if x.real == 0.0 and x.imag == 0.0:
         return x + 1.0
@@ -38,7 +40,7 @@ def _saturation(x):
 
 
 @equations
-def increase_rates(p, R, B, T, F):
+def increase_rates(p: float, R: float, B: float, T: float, F: float) -> tuple[float, float]:
     """R(b + d) and R(c + e) of eq. 12: how often a flow at rate R sees any increase, and an additive one.
 
     Written with ln(1 - p): the printed (1-p)^-B overflows, and R d stays finite where R goes to 0.
@@ -55,7 +57,7 @@ def increase_rates(p, R, B, T, F):
 
 
 @equations
-def any_marked(p, packets):
+def any_marked(p: float, packets: float) -> float:
     """1 - (1-p)^packets: the probability that at least one of `packets` is marked."""
     if p.real >= 1.0:
         return 0.0 * packets + (1.0 if packets.real > 0.0 else 0.0)
@@ -63,7 +65,10 @@ def any_marked(p, packets):
 
 
 @equations
-def sender(R_C, R_T, alpha, p, R_d, tau, tau_prime, T, B, F, R_AI, g):
+def sender(
+    R_C: float, R_T: float, alpha: float, p: float, R_d: float, tau: float, tau_prime: float, T: float,
+    B: float, F: float, R_AI: float, g: float,
+) -> tuple[float, float, float]:  # fmt: skip
     """dR_C/dt (eq. 7), dR_T/dt (eq. 6) and dalpha/dt (eq. 5) under the delayed marking probability p."""
     a = any_marked(p, tau * R_d)
     increases, additive = increase_rates(p, R_d, B, T, F)
@@ -74,30 +79,35 @@ def sender(R_C, R_T, alpha, p, R_d, tau, tau_prime, T, B, F, R_AI, g):
 
 
 @equations
-def reaction(R_C, R_T, alpha, q_d, R_d, Kmin, Kmax, pmax, extended, tau, tau_prime, T, B, F, R_AI, g):
+def reaction(
+    R_C: float, R_T: float, alpha: float, q_d: float, R_d: float, Kmin: float, Kmax: float, pmax: float,
+    extended: float, tau: float, tau_prime: float, T: float, B: float, F: float, R_AI: float, g: float,
+) -> tuple[float, float, float]:  # fmt: skip
     p = marking(q_d, Kmin, Kmax, pmax, extended)
     return sender(R_C, R_T, alpha, p, R_d, tau, tau_prime, T, B, F, R_AI, g)
 
 
 @equations
-def link(total, C):
+def link(total: float, C: float) -> float:
     """Eq. 4."""
     return total - C
 
 
 @equations
-def sending(R_C):
+def sending(R_C: float) -> float:
     return R_C
 
 
 @equations
-def feedback(q, C, tau_star, enqueue):
+def feedback(q: float, C: float, tau_star: float, enqueue: float) -> float:
     """A mark made as the packet leaves is as old as the way back; one made as it enters also waits."""
     return tau_star + enqueue * q / C
 
 
 @equations
-def _imbalance(log_p, R, tau, tau_prime, T, B, F, R_AI):
+def _imbalance(
+    log_p: float, R: float, tau: float, tau_prime: float, T: float, B: float, F: float, R_AI: float
+) -> float:
     """ln of the left side of eq. 11 over its right side: nearly a straight line in ln p, rising."""
     p = np.exp(log_p)
     a, alpha = any_marked(p, tau * R), any_marked(p, tau_prime * R)
@@ -106,7 +116,9 @@ def _imbalance(log_p, R, tau, tau_prime, T, B, F, R_AI):
 
 
 @equations
-def marking_at_rest(R, tau, tau_prime, T, B, F, R_AI):
+def marking_at_rest(
+    R: float, tau: float, tau_prime: float, T: float, B: float, F: float, R_AI: float
+) -> float:
     """The marking probability that holds a flow at rate R (eq. 11); -1 where none does.
 
     False position in ln p that halves a side used twice (Illinois), and bisects where a side overflows.
@@ -136,7 +148,9 @@ def marking_at_rest(R, tau, tau_prime, T, B, F, R_AI):
 
 
 @equations
-def at_rest(p, R, tau, tau_prime, T, B, F):
+def at_rest(
+    p: float, R: float, tau: float, tau_prime: float, T: float, B: float, F: float
+) -> tuple[float, float]:
     """R_T and alpha of a flow held at rate R by marking with probability p: eq. 10, eq. 7 at zero."""
     alpha = any_marked(p, tau_prime * R)
     increases, _ = increase_rates(p, R, B, T, F)
@@ -144,7 +158,10 @@ def at_rest(p, R, tau, tau_prime, T, B, F):
 
 
 @equations
-def equilibrium(flows, C, Kmin, Kmax, pmax, extended, tau, tau_prime, T, B, F, R_AI):
+def equilibrium(
+    flows: float, C: float, Kmin: float, Kmax: float, pmax: float, extended: float, tau: float,
+    tau_prime: float, T: float, B: float, F: float, R_AI: float,
+) -> tuple[float, ...]:  # fmt: skip
     R = C / flows
     p = marking_at_rest(R, tau, tau_prime, T, B, F, R_AI)
     if p < 0.0:
@@ -157,7 +174,7 @@ def equilibrium(flows, C, Kmin, Kmax, pmax, extended, tau, tau_prime, T, B, F, R
     return status, q, R, R_T, alpha
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dcqcn(Model):
     """DCQCN with RED. All flows start at line rate with alpha = 1 and an empty queue."""
 
@@ -191,40 +208,40 @@ class Dcqcn(Model):
         own_rate="R_C",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         require_ramp(self)
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         return sender_constants(self) | red_constants(self)
 
     @property
-    def drain(self):
+    def drain(self) -> float:
         return self.rate / self.unit_bits if self.at == "enqueue" else 0.0
 
-    def bounds(self):
+    def bounds(self) -> dict[str, tuple[float, float]]:
         line_rate = self.rate / self.unit_bits
         return super().bounds() | {"R_C": (0.0, line_rate), "R_T": (0.0, line_rate), "alpha": (0.0, 1.0)}
 
-    def initial_rate(self, total_flows):
+    def initial_rate(self, total_flows: float) -> float:
         return self.rate
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         return {"R_C": rate_bps / self.unit_bits, "R_T": rate_bps / self.unit_bits, "alpha": 1.0}
 
-    def feedback_at(self, state):
+    def feedback_at(self, state: Mapping[str, float]) -> float | None:
         constants = self.constants()
         symbols = ("tau", "tau_prime", "T", "B", "F", "R_AI")
         p = marking_at_rest(constants["C"] / self.flows, *(float(constants[symbol]) for symbol in symbols))
         return p if p > 0 else None
 
-    def derived(self, time_s, states):
+    def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         constants = self.constants()
         symbols = ("Kmin", "Kmax", "pmax", "extended")
         red = [float(constants[symbol]) for symbol in symbols]
         return {"p": np.array([marking(q, *red) for q in states["q"]])}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.OFF_RAMP:
             return f"the queue is on the extension of the ramp, beyond kmax = {self.kmax / 1e3:g} KB"
         if status != Status.NONE:
@@ -238,7 +255,7 @@ class Dcqcn(Model):
         )
 
 
-def sender_constants(model):
+def sender_constants(model: Dcqcn) -> dict[str, Any]:
     """The constants of `sender` and of the link, in packets, from a model with DCQCN's parameters."""
     packet = model.unit_bits
     return {
@@ -256,7 +273,7 @@ def sender_constants(model):
     }
 
 
-def red_constants(model):
+def red_constants(model: Dcqcn) -> dict[str, Any]:
     """RED's constants in packets, from a model with kmin, kmax, pmax and ramp."""
     packet = model.unit_bits
     return {
@@ -267,7 +284,7 @@ def red_constants(model):
     }
 
 
-def require_ramp(model):
+def require_ramp(model: Dcqcn) -> None:
     """Raises ScenarioError where kmax is not above kmin."""
     kmin, kmax = np.broadcast_arrays(model.kmin, model.kmax)
     for at in np.flatnonzero(~(kmax > kmin))[:1]:  # of a grid the first such pair

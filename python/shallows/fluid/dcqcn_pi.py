@@ -11,23 +11,30 @@ Source: ECN or Delay (CoNEXT 2016) eq. 32, §5.2. The paper prints no gains; K1 
 settle in 0.05 to 0.25 s for 2 to 64 flows. p is kept in [0, 1] and does not wind up there.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from shallows.fluid.dcqcn import Dcqcn, at_rest, feedback, marking_at_rest, sender, sender_constants, sending
+from shallows.contract import F64
+from shallows.fluid.dcqcn import Dcqcn, at_rest, marking_at_rest, sender, sender_constants
 from shallows.fluid.model import Status, parameter
-from shallows.fluid.system import System, equations
+from shallows.fluid.system import equations
 
 FOUND, NONE = int(Status.FOUND), int(Status.NONE)
 
 
 @equations
-def reaction(R_C, R_T, alpha, p_d, R_d, tau, tau_prime, T, B, F, R_AI, g):
+def reaction(
+    R_C: float, R_T: float, alpha: float, p_d: float, R_d: float, tau: float, tau_prime: float, T: float,
+    B: float, F: float, R_AI: float, g: float,
+) -> tuple[float, float, float]:  # fmt: skip
     return sender(R_C, R_T, alpha, p_d, R_d, tau, tau_prime, T, B, F, R_AI, g)
 
 
 @equations
-def link(q, total, C, K1, K2, q_ref, q_max):
+def link(
+    q: float, total: float, C: float, K1: float, K2: float, q_ref: float, q_max: float
+) -> tuple[float, float]:
     """dq/dt (eq. 4) and dp/dt (eq. 32), where de/dt is the queue's true change: 0 while empty or full."""
     dq = total - C
     if (q.real <= 0.0 and dq.real < 0.0) or (q.real >= q_max and dq.real > 0.0):
@@ -36,14 +43,17 @@ def link(q, total, C, K1, K2, q_ref, q_max):
 
 
 @equations
-def equilibrium(flows, C, q_ref, tau, tau_prime, T, B, F, R_AI):
+def equilibrium(
+    flows: float, C: float, q_ref: float, tau: float, tau_prime: float, T: float, B: float, F: float,
+    R_AI: float,
+) -> tuple[float, ...]:  # fmt: skip
     R = C / flows
     p = marking_at_rest(R, tau, tau_prime, T, B, F, R_AI)
     R_T, alpha = at_rest(p, R, tau, tau_prime, T, B, F)
     return FOUND if p > 0.0 else NONE, q_ref, p, R, R_T, alpha
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DcqcnPi(Dcqcn):
     """DCQCN with PI marking. Starts like DCQCN, with p = 0."""
 
@@ -53,20 +63,17 @@ class DcqcnPi(Dcqcn):
 
     name: ClassVar = "dcqcn-pi"
     source: ClassVar = "ECN or Delay (CoNEXT 2016) eq. 5-7, 32"
-    outputs: ClassVar = Dcqcn.outputs | {"p": ("p", False)}
-    system: ClassVar = System(
+    outputs: ClassVar = {**Dcqcn.outputs, "p": ("p", False)}
+    system: ClassVar = replace(
+        Dcqcn.system,
         shared=("q", "p"),
-        flow=("R_C", "R_T", "alpha"),
         delayed={"p_d": ("p", 0), "R_d": ("R_C", 0)},
         reaction=reaction,
         link=link,
-        sending=sending,
-        feedback=feedback,
         equilibrium=equilibrium,
-        own_rate="R_C",
     )
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         packet = self.unit_bits
         return sender_constants(self) | {
             "K1": self.k1,
@@ -75,11 +82,11 @@ class DcqcnPi(Dcqcn):
             "q_max": 8 * self.buffer / packet,
         }
 
-    def bounds(self):
+    def bounds(self) -> dict[str, tuple[float, float]]:
         return super().bounds() | {"p": (0.0, 1.0)}
 
-    def derived(self, time_s, states):
+    def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         return {}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         return "" if status == Status.FOUND else "no fixed point: no marking probability balances eq. 11"

@@ -14,11 +14,13 @@ which is not DCTCP but says how wide a ramp would end the cycle. Not modelled: s
 one cut a round, windows of whole packets; `min_window` is not in the paper.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.fluid.model import Model, Status, parameter
 from shallows.fluid.system import System, equations
 
@@ -26,7 +28,7 @@ FOUND, SLIDING, NONE = int(Status.FOUND), int(Status.SLIDING), int(Status.NONE)
 
 
 @equations
-def marking(q, K, width):
+def marking(q: float, K: float, width: float) -> float:
     if q.real <= K:
         return 0.0 * q
     if q.real >= K + width:
@@ -35,36 +37,37 @@ def marking(q, K, width):
 
 
 @equations
-def reaction(W, alpha, q, q_d, C, d, K, g, width):
+def reaction(
+    W: float, alpha: float, q: float, q_d: float, C: float, d: float, K: float, g: float, width: float
+) -> tuple[float, float]:
     R = d + q / C
     p = marking(q_d, K, width)
     return 1 / R - W * alpha * p / (2 * R), g / R * (p - alpha)
 
 
 @equations
-def link(total, C):
+def link(total: float, C: float) -> float:
     return total - C
 
 
 @equations
-def sending(W, q, C, d):
+def sending(W: float, q: float, C: float, d: float) -> float:
     return W / (d + q / C)
 
 
 @equations
-def feedback(C, d, K):
+def feedback(C: float, d: float, K: float) -> float:
     """R*, which the model holds constant."""
     return d + K / C
 
 
 @equations
-def equilibrium(flows, C, d, K, width):
+def equilibrium(flows: float, C: float, d: float, K: float, width: float) -> tuple[float, ...]:
     """alpha = p and W p^2 = 2, with the queue on the ramp that marks with p; on a step, p is a mean."""
     low, high = 0.0, 1.0
     for _ in range(60):
         p = (low + high) / 2
-        W = (C * d + K + width * p) / flows
-        if W * p * p < 2.0:
+        if (C * d + K + width * p) / flows * p * p < 2.0:
             low = p
         else:
             high = p
@@ -77,7 +80,7 @@ def equilibrium(flows, C, d, K, width):
     return status, q, W, p
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dctcp(Model):
     """DCTCP. Flows start with their share of the empty path and alpha = 0."""
 
@@ -103,7 +106,7 @@ class Dctcp(Model):
         equilibrium=equilibrium,
     )
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         packet = self.unit_bits
         return {
             "flows": self.flows,
@@ -114,22 +117,22 @@ class Dctcp(Model):
             "width": 8 * self.width / packet,
         }
 
-    def bounds(self):
+    def bounds(self) -> dict[str, tuple[float, float]]:
         return super().bounds() | {"W": (self.min_window, np.inf), "alpha": (0.0, 1.0)}
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         window = rate_bps * self.delay / self.unit_bits
         return {"W": max(self.min_window, window), "alpha": 0.0}
 
-    def feedback_at(self, state):
+    def feedback_at(self, state: Mapping[str, float]) -> float | None:
         return state["alpha"]
 
-    def derived(self, time_s, states):
+    def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         """p: [times]."""
         threshold, width = (8 * size / self.unit_bits for size in (self.k, self.width))
         return {"p": np.array([marking(q, threshold, width) for q in states["q"]])}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.SLIDING:
             return "the mark is a step, so the queue cycles about K: these are means, and there is no margin"
         if status == Status.NONE:

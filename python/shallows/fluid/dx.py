@@ -16,8 +16,9 @@ less than a packet of queue counts as none: h is a packet's transmission time un
 modelled: slow start, noise of the measurement, clock drift, loss.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,12 +29,12 @@ OFF_RAMP, SLIDING = int(Status.OFF_RAMP), int(Status.SLIDING)
 
 
 @equations
-def round_trip(q, C, R):
+def round_trip(q: float, C: float, R: float) -> float:
     return R + q / C
 
 
 @equations
-def reaction(W, q, S_d, S_dd, C, R, h):
+def reaction(W: float, q: float, S_d: float, S_dd: float, C: float, R: float, h: float) -> float:
     T = round_trip(q, C, R)
     Q = (S_d - S_dd) / T
     if Q.real <= h:
@@ -42,23 +43,23 @@ def reaction(W, q, S_d, S_dd, C, R, h):
 
 
 @equations
-def link(q, total, C):
+def link(q: float, total: float, C: float) -> tuple[float, float]:
     return total - C, q / C
 
 
 @equations
-def sending(W, q, C, R):
+def sending(W: float, q: float, C: float, R: float) -> float:
     return W / round_trip(q, C, R)
 
 
 @equations
-def feedback(q, C, R):
+def feedback(q: float, C: float, R: float) -> tuple[float, float]:
     T = round_trip(q, C, R)
     return T, 2 * T
 
 
 @equations
-def equilibrium(flows, C, R, h):
+def equilibrium(flows: float, C: float, R: float, h: float) -> tuple[float, ...]:
     """Switching about the headroom; or, with more flows than packets fit, every window at its least."""
     q = C * h
     W = (C * R + q) / flows
@@ -67,7 +68,7 @@ def equilibrium(flows, C, R, h):
     return OFF_RAMP, flows - C * R, np.nan, 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Dx(Model):
     """DX. Flows start with their share of the empty path."""
 
@@ -90,7 +91,7 @@ class Dx(Model):
         lags=2,
     )
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         packet_time = self.unit_bits / self.rate
         return {
             "flows": self.flows,
@@ -99,13 +100,13 @@ class Dx(Model):
             "h": np.where(np.asarray(self.headroom) < 0, packet_time, self.headroom),
         }
 
-    def bounds(self):
+    def bounds(self) -> dict[str, tuple[float, float]]:
         return super().bounds() | {"W": (1.0, np.inf)}
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         return {"W": max(1.0, rate_bps * self.delay / self.unit_bits)}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.SLIDING:
             return "the window switches about the headroom: these are means, and there is no margin"
         return "every window is at its least of 1 packet; what does not fit on the path is queued"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
+from matplotlib.figure import Figure
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ from shallows.fluid.trajectory import Flows, trajectory
 COUNTS = np.arange(1, 101)
 
 
-def bode():
+def bode() -> Figure:
     """Ten DCQCN flows at 4 and at 85 us: the delay turns the phase, and the margin changes sign."""
     figure, (magnitude, phase) = plt.subplots(2, 1, figsize=(6.4, 5.6), sharex=True, layout="constrained")
     for index, delay in enumerate((4e-6, 85e-6)):
@@ -31,7 +32,7 @@ def bode():
     return figure
 
 
-def margin_against_flows():
+def margin_against_flows() -> Figure:
     """DCQCN's phase margin against flows: exact, and as the paper's Fig. 3 computed it."""
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for index, delay in enumerate((0.0, 50e-6, 100e-6)):
@@ -46,7 +47,7 @@ def margin_against_flows():
     return figure
 
 
-def stability():
+def stability() -> Figure:
     """Where DCQCN and Patched TIMELY are stable, over flows and delay."""
     figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
     delays = np.linspace(0, 150e-6, 151)
@@ -59,7 +60,7 @@ def stability():
     return figure
 
 
-def trajectories():
+def trajectories() -> Figure:
     """Ten DCQCN flows at 4 and 85 us with Fig. 4's RED; two Patched TIMELY flows from 7 and 3 Gb/s."""
     figure, axes = plt.subplots(2, 2, figsize=(9.6, 5.2), layout="constrained")
     gentle = FIGURES["fig4"].computed
@@ -75,7 +76,7 @@ def trajectories():
     return figure
 
 
-def slopes():
+def slopes() -> Figure:
     """Patched TIMELY's phase margin: eq. 30 as printed, and what Fig. 11 was computed with."""
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
     variants = {"eq. 30: slope 2": FIGURES["fig11"].text, "Fig. 11: slope 0.5": FIGURES["fig11"].computed}
@@ -87,7 +88,7 @@ def slopes():
     return figure
 
 
-def recommended():
+def recommended() -> Figure:
     """What to set for 2 to 64 DCQCN flows at 100 us with a queue of at most 1 MB."""
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     tune = {"r_ai": np.linspace(5e6, 80e6, 51), "kmax": np.linspace(100e3, 2000e3, 51)}
@@ -107,7 +108,7 @@ FIGURE_FILES = {
 }
 
 
-def main(folder):
+def main(folder: str | Path) -> None:
     """Draws every figure into `folder`."""
     for name, draw in FIGURE_FILES.items():
         figure = draw()

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int64, types
 
-from shallows.fluid.compiled import compiled
-from shallows.fluid.system import FLOAT
+from shallows.contract import F64
+from shallows.fluid.compiled import I64, compiled
+from shallows.fluid.system import FLOAT, Equations
 
 DONE, STEP_TOO_LONG, HISTORY_TOO_SHORT, NOT_FINITE = range(4)
 
@@ -29,20 +30,20 @@ class Layout(NamedTuple):
 
     S: int
     K: int
-    tap_states: np.ndarray
-    tap_lags: np.ndarray
+    tap_states: I64
+    tap_lags: I64
     lags: int
-    low: np.ndarray
-    high: np.ndarray
+    low: F64
+    high: F64
     drain: float
 
 
 class Classes(NamedTuple):
     """[F] flows alike in each class, and when (s) they are there."""
 
-    counts: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
+    counts: F64
+    starts: F64
+    stops: F64
 
 
 class Noise(NamedTuple):
@@ -51,9 +52,9 @@ class Noise(NamedTuple):
     taps: [M] what one second of it adds to a delayed value.
     """
 
-    draws: np.ndarray
+    draws: F64
     spacing: float
-    taps: np.ndarray
+    taps: F64
 
 
 class Steps(NamedTuple):
@@ -69,9 +70,9 @@ class Steps(NamedTuple):
 class Memory(NamedTuple):
     """y: [S + F K] the state now. states, slopes: [ring + 1, S + F K] the last ones; last row: before 0."""
 
-    y: np.ndarray
-    states: np.ndarray
-    slopes: np.ndarray
+    y: F64
+    states: F64
+    slopes: F64
 
 
 _TYPES = (
@@ -84,7 +85,9 @@ _TYPES = (
 
 
 @compiled()
-def _past(states, slopes, newest, step, time, component, cubic):
+def _past(
+    states: F64, slopes: F64, newest: int, step: float, time: float, component: int, cubic: bool
+) -> float:
     """State `component` at `time`, from the ring of the last states; NaN where the ring has forgotten."""
     size = states.shape[0]
     if time <= 0.0:
@@ -110,7 +113,10 @@ def _past(states, slopes, newest, step, time, component, cubic):
 
 
 @compiled()
-def _entered(states, slopes, newest, step, left, base, now, deepest, drain, cubic):
+def _entered(
+    states: F64, slopes: F64, newest: int, step: float, left: float, base: int, now: float, deepest: float,
+    drain: float, cubic: bool,
+) -> float:  # fmt: skip
     """When the unit of queue that leaves at `left` came in: the s with s + q(s)/drain = left, by bisection.
 
     base is the state's index of the queue, `now` the latest time known, deepest the most q has been.
@@ -127,7 +133,9 @@ def _entered(states, slopes, newest, step, left, base, now, deepest, drain, cubi
 
 
 @compiled(inline="always")
-def _jittered(draws, spacing, tap, i, time, lag, wait):
+def _jittered(
+    draws: F64, spacing: float, tap: float, i: int, time: float, lag: float, wait: float
+) -> tuple[float, float]:
     """The lag of class `i` with its jitter, and what that adds to the value, which was `wait` under way."""
     if draws.shape[1] == 0:
         return lag, 0.0
@@ -137,7 +145,7 @@ def _jittered(draws, spacing, tap, i, time, lag, wait):
 
 
 @compiled(inline="always")
-def _hold(stage, k, s, S, K, low, high):
+def _hold(stage: F64, k: F64, s: int, S: int, K: int, low: F64, high: F64) -> None:
     """A state at its bound does not move beyond it."""
     for j in range(stage.size):
         limit = j if j < S else S + (j - S) % K
@@ -146,7 +154,7 @@ def _hold(stage, k, s, S, K, low, high):
 
 
 @compiled(inline="always")
-def _clamp(y, S, K, low, high):
+def _clamp(y: F64, S: int, K: int, low: F64, high: F64) -> None:
     for j in range(y.size):
         limit = j if j < S else S + (j - S) % K
         y[j] = min(max(y[j], low[limit]), high[limit])
@@ -155,7 +163,10 @@ def _clamp(y, S, K, low, high):
 @compiled(
     types.Tuple((int64, float64, _VECTOR, _MATRIX, _MATRIX))(FLOAT, FLOAT, FLOAT, FLOAT, _VECTOR, *_TYPES)
 )
-def integrate(reaction, link, sending, feedback, constants, layout, classes, noise, steps, memory):
+def integrate(
+    reaction: Equations, link: Equations, sending: Equations, feedback: Equations, constants: F64,
+    layout: Layout, classes: Classes, noise: Noise, steps: Steps, memory: Memory,
+) -> tuple[int, float, F64, F64, F64]:  # fmt: skip
     """Takes the steps; fills `memory`, whose y is the state at the first and after the call at the last.
 
     Returns (status, time of the end or of the failure, times [T], states [T, S + F K], rates [T, F]).
@@ -212,7 +223,7 @@ def integrate(reaction, link, sending, feedback, constants, layout, classes, noi
                 feedback(head, flow, none, constants, lag_values)
                 for m in range(M):
                     component = tap_states[m] if tap_states[m] < S else base + tap_states[m] - S
-                    lag = lag_values[tap_lags[m]]
+                    lag = lag_values[int(tap_lags[m])]
                     lag, extra = _jittered(draws, spacing, taps[m], i, time, lag, lag - lag_values[0])
                     if lag == 0.0:
                         delayed[m] = stage[component] + extra

@@ -8,16 +8,29 @@ float64 here, whatever JAX is set to elsewhere.
 
 import inspect
 import os
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from shallows.contract import F64
+from shallows.fluid.compiled import python_of
 from shallows.fluid.linear import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, PER_DECADE
 from shallows.fluid.maps import rest_points
+from shallows.fluid.model import Model
+from shallows.fluid.system import Equations, System
 from shallows.fluid.traced import evaluate
+
+Traced = Any
+"""A number, or an array of them, that JAX traces."""
+Value = Any
+"""The same, or 0, an int, where no symbol reaches."""
+Symbols = dict[str, Traced]
+State = tuple[Traced, ...]
 
 POINTS_IN_ONE_PIECE = {"cpu": 1 << 13, "gpu": 1 << 17}
 """What bounds the memory: a point needs about a kilobyte."""
@@ -30,7 +43,7 @@ _COUNT = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
 _FREQUENCIES = LOWEST_FREQUENCY * 10.0 ** (np.arange(_COUNT + 1) / PER_DECADE)
 
 
-def margins(model, constants, flows, workers=None):
+def margins(model: Model, constants: F64, flows: F64, workers: int | None = None) -> tuple[F64, F64]:
     """(rest [points, 1 + states], (phase margin in rad, crossover in rad/s) [points, 2]), as `maps` has them.
 
     constants: [points, constants] in the system's order. flows: [points].
@@ -41,7 +54,7 @@ def margins(model, constants, flows, workers=None):
     equilibrium = model.system.equilibrium_float
     solve = _solver(type(model))
 
-    def fill(start):
+    def fill(start: int) -> None:
         piece = slice(start, min(start + size, len(flows)))
         missing = size - (piece.stop - start)
         rest_points(equilibrium, constants[piece], rest[piece])
@@ -61,11 +74,11 @@ def margins(model, constants, flows, workers=None):
 
 
 @cache
-def _solver(model):
+def _solver(model: type[Model]) -> Callable[..., Traced]:
     """The compiled function of constants, flows and rest, all [points, …], for one class of models."""
     system, at_mark = model.system, model.loop_at == "mark"
 
-    def point(constants, flows, rest):
+    def point(constants: Traced, flows: Traced, rest: Traced) -> Traced:
         symbols = dict(zip(system.constants, constants, strict=True))
         symbols |= dict(zip(system.states, rest[1:], strict=True))
         gain, advance = _loop(system, symbols, flows, at_mark)
@@ -75,16 +88,16 @@ def _solver(model):
     return jax.jit(jax.vmap(point))
 
 
-def _results(function, symbols):
+def _results(function: Equations, symbols: Symbols) -> tuple[Traced, ...]:
     """The results of equations for symbols by name, as a tuple."""
     return evaluate(function, *(symbols[name] for name in _arguments(function)))
 
 
-def _arguments(function):
-    return inspect.signature(function.py_func).parameters
+def _arguments(function: Equations) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(python_of(function)).parameters
 
 
-def _derivatives(function, symbols, name):
+def _derivatives(function: Equations, symbols: Symbols, name: str) -> list[Value]:
     """The partial derivative of every result by the symbol `name`; 0, an int, where it does not occur."""
     if name not in _arguments(function):
         return [0] * len(_results(function, symbols))
@@ -93,12 +106,14 @@ def _derivatives(function, symbols, name):
     return [one.imag / _STEP if jnp.iscomplexobj(one) else 0 for one in results]
 
 
-def _columns(function, symbols, names):
+def _columns(function: Equations, symbols: Symbols, names: Sequence[str]) -> list[tuple[Value, ...]]:
     """[results][names]: the partial derivatives."""
     return list(zip(*(_derivatives(function, symbols, name) for name in names), strict=True))
 
 
-def _loop(system, symbols, flows, at_mark):
+def _loop(
+    system: System, symbols: Symbols, flows: Traced, at_mark: bool
+) -> tuple[Callable[[Traced], Traced], Traced]:
     """(L(w in rad/s) without the delay common to all paths, that delay); see `linear.loop_gain`."""
     delays = _results(system.feedback, symbols)
     taps = {name: (state, delays[lag]) for name, (state, lag) in system.delayed.items()}
@@ -113,7 +128,7 @@ def _loop(system, symbols, flows, at_mark):
     cut_at = system.shared if at_mark else (system.own_rate,)
     advance = _common_delay(direct, taps, system.shared, at_mark)
 
-    def gain(w):
+    def gain(w: Traced) -> Traced:
         A, b = [[-slope for slope in row] for row in instant], list(entering)
         for i in range(len(A)):
             A[i][i] = A[i][i] + jax.lax.complex(0.0 * w, w)
@@ -134,21 +149,27 @@ def _loop(system, symbols, flows, at_mark):
     return gain, advance
 
 
-def _without_delay(system, symbols, flows, rates, at_mark):
+def _without_delay(
+    system: System, symbols: Symbols, flows: Traced, rates: Sequence[Value], at_mark: bool
+) -> tuple[list[list[Value]], list[Value]]:
     """(how each state depends on each state now [states][states], how it does on the cut loop's input)."""
     arriving = [flows * slope for (slope,) in _columns(system.link, symbols, ("total",))]
-    link = [[*row, *[0] * len(system.flow)] for row in _columns(system.link, symbols, system.shared)]
+    link: list[list[Value]] = [
+        [*row, *[0] * len(system.flow)] for row in _columns(system.link, symbols, system.shared)
+    ]
     if at_mark:
         link = [
             [slope + _times(arrived, rate) for slope, rate in zip(row, rates, strict=True)]
             for row, arrived in zip(link, arriving, strict=True)
         ]
         arriving = [0] * len(arriving)
-    reaction = _columns(system.reaction, symbols, system.states)
+    reaction = [list(row) for row in _columns(system.reaction, symbols, system.states)]
     return [*link, *reaction], [*arriving, *[0] * len(system.flow)]
 
 
-def _common_delay(direct, taps, shared, at_mark):
+def _common_delay(
+    direct: Sequence[Value], taps: Mapping[str, tuple[str, Traced]], shared: Sequence[str], at_mark: bool
+) -> Traced:
     """As `linear._common_delay`. direct: the slopes of paths without delay from the link to the rate."""
     shortest = [delay for state, delay in taps.values() if not at_mark or state in shared]
     shortest = jnp.min(jnp.stack(jnp.broadcast_arrays(*shortest)))
@@ -157,27 +178,27 @@ def _common_delay(direct, taps, shared, at_mark):
     return shortest
 
 
-def _turn(angle):
+def _turn(angle: Traced) -> Traced:
     """e^(-i angle)."""
     return jax.lax.complex(jnp.cos(angle), -jnp.sin(angle))
 
 
-def _times(a, b):
+def _times(a: Value, b: Value) -> Value:
     """a b, known to be 0 (an int) where a factor is: what no symbol reaches costs nothing."""
     return 0 if _absent(a) or _absent(b) else a * b
 
 
-def _absent(value):
+def _absent(value: Value) -> bool:
     return isinstance(value, int)
 
 
-def _solve(A, b):
+def _solve(A: list[list[Value]], b: list[Value]) -> list[Value]:
     """The solution of A x = b, lists of numbers, by elimination.
 
     Without pivoting, which points in step cannot do differently: i w on the diagonal keeps pivots from 0.
     """
     size = len(b)
-    inverses = []
+    inverses: list[Value] = []
     for k in range(size):
         inverses.append(A[k][k].conj() / (A[k][k].real ** 2 + A[k][k].imag ** 2))
         for i in range(k + 1, size):
@@ -186,25 +207,29 @@ def _solve(A, b):
                 a - _times(factor, top) for a, top in zip(A[i][k + 1 :], A[k][k + 1 :], strict=True)
             ]
             b[i] = b[i] - _times(factor, b[k])
-    x = [0] * size
+    x: list[Value] = [0] * size
     for k in reversed(range(size)):
         rest = b[k] - sum(_times(A[k][j], x[j]) for j in range(k + 1, size))
         x[k] = _times(rest, inverses[k])
     return x
 
 
-def _margin(gain, advance):
+def _margin(gain: Callable[[Traced], Traced], advance: Traced) -> tuple[Traced, Traced]:
     """(phase margin in rad, crossover in rad/s) of the crossover with the least margin, or NaNs."""
     frequencies = jnp.asarray(_FREQUENCIES)
-    sizes = jax.lax.map(lambda w: jnp.log(jnp.abs(gain(w))), frequencies)
+
+    def size(w: Traced) -> Traced:
+        return jnp.log(jnp.abs(gain(w)))
+
+    sizes = jax.lax.map(size, frequencies)
     above = sizes > 0
     crosses = above[:-1] != above[1:]
     places = jnp.arange(_COUNT)
 
-    def remain(state):
+    def remain(state: State) -> Traced:
         return jnp.any(crosses & (places >= state[0]))
 
-    def next_one(state):
+    def next_one(state: State) -> State:
         first, worst, crossover = state
         k = jnp.argmax(crosses & (places >= first))
         ends = jnp.log(frequencies[k]), jnp.log(frequencies[k + 1]), sizes[k], sizes[k + 1]
@@ -217,14 +242,14 @@ def _margin(gain, advance):
     return worst, crossover
 
 
-def _crossing(gain, a, b, fa, fb):
+def _crossing(gain: Callable[[Traced], Traced], a: Traced, b: Traced, fa: Traced, fb: Traced) -> Traced:
     """Where |L| = 1 between two frequencies given as logarithms: Illinois' false position, as in `linear`."""
 
-    def goes_on(state):
+    def goes_on(state: State) -> Traced:
         turn, _, _, _, _, found = state
         return (turn < 60) & ~found
 
-    def step(state):
+    def step(state: State) -> State:
         turn, a, b, fa, fb, _ = state
         w = b - fb * (b - a) / (fb - fa)
         fw = jnp.log(jnp.abs(gain(jnp.exp(w))))

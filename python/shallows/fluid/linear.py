@@ -11,12 +11,23 @@ Comput. 2005) for roots by collocation.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numba import boolean, complex128, float64, int64, types
+from numpy.typing import ArrayLike, NDArray
 
-from shallows.fluid.compiled import compiled
-from shallows.fluid.system import COMPLEX
+from shallows.contract import F64
+from shallows.fluid.compiled import C128, I64, compiled
+from shallows.fluid.model import Model
+from shallows.fluid.system import COMPLEX, Equations
+
+Partials = tuple[F64, F64, F64, F64, F64, F64, F64]
+Cut = tuple[Partials, float, I64, F64, int, bool]
+Work = tuple[C128, C128]
+Delayed = list[tuple[float, F64]]
+"""[(delay in s, matrix), …]"""
+Mode = Literal["common", "differential"]
 
 _STEP = 1e-30
 _VECTOR, _MATRIX = float64[::1], float64[:, ::1]
@@ -25,7 +36,10 @@ _VECTOR, _MATRIX = float64[::1], float64[:, ::1]
 @compiled(
     types.UniTuple(_MATRIX, 7)(COMPLEX, COMPLEX, COMPLEX, _VECTOR, _VECTOR, int64[::1], float64, _VECTOR),
 )
-def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows, constants):
+def partial_derivatives(
+    reaction: Equations, link: Equations, sending: Equations, shared: F64, flow: F64, tap_states: I64,
+    flows: float, constants: F64,
+) -> Partials:  # fmt: skip
     """Every partial derivative of a system where all flows are alike, by complex steps.
 
     Returns (link by shared, link by total, sending by shared, sending by flow, reaction by shared,
@@ -75,13 +89,13 @@ def partial_derivatives(reaction, link, sending, shared, flow, tap_states, flows
 
 
 @compiled()
-def _size(z):
+def _size(z: complex) -> float:
     """As good as |z| for choosing a pivot, without the root."""
     return abs(z.real) + abs(z.imag)
 
 
 @compiled()
-def _solve(A, b):
+def _solve(A: C128, b: C128) -> None:
     """Solves A x = b in place by elimination with pivoting; the solution is left in b."""
     n = b.size
     for k in range(n):
@@ -112,7 +126,7 @@ _WORK = types.Tuple((complex128[:, ::1], complex128[::1]))
 
 
 @compiled(complex128(complex128, CUT, float64, _WORK))
-def loop_gain(s, cut, advance, work):
+def loop_gain(s: complex, cut: Cut, advance: float, work: Work) -> complex:
     """The open loop's gain L(s), signed so that 1 + L(s) = 0 is the characteristic equation.
 
     Cut at the rate, the link and the delayed own rate see the input, and the output is the sending
@@ -172,7 +186,7 @@ LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e7, 12
 
 
 @compiled()
-def _common_delay(cut):
+def _common_delay(cut: Cut) -> float:
     """The delay shared by all paths through the cut loop: 0 where one of them has no delay."""
     (_, _, rate_shared, _, by_shared, _, _), _, tap_states, tap_delays, _, at_mark = cut
     if not at_mark and (np.any(rate_shared != 0.0) or np.any(by_shared != 0.0)):
@@ -185,7 +199,9 @@ def _common_delay(cut):
 
 
 @compiled()
-def _crossing(left, right, gain_left, gain_right, cut, advance, work):
+def _crossing(
+    left: float, right: float, gain_left: float, gain_right: float, cut: Cut, advance: float, work: Work
+) -> float:
     """Where |L| = 1 between two frequencies: Illinois' false position in logarithms."""
     a, b = np.log(left), np.log(right)
     fa, fb = np.log(gain_left), np.log(gain_right)
@@ -204,15 +220,15 @@ def _crossing(left, right, gain_left, gain_right, cut, advance, work):
 
 
 @compiled(types.UniTuple(float64, 2)(CUT))
-def margin(cut):
+def margin(cut: Cut) -> tuple[float, float]:
     """(phase margin in rad, gain crossover in rad/s) of the crossover with the least margin, or NaNs.
 
     A delay that every path through the loop shares turns the phase by exactly -w tau and is taken out
     first, so that the margin is not folded back into half a turn however long that delay is.
     """
     advance = _common_delay(cut)
-    size = cut[0][0].shape[0] + cut[0][5].shape[0]
-    work = np.empty((size, size), complex128), np.empty(size, complex128)
+    size: int = cut[0][0].shape[0] + cut[0][5].shape[0]
+    work: Work = np.empty((size, size), np.complex128), np.empty(size, np.complex128)
     count = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
     ratio = 10.0 ** (1.0 / PER_DECADE)
     worst, crossover = np.nan, np.nan
@@ -253,27 +269,27 @@ class Loop:
     at: str
 
     @property
-    def _cut(self):
+    def _cut(self) -> Cut:
         one = self.linear
         return one.partials, one.flows, one.tap_states, one.tap_delays, one.own_rate, self.at == "mark"
 
-    def gain(self, s):
+    def gain(self, s: ArrayLike) -> C128:
         """L(s) for an array of complex s; 1 + L(s) = 0 is the characteristic equation."""
         size = len(self.linear.states)
         work = np.empty((size, size), complex), np.empty(size, complex)
         values = [loop_gain(complex(one), self._cut, 0.0, work) for one in np.ravel(s)]
         return np.array(values).reshape(np.shape(s))
 
-    def response(self, omega_rad_s):
+    def response(self, omega_rad_s: ArrayLike) -> C128:
         """L(i omega) for an array of real frequencies."""
         return self.gain(1j * np.asarray(omega_rad_s))
 
-    def margins(self):
+    def margins(self) -> Margins:
         """The `Margins` of this loop."""
         phase, crossover = margin(self._cut)
         return Margins(float(np.degrees(phase)), crossover, self.linear.delay + phase / crossover)
 
-    def to_control(self, omega_rad_s=None):
+    def to_control(self, omega_rad_s: ArrayLike | None = None) -> Any:
         """The loop as python-control's FRD, for its `margin`, `bode_plot`, `nyquist_plot`.
 
         A frequency response holds the delay exactly; a Padé approximation would not.
@@ -292,16 +308,16 @@ class Linear:
     states: names in the order of the matrices. delay: the model's feedback delay without queueing.
     """
 
-    partials: tuple
+    partials: Partials
     flows: float
-    tap_states: np.ndarray
-    tap_delays: np.ndarray
+    tap_states: I64
+    tap_delays: F64
     own_rate: int
     states: tuple[str, ...]
     delay: float
     loop_at: str = "rate"
 
-    def loop(self, at=None):
+    def loop(self, at: str | None = None) -> Loop:
         """The open loop cut "at" the "rate" (where a flow's rate meets the link) or the "mark"."""
         at = at or self.loop_at
         if at not in ("rate", "mark"):
@@ -309,7 +325,7 @@ class Linear:
         return Loop(self, at)
 
     @cached_property
-    def common(self):
+    def common(self) -> tuple[F64, Delayed]:
         """(A0, [(delay in s, A), …]) of x' = A0 x + sum A x(t - delay), x being `states`."""
         link_shared, link_total, rate_shared, rate_flow, by_shared, by_flow, _ = self.partials
         gain = self.flows * link_total
@@ -317,30 +333,30 @@ class Linear:
         return now, self._delayed(len(link_shared))
 
     @cached_property
-    def differential(self):
+    def differential(self) -> tuple[F64, Delayed]:
         """The same for the difference of two flows, x being the flow's states."""
         _, _, _, _, _, by_flow, _ = self.partials
         S = len(self.states) - len(by_flow)
         return by_flow, [(delay, A[S:, S:]) for delay, A in self._delayed(S)]
 
-    def _delayed(self, S):
+    def _delayed(self, S: int) -> Delayed:
         size, by_delayed = len(self.states), self.partials[6]
-        matrices = {}
+        matrices: dict[float, F64] = {}
         for m, (state, delay) in enumerate(zip(self.tap_states, self.tap_delays, strict=True)):
             matrices.setdefault(delay, np.zeros((size, size)))[S:, state] += by_delayed[:, m]
         return sorted(matrices.items())
 
-    def roots(self, mode="common", nodes=20):
+    def roots(self, mode: Mode = "common", nodes: int = 20) -> C128:
         """The characteristic roots nearest the right, as an array of complex numbers in 1/s."""
         return characteristic_roots(*(self.common if mode == "common" else self.differential), nodes=nodes)
 
-    def rightmost_root(self, mode="common"):
+    def rightmost_root(self, mode: Mode = "common") -> complex:
         """The root that decides: Re > 0 grows. Of a pair, the one with Im >= 0."""
         root = self.roots(mode)[0]
         return complex(root.real, abs(root.imag))
 
     @property
-    def stable(self):
+    def stable(self) -> bool:
         """Whether every disturbance dies out, or (between flows, as under host PI) at least does not grow."""
         return self.rightmost_root().real < 0 and self.rightmost_root("differential").real < NEUTRAL
 
@@ -349,7 +365,7 @@ NEUTRAL = 1e-6
 """In 1/s: a root of 0, up to rounding."""
 
 
-def linearise(model):
+def linearise(model: Model) -> Linear:
     """The `Linear` of `model` at its fixed point. Raises ValueError where there is none to linearise at."""
     fixed_point = model.fixed_point()
     if not fixed_point.exists:
@@ -374,7 +390,7 @@ NO_DELAY = 1e-12
 """Seconds: what is shorter counts as none, for the collocation divides by it."""
 
 
-def characteristic_roots(now, delayed, nodes=20):
+def characteristic_roots(now: F64, delayed: Delayed, nodes: int = 20) -> C128:
     """Roots of det(s I - A0 - sum A_k e^(-s tau_k)), rightmost first, those that are accurate.
 
     Collocates the system's history at Chebyshev points: the eigenvalues of the discretised generator
@@ -384,8 +400,7 @@ def characteristic_roots(now, delayed, nodes=20):
     instant = now + sum((A for delay, A in delayed if delay < NO_DELAY), np.zeros_like(now))
     lagging = [(delay, A) for delay, A in delayed if delay >= NO_DELAY and A.any()]
     if not lagging:
-        found = np.linalg.eigvals(instant)
-        return found[np.argsort(-found.real)]
+        return _rightmost_first(np.linalg.eigvals(instant))
     longest = max(delay for delay, _ in lagging)
     points, derivative = _chebyshev(nodes)
     times = (points - 1) * longest / 2
@@ -394,14 +409,17 @@ def characteristic_roots(now, delayed, nodes=20):
     generator[:size, :size] = instant
     for delay, A in lagging:
         generator[:size] += np.kron(_interpolation(times, -delay), A)
-    candidates = np.linalg.eigvals(generator)
-    candidates = candidates[np.argsort(-candidates.real)][: 4 * size]
+    candidates = _rightmost_first(np.linalg.eigvals(generator))[: 4 * size]
     polished = [_newton(root, instant, lagging) for root in candidates]
-    found = np.array([root for root in polished if root is not None])
+    return _rightmost_first(np.array([root for root in polished if root is not None]))
+
+
+def _rightmost_first(roots: NDArray[Any]) -> C128:
+    found = roots.astype(np.complex128)
     return found[np.argsort(-found.real)]
 
 
-def _chebyshev(nodes):
+def _chebyshev(nodes: int) -> tuple[F64, F64]:
     """Chebyshev points cos(k pi / n) from 1 to -1, and the matrix that differentiates through them."""
     k = np.arange(nodes + 1)
     x = np.cos(np.pi * k / nodes)
@@ -411,7 +429,7 @@ def _chebyshev(nodes):
     return x, D - np.diag(D.sum(axis=1))
 
 
-def _interpolation(times, at):
+def _interpolation(times: F64, at: float) -> F64:
     """The row of weights that evaluates the polynomial through `times` (Chebyshev points) at `at`."""
     k = np.arange(len(times))
     weights = (-1.0) ** k * np.where((k == 0) | (k == len(times) - 1), 0.5, 1.0)
@@ -421,7 +439,7 @@ def _interpolation(times, at):
     return (weights / gap / np.sum(weights / gap))[None, :]
 
 
-def _newton(s, now, lagging):
+def _newton(s: complex, now: F64, lagging: Delayed) -> complex | None:
     """Newton's method on the determinant; None where it does not settle near its start."""
     start = s
     for _ in range(30):

@@ -1,20 +1,24 @@
 """Margins over a grid of parameters, a hundred thousand points in seconds."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numba import boolean, float64, int64, void
+from numpy.typing import ArrayLike
 
+from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
-from shallows.fluid.compiled import compiled
+from shallows.fluid.compiled import I64, compiled
 from shallows.fluid.linear import margin, partial_derivatives
 from shallows.fluid.model import Model, Status
-from shallows.fluid.system import COMPLEX, FLOAT
+from shallows.fluid.system import COMPLEX, FLOAT, Equations
 
 POINTS_IN_ONE_PIECE = 4096
+Engine = Callable[[Model, F64, F64, int | None], tuple[F64, F64]]
+"""(rest, out) of `_margins`, from a model, its constants [points, constants], flows [points] and threads."""
 
 
 @compiled(
@@ -24,9 +28,10 @@ POINTS_IN_ONE_PIECE = 4096
     ),
 )  # fmt: skip
 def _margins(
-    reaction, link, sending, feedback, equilibrium, constants, flows, S, K, lags,
-    tap_states, tap_lags, own_rate, at_mark, rest, out,
-):  # fmt: skip
+    reaction: Equations, link: Equations, sending: Equations, feedback: Equations, equilibrium: Equations,
+    constants: F64, flows: F64, S: int, K: int, lags: int, tap_states: I64, tap_lags: I64, own_rate: int,
+    at_mark: bool, rest: F64, out: F64,
+) -> None:  # fmt: skip
     """Fills rest [points, 1 + S + K] (status, states), out [points, 2] (phase margin in rad, crossover)."""
     none, lag_values = np.empty(0), np.empty(lags)
     for point in range(constants.shape[0]):
@@ -44,7 +49,7 @@ def _margins(
 
 
 @compiled(void(FLOAT, float64[:, ::1], float64[:, ::1]))
-def rest_points(equilibrium, constants, rest):
+def rest_points(equilibrium: Equations, constants: F64, rest: F64) -> None:
     """Fills rest [points, 1 + states] (status, states) from constants [points, constants]."""
     none = np.empty(0)
     for point in range(constants.shape[0]):
@@ -59,27 +64,29 @@ class MarginMap:
     """
 
     model: Model
-    axes: Mapping[str, np.ndarray]
-    status: np.ndarray
-    phase_margin_deg: np.ndarray
-    crossover_rad_s: np.ndarray
-    delay_margin_s: np.ndarray
-    queue_bytes: np.ndarray
+    axes: Mapping[str, F64]
+    status: F64
+    phase_margin_deg: F64
+    crossover_rad_s: F64
+    delay_margin_s: F64
+    queue_bytes: F64
 
     @property
-    def exists(self):
+    def exists(self) -> Flags:
         """Where there is a fixed point, on the ramp or off it."""
         return self.status <= Status.OFF_RAMP
 
     @property
-    def stable(self):
+    def stable(self) -> Flags:
         return self.exists & (self.phase_margin_deg > 0)
 
 
 ENGINES = ("numba", "jax")
 
 
-def margin_map(model, over, workers=None, engine="numba"):
+def margin_map(
+    model: Model, over: Mapping[str, ArrayLike], workers: int | None = None, engine: str = "numba"
+) -> MarginMap:
     """The `MarginMap` of `model` over a grid.
 
     over: parameter -> its values in SI units. workers: threads, all cores if None. engine: "numba", or
@@ -116,7 +123,7 @@ def margin_map(model, over, workers=None, engine="numba"):
     )
 
 
-def _engine(name):
+def _engine(name: str) -> Engine:
     """The function that fills the points of a map. Raises ScenarioError with what to install."""
     if name not in ENGINES:
         raise ScenarioError("engine", name, " or ".join(ENGINES))
@@ -129,14 +136,14 @@ def _engine(name):
     return margins
 
 
-def _by_numba(model, constants, flows, workers):
+def _by_numba(model: Model, constants: F64, flows: F64, workers: int | None) -> tuple[F64, F64]:
     """(rest, out) of `_margins` for constants [points, constants] and flows [points]."""
     system = model.system
     S, K = len(system.shared), len(system.flow)
     rest, out = np.empty((len(flows), 1 + S + K)), np.empty((len(flows), 2))
     own_rate = system.flow.index(system.own_rate) if system.own_rate else -1
 
-    def fill(piece):
+    def fill(piece: slice) -> None:
         _margins(
             system.reaction_complex, system.link_complex, system.sending_complex, system.feedback_float,
             system.equilibrium_float, constants[piece], flows[piece], S, K, system.lags, system.tap_states,

@@ -7,17 +7,20 @@ A parameter may hold a NumPy array: `constants` then broadcasts, which is how ma
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.fluid.system import System
 from shallows.units import RATE, SIZE, TIME, did_you_mean
 
 UNLIMITED = math.inf
+Kind = str | tuple[str, ...]
+"""Of a parameter: "rate", "time", "size", "number", "count", or the words that it may be."""
 
 
 class Status(IntEnum):
@@ -50,15 +53,15 @@ class FixedPoint:
     explanation: str = ""
 
     @property
-    def exists(self):
+    def exists(self) -> bool:
         return self.status in (Status.FOUND, Status.OFF_RAMP)
 
     @property
-    def on_ramp(self):
+    def on_ramp(self) -> bool:
         return self.status == Status.FOUND
 
 
-def parameter(kind, default, meaning, **limits):
+def parameter(kind: Kind, default: Any, meaning: str, **limits: float) -> Any:
     """A field of a model. kind: "rate", "time", "size", "number", "count", or a tuple of words.
 
     limits: `above`, `least`, `most`: bounds of the number in SI units; `unlimited=True` allows that word.
@@ -66,7 +69,7 @@ def parameter(kind, default, meaning, **limits):
     return field(default=default, metadata={"kind": kind, "meaning": meaning, **limits})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Model:
     """N flows through one bottleneck. Subclasses add parameters and say what is theirs."""
 
@@ -94,12 +97,20 @@ class Model:
         """delayed value -> what a second of extra delay adds to it, where a delay is what is measured."""
         return {}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for spec in fields(self):
             _check(spec, getattr(self, spec.name))
 
+    def __repr__(self) -> str:
+        """Every parameter with its unit."""
+        words = (
+            f"{spec.name} {in_words(spec.metadata['kind'], getattr(self, spec.name))}"
+            for spec in fields(self)
+        )
+        return f"<{type(self).__name__} {', '.join(words)}>"
+
     @property
-    def unit_bits(self):
+    def unit_bits(self) -> float:
         """Bits in one unit of the equations' queue: a packet, unless the model says otherwise."""
         return 8 * self.mtu
 
@@ -107,7 +118,7 @@ class Model:
         """The equations' constants by symbol, in their own units."""
         raise NotImplementedError
 
-    def constants_array(self):
+    def constants_array(self) -> F64:
         """`constants` in the system's order: shape [constants], or [..., constants] for array parameters."""
         constants = self.constants()
         columns = np.broadcast_arrays(*(np.asarray(constants[name], float) for name in self.system.constants))
@@ -117,23 +128,23 @@ class Model:
         """state -> (least, most), in the equations' units. A state at its bound does not move beyond it."""
         return {"q": (0.0, self.buffer * 8 / self.unit_bits)}
 
-    def start(self, rate_bps) -> dict[str, float]:
+    def start(self, rate_bps: float) -> dict[str, float]:
         """The states at the beginning, and for ever before it, of a flow that starts at `rate_bps`."""
         raise NotImplementedError
 
-    def initial_rate(self, total_flows):
+    def initial_rate(self, total_flows: float) -> float:
         """The rate in bit/s at which one of `total_flows` flows starts."""
         return self.rate / total_flows
 
-    def derived(self, time_s, states) -> dict[str, np.ndarray]:
+    def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         """Further columns of a trajectory, from its states ([times] or [flows, times], own units)."""
         return {}
 
-    def explain(self, status, state) -> str:
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         """One sentence about a fixed point that is not simply there."""
         return ""
 
-    def fixed_point(self):
+    def fixed_point(self) -> FixedPoint:
         """The `FixedPoint` of `flows` identical flows."""
         system, out = self.system, np.empty(1 + len(self.system.states))
         empty = np.empty(0)
@@ -150,18 +161,18 @@ class Model:
             self.explain(status, state),
         )
 
-    def feedback_at(self, state):
+    def feedback_at(self, state: Mapping[str, float]) -> float | None:
         """The marking probability (or what stands in its place) in a rest point, or None."""
         return state.get("p")
 
     @classmethod
-    def read(cls, texts: Mapping[str, str]):
+    def read(cls, texts: Mapping[str, str]) -> Self:
         """A model from parameters as people write them: {"kmax": "1000KB", "ramp": "extended"}.
 
         Raises ScenarioError naming key, value and what was expected.
         """
         specs = {spec.name: spec for spec in fields(cls)}
-        values = {}
+        values: dict[str, Any] = {}
         for key, text in texts.items():
             if key not in specs:
                 expected = f"a parameter of {cls.name}: {', '.join(specs)}{did_you_mean(key, specs)}"
@@ -170,7 +181,7 @@ class Model:
         return cls(**values)
 
 
-def read_parameter(spec, text):
+def read_parameter(spec: Field[Any], text: str) -> Any:
     """The value of the field `spec` in SI units, from `text`. Raises ScenarioError."""
     kind = spec.metadata["kind"]
     try:
@@ -189,7 +200,7 @@ def read_parameter(spec, text):
         raise ScenarioError(spec.name, text, str(error) if kind in _DIMENSIONS else "a number") from None
 
 
-def in_words(kind, value):
+def in_words(kind: Kind, value: Any) -> Any:
     """A parameter's value as a user would write it: 2e5 of a "size" is 200KB; an array stays as it is."""
     if kind not in _DIMENSIONS or np.ndim(value) or not np.isfinite(value) or value < 0:
         return value
@@ -201,8 +212,9 @@ _DIMENSIONS = {"rate": (RATE, 1), "time": (TIME, 10**12), "size": (SIZE, 1)}
 _SI = {"rate": "bit/s", "time": "s", "size": "bytes"}
 
 
-def _check(spec, value):
-    kind, limits = spec.metadata["kind"], spec.metadata
+def _check(spec: Field[Any], value: Any) -> None:
+    kind: Kind = spec.metadata["kind"]
+    limits = spec.metadata
     if isinstance(kind, tuple):
         if value not in kind:
             raise ScenarioError(spec.name, value, " or ".join(kind))

@@ -11,18 +11,16 @@ Algorithm 2 measures it in RTT. Eq. 30 prints slope 2; the paper's Fig. 11 was c
 `weight_slope=0.5 interval=seg`. Not modelled and differs: as timely.py.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from shallows.fluid.model import Status, parameter
-from shallows.fluid.system import System, equations
+from shallows.fluid.system import equations
 from shallows.fluid.timely import (
     Timely,
     delay_constants,
-    feedback,
     gradient_change,
-    link,
-    sending,
     update_interval,
 )
 
@@ -30,7 +28,7 @@ FOUND, NONE = int(Status.FOUND), int(Status.NONE)
 
 
 @equations
-def weight(g, slope):
+def weight(g: float, slope: float) -> float:
     """w_i, eq. 30: 1/2 + slope g, kept between 0 and 1."""
     w = 0.5 + slope * g
     if w.real <= 0.0:
@@ -41,7 +39,10 @@ def weight(g, slope):
 
 
 @equations
-def rate_change(R, g, q_d, error, interval, C, delta, beta, T_low, T_high, slope):
+def rate_change(
+    R: float, g: float, q_d: float, error: float, interval: float, C: float, delta: float, beta: float,
+    T_low: float, T_high: float, slope: float,
+) -> float:  # fmt: skip
     """dR/dt, eq. 29, with the relative excess of the queue as `error`."""
     if q_d.real < C * T_low:
         return (delta + 0.0 * error) / interval
@@ -52,7 +53,10 @@ def rate_change(R, g, q_d, error, interval, C, delta, beta, T_low, T_high, slope
 
 
 @equations
-def reaction(R, g, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_floor, Seg, slope, q_ref):
+def reaction(
+    R: float, g: float, q_d: float, q_dd: float, C: float, delta: float, beta: float, alpha: float,
+    T_low: float, T_high: float, D_minRTT: float, D_floor: float, Seg: float, slope: float, q_ref: float,
+) -> tuple[float, float]:  # fmt: skip
     interval = update_interval(R, Seg, D_floor)
     error = (q_d - q_ref) / q_ref
     dR = rate_change(R, g, q_d, error, interval, C, delta, beta, T_low, T_high, slope)
@@ -60,7 +64,9 @@ def reaction(R, g, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_
 
 
 @equations
-def equilibrium(flows, C, delta, beta, T_high, q_ref):
+def equilibrium(
+    flows: float, C: float, delta: float, beta: float, T_high: float, q_ref: float
+) -> tuple[float, ...]:
     """Eq. 31: g = 0 and w = 1/2 leave delta = beta (C/N) (q - q') / q'."""
     q = q_ref * (1.0 + flows * delta / (beta * C))
     status = FOUND
@@ -70,7 +76,7 @@ def equilibrium(flows, C, delta, beta, T_high, q_ref):
     return status, q, C / flows, 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PatchedTimely(Timely):
     """Patched TIMELY."""
 
@@ -80,20 +86,9 @@ class PatchedTimely(Timely):
 
     name: ClassVar = "patched-timely"
     source: ClassVar = "ECN or Delay (CoNEXT 2016) eq. 29-31"
-    system: ClassVar = System(
-        shared=("q",),
-        flow=("R", "g"),
-        delayed={"q_d": ("q", 0), "q_dd": ("q", 1)},
-        reaction=reaction,
-        link=link,
-        sending=sending,
-        feedback=feedback,
-        equilibrium=equilibrium,
-        lags=2,
-        own_rate="R",
-    )
+    system: ClassVar = replace(Timely.system, reaction=reaction, equilibrium=equilibrium)
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,
@@ -101,12 +96,12 @@ class PatchedTimely(Timely):
             "q_ref": self.rate * self.t_low,
         }
 
-    def feedback_at(self, state):
+    def feedback_at(self, state: Mapping[str, float]) -> float | None:
         """The relative excess (q - q')/q', which stands where a marking probability would."""
         q_ref = self.rate * self.t_low
         return (state["q"] - q_ref) / q_ref
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.NONE:
             return (
                 f"no fixed point: eq. 31 asks for {state['q'] / 8e3:.6g} KB, not below "

@@ -13,21 +13,20 @@ integrates the same signal, so p_i - p_j never changes: equal starts share fairl
 `published.ScriptHostPi` is what the paper's Fig. 19 was computed with. p is not clamped.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.fluid.model import Status, parameter
 from shallows.fluid.patched_timely import PatchedTimely, rate_change
-from shallows.fluid.system import System, equations
+from shallows.fluid.system import equations
 from shallows.fluid.timely import (
     delay_constants,
-    feedback,
     feedback_delay,
     gradient_change,
-    link,
-    sending,
     update_interval,
 )
 
@@ -36,8 +35,10 @@ FOUND, NONE = int(Status.FOUND), int(Status.NONE)
 
 @equations
 def reaction(
-    R, g, Z, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_floor, Seg, slope, q_ref, K1, K2
-):  # fmt: skip
+    R: float, g: float, Z: float, q_d: float, q_dd: float, C: float, delta: float, beta: float, alpha: float,
+    T_low: float, T_high: float, D_minRTT: float, D_floor: float, Seg: float, slope: float, q_ref: float,
+    K1: float, K2: float,
+) -> tuple[float, float, float]:  # fmt: skip
     interval = update_interval(R, Seg, D_floor)
     p = K1 * (q_d - q_ref) + Z
     dR = rate_change(R, g, q_d, p, interval, C, delta, beta, T_low, T_high, slope)
@@ -45,13 +46,15 @@ def reaction(
 
 
 @equations
-def equilibrium(flows, C, delta, beta, T_low, T_high, q_ref):
+def equilibrium(
+    flows: float, C: float, delta: float, beta: float, T_low: float, T_high: float, q_ref: float
+) -> tuple[float, ...]:
     """Equal flows: p = delta N / (beta C) at q_ref."""
     status = FOUND if C * T_low < q_ref < C * T_high else NONE
     return status, q_ref, C / flows, 0.0, flows * delta / (beta * C)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PatchedTimelyPi(PatchedTimely):
     """Patched TIMELY with host PI. Give a flow's initial p by Flows(state={"Z": …}); see `integral_for`."""
 
@@ -61,21 +64,12 @@ class PatchedTimelyPi(PatchedTimely):
 
     name: ClassVar = "patched-timely-pi"
     source: ClassVar = "ECN or Delay (CoNEXT 2016) eq. 29, 32"
-    outputs: ClassVar = PatchedTimely.outputs | {"Z": ("integral", False)}
-    system: ClassVar = System(
-        shared=("q",),
-        flow=("R", "g", "Z"),
-        delayed={"q_d": ("q", 0), "q_dd": ("q", 1)},
-        reaction=reaction,
-        link=link,
-        sending=sending,
-        feedback=feedback,
-        equilibrium=equilibrium,
-        lags=2,
-        own_rate="R",
+    outputs: ClassVar = {**PatchedTimely.outputs, "Z": ("integral", False)}
+    system: ClassVar = replace(
+        PatchedTimely.system, flow=("R", "g", "Z"), reaction=reaction, equilibrium=equilibrium
     )
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,
@@ -85,25 +79,26 @@ class PatchedTimelyPi(PatchedTimely):
             "K2": self.k2,
         }
 
-    def integral_for(self, p):
+    def integral_for(self, p: float) -> float:
         """The state I that makes p_i(0) = `p` over an empty queue."""
         return p + self.k1 * 8 * self.q_ref
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         return super().start(rate_bps) | {"Z": self.integral_for(0.0)}
 
-    def feedback_at(self, state):
+    def feedback_at(self, state: Mapping[str, float]) -> float | None:
         return state["Z"]
 
-    def derived(self, time_s, states):
+    def derived(self, time_s: F64, states: Mapping[str, F64]) -> dict[str, F64]:
         """p: [flows, times]."""
         queue = states["q"]
         constants = self.constants()
-        lag = feedback_delay(queue, constants["C"], constants["wire"], constants["D_prop"])
-        seen = np.interp(time_s - lag, time_s, queue)
+        way = [float(constants[symbol]) for symbol in ("C", "wire", "D_prop")]
+        lags = np.array([feedback_delay(q, *way) for q in queue])
+        seen = np.interp(time_s - lags, time_s, queue)
         return {"p": self.k1 * (seen - 8 * self.q_ref) + states["Z"]}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.NONE:
             return (
                 f"no fixed point: q_ref = {self.q_ref / 1e3:g} KB is not between C T_low = "

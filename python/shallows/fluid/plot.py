@@ -1,12 +1,32 @@
 """Figures of the fluid world. Each function draws on the Axes it is given, readable in grey."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from shallows.contract import F64
+from shallows.fluid.compiled import C128
+from shallows.fluid.linear import Loop, Margins
+from shallows.fluid.maps import MarginMap
+from shallows.fluid.model import Model
+from shallows.fluid.recommend import Recommendation
+from shallows.fluid.trajectory import Trajectory
 
 _STYLES = ("-", "--", ":", "-.")
 _GREYS = ("0.0", "0.45", "0.25", "0.6")
 
 
-def bode(magnitude, phase, loop, label=None, omega_rad_s=None, index=0):
+def bode(
+    magnitude: Axes,
+    phase: Axes,
+    loop: Loop,
+    label: str | None = None,
+    omega_rad_s: ArrayLike | None = None,
+    index: int = 0,
+) -> None:
     """A loop's gain (dB) and phase (degrees) on two Axes, with its crossover and phase margin marked.
 
     index: the how-manieth loop on these Axes, which chooses its line style.
@@ -15,7 +35,7 @@ def bode(magnitude, phase, loop, label=None, omega_rad_s=None, index=0):
     centre = margins.crossover_rad_s if np.isfinite(margins.crossover_rad_s) else 1e3
     omega = np.geomspace(centre / 30, centre * 30, 600) if omega_rad_s is None else np.asarray(omega_rad_s)
     response = loop.response(omega)
-    style = {"linestyle": _STYLES[index % 4], "color": _GREYS[index % 4], "linewidth": 1.4}
+    style: dict[str, Any] = {"linestyle": _STYLES[index % 4], "color": _GREYS[index % 4], "linewidth": 1.4}
     angle = _continuous_phase(loop, omega, response, margins)
     magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)
     phase.semilogx(omega, angle, **style)
@@ -31,16 +51,16 @@ def bode(magnitude, phase, loop, label=None, omega_rad_s=None, index=0):
         magnitude.legend(frameon=False)
 
 
-def _continuous_phase(loop, omega, response, margins):
+def _continuous_phase(loop: Loop, omega: F64, response: C128, margins: Margins) -> F64:
     """Unwrapped phase, on the branch on which the margin is phase + 180 at the crossover."""
-    angle = np.degrees(np.unwrap(np.angle(response)))
+    angle: F64 = np.degrees(np.unwrap(np.angle(response)))
     if not np.isfinite(margins.crossover_rad_s):
         return angle
-    there = np.interp(np.log(margins.crossover_rad_s), np.log(omega), angle)
-    return angle - 360 * np.round((there + 180 - margins.phase_margin_deg) / 360)
+    (there,) = np.interp([np.log(margins.crossover_rad_s)], np.log(omega), angle).tolist()
+    return angle - 360 * round((there + 180 - margins.phase_margin_deg) / 360)
 
 
-def _mark_margin(magnitude, phase, margins, color):
+def _mark_margin(magnitude: Axes, phase: Axes, margins: Margins, color: str) -> None:
     crossover, margin = margins.crossover_rad_s, margins.phase_margin_deg
     for axes in (magnitude, phase):
         axes.axvline(crossover, color=color, linewidth=0.6, linestyle=(0, (1, 3)))
@@ -67,7 +87,7 @@ _AXIS_LABELS = {
 _KIND_LABELS = {"time": ("µs", 1e6), "size": ("KB", 1e-3), "rate": ("Mb/s", 1e-6)}
 
 
-def axis_label(model, name):
+def axis_label(model: Model, name: str) -> tuple[str, float]:
     """(label with unit, factor from SI) of a parameter's axis."""
     if name in _AXIS_LABELS:
         return _AXIS_LABELS[name]
@@ -76,7 +96,7 @@ def axis_label(model, name):
     return (f"{name} ({unit})" if unit else name), factor
 
 
-def phase_margin(axes, margin_map, label=None, index=0):
+def phase_margin(axes: Axes, margin_map: MarginMap, label: str | None = None, index: int = 0) -> None:
     """Phase margin along the one axis of a map; gaps are where there is no fixed point."""
     ((name, values),) = margin_map.axes.items()
     text, factor = axis_label(margin_map.model, name)
@@ -86,7 +106,7 @@ def phase_margin(axes, margin_map, label=None, index=0):
     axes.set_ylabel("phase margin (degrees)")
 
 
-def line(axes, x, y, label=None, index=0):
+def line(axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None = None, index: int = 0) -> None:
     """One more curve over a line at 0, told from the others without colour."""
     axes.plot(x, y, _STYLES[index % 4], color=_GREYS[index % 4], linewidth=1.4, label=label)
     axes.axhline(0, color="0.7", linewidth=0.8)
@@ -94,7 +114,7 @@ def line(axes, x, y, label=None, index=0):
         axes.legend(frameon=False)
 
 
-def stability_map(axes, margin_map):
+def stability_map(axes: Axes, margin_map: MarginMap) -> Any:
     """Phase margin over the two axes of a map: the darker the less, a line at 0, hatched where nothing rests.
 
     Returns the image, for a colour bar.
@@ -107,7 +127,7 @@ def stability_map(axes, margin_map):
     return _shaded(axes, x, y, margin, (x_label, y_label))
 
 
-def _shaded(axes, x, y, margin, labels):
+def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> Any:
     finite = margin[np.isfinite(margin)]
     image = axes.pcolormesh(x, y, margin, cmap="Greys_r", shading="nearest", rasterized=True)
     axes.set_facecolor("white")
@@ -122,7 +142,7 @@ def _shaded(axes, x, y, margin, labels):
     return image
 
 
-def recommendation(axes, found):
+def recommendation(axes: Axes, found: Recommendation) -> Any:
     """The worst margin over all numbers of flows, over two tuned parameters, with the choice marked.
 
     The dashed line is the queue bound. Returns the image, for a colour bar.
@@ -140,13 +160,20 @@ def recommendation(axes, found):
     return image
 
 
-def trajectory(queue, rates, run, label=None, index=0, flows=None):
+def trajectory(
+    queue: Axes,
+    rates: Axes,
+    run: Trajectory,
+    label: str | None = None,
+    index: int = 0,
+    flows: Sequence[int] | None = None,
+) -> None:
     """A run's queue (KB) and rates (Gb/s, of one flow of each class) against time (ms), on two Axes.
 
     flows: the classes drawn; None is all.
     """
     time_ms = run.time_s * 1e3
-    style = {"linestyle": _STYLES[index % 4], "linewidth": 1.1}
+    style: dict[str, Any] = {"linestyle": _STYLES[index % 4], "linewidth": 1.1}
     queue.plot(time_ms, run.queue_bytes / 1e3, color=_GREYS[index % 4], label=label, **style)
     chosen = range(len(run.rates_bps)) if flows is None else flows
     for place, flow in enumerate(chosen):

@@ -9,8 +9,9 @@ Source: ECN or Delay (CoNEXT 2016) eq. 14, 33, 34 and figures 3, 4, 8, 11, 19; t
 text does not give were recovered by comparing with the plotted curves.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,20 +20,20 @@ from shallows.fluid.linear import Linear, linearise
 from shallows.fluid.model import Model, Status, parameter
 from shallows.fluid.patched_timely import PatchedTimely
 from shallows.fluid.patched_timely_pi import PatchedTimelyPi
-from shallows.fluid.system import System, equations
-from shallows.fluid.timely import Timely, delay_constants, feedback, link, sending
+from shallows.fluid.system import equations
+from shallows.fluid.timely import Timely, delay_constants
 
 FOUND = int(Status.FOUND)
 
 
-def approximate_marking(model):
+def approximate_marking(model: Dcqcn) -> float:
     """p* of eq. 14, the expansion of eq. 11 about p = 0: 16 % (N = 1) to 70 % (N = 100) too high."""
     k = model.constants()
     per_rate = 1 / k["B"] + k["flows"] / (k["T"] * k["C"])
     return (k["R_AI"] * k["flows"] ** 2 / (k["tau_prime"] * k["C"] ** 2) * per_rate**2) ** (1 / 3)
 
 
-def linearise_as_published(model):
+def linearise_as_published(model: Model) -> Linear:
     """The `Linear` behind the paper's phase margins (Fig. 3, Fig. 11). Raises ValueError for other models."""
     if type(model) is Dcqcn:
         return taylor_dcqcn(model)
@@ -41,7 +42,7 @@ def linearise_as_published(model):
     raise ValueError(f"the paper prints no phase margin of {model.name}")
 
 
-def taylor_dcqcn(model):
+def taylor_dcqcn(model: Dcqcn) -> Linear:
     """DCQCN linearised as for Fig. 3: eq. 34 at eq. 14's p*, on the ramp's slope wherever p* lies.
 
     The increase terms are expanded to second order in p with A = 1/B + 1/(T R) held constant although
@@ -92,17 +93,19 @@ def taylor_dcqcn(model):
 
 
 @equations
-def _script_reaction(R, p, q_d, q_dd, Seg, delta, q_ref, a, b):
+def _script_reaction(
+    R: float, p: float, q_d: float, q_dd: float, Seg: float, delta: float, q_ref: float, a: float, b: float
+) -> tuple[float, float]:
     """The rate, with half of p R as the decrease; and p, a difference of two samples rather than eq. 32."""
     return R / Seg * (delta - 0.5 * p * R), a * (q_d - q_ref) - b * (q_dd - q_ref)
 
 
 @equations
-def _script_equilibrium(flows, C, delta, q_ref):
+def _script_equilibrium(flows: float, C: float, delta: float, q_ref: float) -> tuple[float, ...]:
     return FOUND, q_ref, C / flows, 2 * delta * flows / C
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ScriptHostPi(Timely):
     """Host PI as Fig. 19 was computed: other gains, target and rate law than §5.2 describes.
 
@@ -114,27 +117,18 @@ class ScriptHostPi(Timely):
     name: ClassVar = "script-host-pi"
     source: ClassVar = "ECN or Delay (CoNEXT 2016) Fig. 19"
     outputs: ClassVar = {"p": ("p", False)}
-    system: ClassVar = System(
-        shared=("q",),
-        flow=("R", "p"),
-        delayed={"q_d": ("q", 0), "q_dd": ("q", 1)},
-        reaction=_script_reaction,
-        link=link,
-        sending=sending,
-        feedback=feedback,
-        equilibrium=_script_equilibrium,
-        lags=2,
-        own_rate="R",
+    system: ClassVar = replace(
+        Timely.system, flow=("R", "p"), reaction=_script_reaction, equilibrium=_script_equilibrium
     )
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         gain = 1.816e-9 * self.rate / (10 * 8 * self.seg)
         return delay_constants(self) | {"q_ref": 8 * self.q_ref, "a": 1.0005 * gain, "b": gain}
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         return {"R": rate_bps, "p": 0.0}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         return ""
 
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.linear import linearise
 from shallows.fluid.maps import MarginMap, margin_map
@@ -27,14 +29,16 @@ class Recommendation:
     worst_flows: int
     worst_margin_deg: float
     worst_queue_bytes: float
-    margin_deg: np.ndarray
-    queue_bytes: np.ndarray
+    margin_deg: F64
+    queue_bytes: F64
     queue_bound_bytes: float
     map: MarginMap
     explanation: str
 
 
-def recommend(model, flows, tune, queue_bound_bytes=np.inf):
+def recommend(
+    model: Model, flows: ArrayLike, tune: Mapping[str, F64], queue_bound_bytes: float = np.inf
+) -> Recommendation:
     """The `Recommendation` of the largest worst-case phase margin.
 
     flows: the numbers of flows to withstand. tune: parameter -> values to choose from, SI units.
@@ -48,19 +52,33 @@ def recommend(model, flows, tune, queue_bound_bytes=np.inf):
     # An unstable or missing point anywhere in the range must decide, so NaN wins over any number.
     worst_margin, worst_queue = margins.min(axis=-1), grid.queue_bytes.max(axis=-1)
     within = worst_queue <= queue_bound_bytes
-    ranked = np.where(within & (worst_margin > 0), worst_margin, -np.inf)
-    for flat in np.argsort(-ranked, axis=None):
-        place = np.unravel_index(flat, ranked.shape)
+    ranked: F64 = np.where(within & (worst_margin > 0), worst_margin, -np.inf)
+    for flat in np.argsort(-ranked, axis=None).tolist():
+        place = _place(flat, ranked)
         if not np.isfinite(ranked[place]):
             break
         parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
         best = replace(model, **parameters)
-        if all(linearise(replace(best, flows=int(n))).rightmost_root().real < 0 for n in flows):
+        if all(linearise(replace(best, flows=int(n))).rightmost_root().real < 0 for n in np.asarray(flows)):
             return _made(best, parameters, place, worst_margin, worst_queue, queue_bound_bytes, grid, "")
     return _none(tune, worst_margin, worst_queue, within, queue_bound_bytes, grid)
 
 
-def _made(best, parameters, place, worst_margin, worst_queue, bound, grid, explanation):
+def _place(flat: int, grid: F64) -> tuple[int, ...]:
+    """Where in `grid` its value number `flat` is."""
+    return tuple(int(i) for i in np.unravel_index(flat, grid.shape))
+
+
+def _made(
+    best: Model | None,
+    parameters: dict[str, float],
+    place: tuple[int, ...],
+    worst_margin: F64,
+    worst_queue: F64,
+    bound: float,
+    grid: MarginMap,
+    explanation: str,
+) -> Recommendation:
     along = grid.phase_margin_deg[place]
     worst_flows = int(grid.axes["flows"][np.nanargmin(along)]) if np.isfinite(along).any() else -1
     return Recommendation(
@@ -69,24 +87,26 @@ def _made(best, parameters, place, worst_margin, worst_queue, bound, grid, expla
     )  # fmt: skip
 
 
-def _none(tune, worst_margin, worst_queue, within, bound, grid):
+def _none(
+    tune: Mapping[str, F64], worst_margin: F64, worst_queue: F64, within: Flags, bound: float, grid: MarginMap
+) -> Recommendation:
     """Says what stands in the way: no fixed point, no stability, or the bound."""
     rests = np.isfinite(worst_margin)
     if not rests.any():
         text = "none is stable: every choice lacks a fixed point for some number of flows"
         place = (0,) * worst_margin.ndim
     elif not (worst_margin[rests] > 0).any():
-        place = np.unravel_index(np.nanargmax(worst_margin), worst_margin.shape)
+        place = _place(int(np.nanargmax(worst_margin)), worst_margin)
         text = f"none is stable: the best worst-case phase margin is {worst_margin[place]:.2f} degrees"
     elif not (within & (worst_margin > 0)).any():
-        stable_queues = np.where(worst_margin > 0, worst_queue, np.inf)
-        place = np.unravel_index(np.argmin(stable_queues), stable_queues.shape)
+        stable_queues: F64 = np.where(worst_margin > 0, worst_queue, np.inf)
+        place = _place(int(np.argmin(stable_queues)), stable_queues)
         text = (
             f"none is stable within the bound: the shortest queue of a stable choice reaches "
             f"{worst_queue[place] / 1e3:.4g} KB, the bound is {bound / 1e3:.4g} KB"
         )
     else:
-        place = np.unravel_index(np.nanargmax(worst_margin), worst_margin.shape)
+        place = _place(int(np.nanargmax(worst_margin)), worst_margin)
         text = "none is stable: the roots contradict the margins of every choice"
     parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
     return _made(None, parameters, place, worst_margin, worst_queue, bound, grid, text)

@@ -15,7 +15,7 @@ from shallows.fluid.system import equations
 
 
 @equations
-def marking(q, Kmin, Kmax, pmax, extended):
+def marking(q: float, Kmin: float, Kmax: float, pmax: float, extended: float) -> float:
     """The probability that a packet is marked. Eq. 3."""
     if q.real <= Kmin:
         return 0.0 * q
@@ -28,6 +28,6 @@ def marking(q, Kmin, Kmax, pmax, extended):
 
 
 @equations
-def queue_at(p, Kmin, Kmax, pmax):
+def queue_at(p: float, Kmin: float, Kmax: float, pmax: float) -> float:
     """The queue at which the ramp, or its extension, marks with probability p. Eq. 9."""
     return Kmin + p / pmax * (Kmax - Kmin)

@@ -11,12 +11,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import complex128, float64, njit, types, void
 
-from shallows.fluid.compiled import OPTIONS, compiled
+from shallows.fluid.compiled import I64, OPTIONS, compiled, python_of
 
+Equations = Callable[..., Any]
+"""Equations as numba compiles them; they are written for floats, and numba takes complex numbers too."""
 equations = compiled()
 """Marks equations. They may call one another."""
 
@@ -46,68 +49,68 @@ class System:
     shared: tuple[str, ...]
     flow: tuple[str, ...]
     delayed: Mapping[str, tuple[str, int]]
-    reaction: Callable
-    link: Callable
-    sending: Callable
-    feedback: Callable
-    equilibrium: Callable
+    reaction: Equations
+    link: Equations
+    sending: Equations
+    feedback: Equations
+    equilibrium: Equations
     lags: int = 1
     own_rate: str | None = None
 
     @property
-    def states(self):
+    def states(self) -> tuple[str, ...]:
         return self.shared + self.flow
 
     @cached_property
-    def constants(self):
+    def constants(self) -> tuple[str, ...]:
         """The symbols that are neither states nor delayed values, in the order of the constants' array."""
         functions = (self.reaction, self.link, self.sending, self.feedback, self.equilibrium)
         symbols = {name for function in functions for name in _arguments(function)}
         return tuple(sorted(symbols - {*self.states, *self.delayed, "total"}))
 
     @cached_property
-    def tap_states(self):
+    def tap_states(self) -> I64:
         """For each delayed value, the index of its state in `states`."""
         return np.array([self.states.index(state) for state, _ in self.delayed.values()], np.int64)
 
     @cached_property
-    def tap_lags(self):
+    def tap_lags(self) -> I64:
         """For each delayed value, the index of its lag."""
         return np.array([lag for _, lag in self.delayed.values()], np.int64)
 
     @cached_property
-    def reaction_float(self):
+    def reaction_float(self) -> Equations:
         return self._compile(self.reaction, len(self.flow), _FLOAT_SIGNATURE)
 
     @cached_property
-    def reaction_complex(self):
+    def reaction_complex(self) -> Equations:
         return self._compile(self.reaction, len(self.flow), _COMPLEX_SIGNATURE)
 
     @cached_property
-    def link_float(self):
+    def link_float(self) -> Equations:
         return self._compile(self.link, len(self.shared), _FLOAT_SIGNATURE)
 
     @cached_property
-    def link_complex(self):
+    def link_complex(self) -> Equations:
         return self._compile(self.link, len(self.shared), _COMPLEX_SIGNATURE)
 
     @cached_property
-    def sending_float(self):
+    def sending_float(self) -> Equations:
         return self._compile(self.sending, 1, _FLOAT_SIGNATURE)
 
     @cached_property
-    def sending_complex(self):
+    def sending_complex(self) -> Equations:
         return self._compile(self.sending, 1, _COMPLEX_SIGNATURE)
 
     @cached_property
-    def feedback_float(self):
+    def feedback_float(self) -> Equations:
         return self._compile(self.feedback, self.lags, _FLOAT_SIGNATURE)
 
     @cached_property
-    def equilibrium_float(self):
+    def equilibrium_float(self) -> Equations:
         return self._compile(self.equilibrium, 1 + len(self.states), _FLOAT_SIGNATURE)
 
-    def _compile(self, function, results, signature):
+    def _compile(self, function: Equations, results: int, signature: object) -> Equations:
         """`function` with its named arguments fetched from the arrays of `signature`."""
         places = {name: f"constants[{i}]" for i, name in enumerate(self.constants)}
         places |= {name: f"delayed[{i}]" for i, name in enumerate(self.delayed)}
@@ -118,10 +121,10 @@ class System:
         targets = ", ".join(f"out[{i}]" for i in range(results))
         head = "def adapter(shared, flow, delayed, constants, out):"
         source = f"{head}\n    {targets} = function({arguments})\n"
-        scope = {"function": function}
+        scope: dict[str, Any] = {"function": function}
         exec(compile(source, f"<{function.__name__}>", "exec"), scope)
         return njit(signature, **OPTIONS)(scope["adapter"])
 
 
-def _arguments(function):
-    return inspect.signature(function.py_func).parameters
+def _arguments(function: Equations) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(python_of(function)).parameters

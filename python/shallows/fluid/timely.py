@@ -15,8 +15,9 @@ a floor of C/1000, without which eq. 23 has no bound. `inequality=changed` is eq
 `serialization=seg` puts a burst in place of the MTU in eq. 24, as the paper's Fig. 8 was computed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ LEAST_SHARE = 1e-3
 
 
 @equations
-def update_interval(R, Seg, D_floor):
+def update_interval(R: float, Seg: float, D_floor: float) -> float:
     """tau_i*, eq. 23; D_floor is D_minRTT, or 0 to leave its maximum out."""
     if (Seg / R).real > D_floor:
         return Seg / R
@@ -37,25 +38,32 @@ def update_interval(R, Seg, D_floor):
 
 
 @equations
-def feedback_delay(q, C, wire, D_prop):
+def feedback_delay(q: float, C: float, wire: float, D_prop: float) -> float:
     """tau', eq. 24."""
     return q / C + wire / C + D_prop
 
 
 @equations
-def feedback(R, q, C, wire, D_prop, Seg, D_floor):
+def feedback(
+    R: float, q: float, C: float, wire: float, D_prop: float, Seg: float, D_floor: float
+) -> tuple[float, float]:
     newest = feedback_delay(q, C, wire, D_prop)
     return newest, newest + update_interval(R, Seg, D_floor)
 
 
 @equations
-def gradient_change(g, q_d, q_dd, interval, alpha, C, D_minRTT):
+def gradient_change(
+    g: float, q_d: float, q_dd: float, interval: float, alpha: float, C: float, D_minRTT: float
+) -> float:
     """dg/dt, eq. 22."""
     return alpha / interval * (-g + (q_d - q_dd) / (C * D_minRTT))
 
 
 @equations
-def reaction(R, g, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_floor, Seg, changed):
+def reaction(
+    R: float, g: float, q_d: float, q_dd: float, C: float, delta: float, beta: float, alpha: float,
+    T_low: float, T_high: float, D_minRTT: float, D_floor: float, Seg: float, changed: float,
+) -> tuple[float, float]:  # fmt: skip
     """dR/dt (eq. 21, or eq. 28 where `changed`) and dg/dt."""
     interval = update_interval(R, Seg, D_floor)
     if q_d.real < C * T_low:
@@ -70,24 +78,24 @@ def reaction(R, g, q_d, q_dd, C, delta, beta, alpha, T_low, T_high, D_minRTT, D_
 
 
 @equations
-def link(total, C):
+def link(total: float, C: float) -> float:
     """Eq. 20."""
     return total - C
 
 
 @equations
-def sending(R):
+def sending(R: float) -> float:
     return R
 
 
 @equations
-def equilibrium(flows, C, changed):
+def equilibrium(flows: float, C: float, changed: float) -> tuple[float, ...]:
     """Theorem 3: none; with the changed inequality, Theorem 4: any queue and any rates that fill the link."""
     status = CONTINUUM if changed > 0.0 else NONE
     return status, np.nan, C / flows, 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Timely(Model):
     """TIMELY. Flows start at C/N with an empty queue."""
 
@@ -119,34 +127,34 @@ class Timely(Model):
         own_rate="R",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not np.all(np.asarray(self.t_high) > self.t_low):
             above = in_words("time", np.max(self.t_low))
             raise ScenarioError("t_high", in_words("time", self.t_high), f"a time above t_low = {above}")
 
     @property
-    def unit_bits(self):
+    def unit_bits(self) -> float:
         return 1.0
 
     @property
-    def measured_per_second(self):
+    def measured_per_second(self) -> dict[str, float]:
         return {"q_d": self.rate, "q_dd": self.rate}
 
-    def constants(self):
+    def constants(self) -> dict[str, Any]:
         return delay_constants(self) | {
             "alpha": self.alpha,
             "T_low": self.t_low,
             "changed": float(self.inequality == "changed"),
         }
 
-    def bounds(self):
+    def bounds(self) -> dict[str, tuple[float, float]]:
         return super().bounds() | {"R": (LEAST_SHARE * self.rate, self.rate)}
 
-    def start(self, rate_bps):
+    def start(self, rate_bps: float) -> dict[str, float]:
         return {"R": max(rate_bps, LEAST_SHARE * self.rate), "g": 0.0}
 
-    def explain(self, status, state):
+    def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.CONTINUUM:
             return (
                 f"no single fixed point: any queue between {self.rate * self.t_low / 8e3:g} and "
@@ -155,7 +163,7 @@ class Timely(Model):
         return "no fixed point: the rate rises while the gradient is 0, so the queue cycles (Theorem 3)"
 
 
-def delay_constants(model):
+def delay_constants(model: Timely) -> dict[str, Any]:
     """What TIMELY's descendants share, in bits, from a model with TIMELY's parameters."""
     return {
         "flows": model.flows,

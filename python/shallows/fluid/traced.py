@@ -8,13 +8,15 @@ one equation calls comes back as one value, so ways add up and do not multiply.
 A loop whose end depends on a value has ways without end: such equations, those of fixed points, stay numba's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
+
+from shallows.fluid.compiled import python_of
 
 MOST_TESTS = 20
 """On one way through a function. More of them are a loop."""
@@ -26,7 +28,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     `way` holds the tests met so far, and which of them are to be true.
     """
 
-    def __init__(self, value: Any, way: "_Way"):
+    def __init__(self, value: Any, way: "_Way") -> None:
         self.value, self.way = value, way
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **_: Any) -> "Traced":
@@ -48,7 +50,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 class _Way:
     """One way through a function: the tests met, and for each whether it is taken for true."""
 
-    def __init__(self, function: str, decided: tuple[bool, ...]):
+    def __init__(self, function: str, decided: tuple[bool, ...]) -> None:
         self.function, self.decided = function, list(decided)
         self.tests: list[Any] = []
 
@@ -70,12 +72,14 @@ def evaluate(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     return _through(function, arguments, ())
 
 
-def _through(function, arguments, decided):
+def _through(
+    function: Callable[..., Any], arguments: tuple[Any, ...], decided: tuple[bool, ...]
+) -> tuple[Any, ...]:
     """The results over all ways that begin with the tests `decided`."""
     plain = _plain(function)
     way = _Way(plain.__name__, decided)
     found = plain(*(Traced(one, way) for one in arguments))
-    results = _values(found if isinstance(found, tuple) else (found,))
+    results = _values(cast(tuple[Any, ...], found) if isinstance(found, tuple) else (found,))
     # Each test after `decided` was taken for true: from the last to the first, the ways where it is false.
     for last in reversed(range(len(decided), len(way.tests))):
         others = _through(function, arguments, (*way.decided[:last], False))
@@ -85,14 +89,14 @@ def _through(function, arguments, decided):
     return results
 
 
-def _values(ones):
+def _values(ones: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(one.value if isinstance(one, Traced) else one for one in ones)
 
 
 @cache
-def _plain(function) -> FunctionType:
+def _plain(function: Callable[..., Any]) -> FunctionType:
     """The Python function under `function`, which sees other equations as functions of traced values."""
-    plain = function.py_func
+    plain = cast(FunctionType, python_of(function))
     seen = {
         name: _nested(value) if hasattr(value, "py_func") else value
         for name, value in plain.__globals__.items()
@@ -101,12 +105,12 @@ def _plain(function) -> FunctionType:
     return FunctionType(plain.__code__, seen | {"__builtins__": __builtins__}, plain.__name__)
 
 
-def _nested(function):
-    def called(*arguments):
+def _nested(function: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*arguments: Any) -> Any:
         way = next((one.way for one in arguments if isinstance(one, Traced)), None)
         if way is None:
             return function(*arguments)
-        results = tuple(Traced(one, way) for one in evaluate(function, *_values(arguments)))
-        return results if len(results) > 1 else results[0]
+        results: tuple[Any, ...] = tuple(Traced(one, way) for one in evaluate(function, *_values(arguments)))
+        return results[0] if len(results) == 1 else results
 
     return called

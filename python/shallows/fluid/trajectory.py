@@ -2,12 +2,13 @@
 
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.integrate import (
     DONE,
@@ -22,6 +23,7 @@ from shallows.fluid.integrate import (
     integrate,
 )
 from shallows.fluid.model import Model
+from shallows.fluid.system import System
 
 ORDERS = {"rk4": 4, "heun": 2}
 PIECE = 100_000
@@ -40,7 +42,7 @@ class Flows:
     rate_bps: float | None = None
     start_s: float = 0.0
     stop_s: float = np.inf
-    state: Mapping[str, float] = field(default_factory=dict)
+    state: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)
@@ -67,30 +69,30 @@ class Trajectory:
     """
 
     model: Model
-    time_s: np.ndarray
-    queue_bytes: np.ndarray
-    rates_bps: np.ndarray
-    counts: np.ndarray
-    internals: Mapping[str, np.ndarray]
+    time_s: F64
+    queue_bytes: F64
+    rates_bps: F64
+    counts: F64
+    internals: Mapping[str, F64]
     step_s: float
     interrupted: bool = False
 
     @property
-    def total_bps(self):
+    def total_bps(self) -> F64:
         """[T]: what all flows send together."""
         return self.counts @ self.rates_bps
 
-    def utilization(self, chosen=slice(None)):
+    def utilization(self, chosen: slice | Flags = slice(None)) -> float:
         """The share of the capacity that leaves the link: all of it while there is a queue."""
         sent = np.where(self.queue_bytes > 0, self.model.rate, np.minimum(self.total_bps, self.model.rate))
         return float(sent[chosen].mean() / self.model.rate)
 
-    def between(self, start_s, stop_s=np.inf):
+    def between(self, start_s: float, stop_s: float = np.inf) -> Flags:
         """[T] booleans: start_s <= time < stop_s."""
         return (self.time_s >= start_s) & (self.time_s < stop_s)
 
 
-def default_step(model, shortest_lag):
+def default_step(model: Model, shortest_lag: float) -> float:
     """Half the shortest lag, at most 2.5 us: RK4's error is then far below a packet."""
     return 2.5e-6 if shortest_lag == 0 else min(2.5e-6, shortest_lag / 2)
 
@@ -136,29 +138,27 @@ def trajectory(
         len(system.shared), len(system.flow), system.tap_states, system.tap_lags, system.lags,
         *_bounds(model), float(model.drain),
     )  # fmt: skip
-    there = (
-        np.array([float(getattr(one, name)) for one in classes]) for name in ("count", "start_s", "stop_s")
+    there = Classes(
+        *(np.array([float(getattr(one, name)) for one in classes]) for name in ("count", "start_s", "stop_s"))
     )
-    there = Classes(*there)
     noise = _noise(model, jitter, len(classes), duration_s)
 
     ring = 16 + int(2 * (lags.max() + noise.draws.max(initial=0.0)) / step)
     start = np.concatenate([start_shared, start_flows.ravel()])
     piece = max(1, PIECE // len(classes))
 
-    def advance(first, memory):
+    def advance(first: int, memory: Memory) -> tuple[int, float, F64, F64, F64]:
         part = Steps(float(step), first, min(first + piece, steps + 1), every, ORDERS[method])
         return integrate(
             system.reaction_float, system.link_float, system.sending_float, system.feedback_float,
             constants, layout, there, noise, part, memory,
         )  # fmt: skip
 
-    status = HISTORY_TOO_SHORT
+    firsts = range(0, steps + 1, piece)
+    status, where, pieces, interrupted = _pieces(advance, firsts, start, ring, on_progress)
     while status == HISTORY_TOO_SHORT:
-        status, where, pieces, interrupted = _pieces(
-            advance, range(0, steps + 1, piece), start, ring, on_progress
-        )
         ring *= 4
+        status, where, pieces, interrupted = _pieces(advance, firsts, start, ring, on_progress)
     if status == STEP_TOO_LONG:
         expected = f"a step no longer than the feedback delay of {where * 1e6:g}us"
         raise ScenarioError("step", f"{step * 1e6:g}us", expected)
@@ -169,17 +169,24 @@ def trajectory(
     return _tables(model, time, states, rates, classes, step, interrupted)
 
 
-def _pieces(advance, firsts, start, ring, on_progress):
+def _pieces(
+    advance: Callable[[int, Memory], tuple[int, float, F64, F64, F64]],
+    firsts: range,
+    start: F64,
+    ring: int,
+    on_progress: Callable[[float], None] | None,
+) -> tuple[int, float, list[tuple[F64, F64, F64]], bool]:
     """(status, when it ended, [(times, states, rates)], interrupted) of `advance` from each of `firsts`."""
     memory = Memory(start.copy(), np.zeros((ring + 1, start.size)), np.zeros((ring + 1, start.size)))
     memory.states[ring] = start
-    pieces = []
+    pieces: list[tuple[F64, F64, F64]] = []
+    where = 0.0
     with _interrupts_held() as pressed:
         for first in firsts:
-            status, where, *columns = advance(first, memory)
+            status, where, time, states, rates = advance(first, memory)
             if status != DONE:
                 return status, where, pieces, False
-            pieces.append(columns)
+            pieces.append((time, states, rates))
             try:
                 if on_progress is not None:
                     on_progress(where)
@@ -191,21 +198,25 @@ def _pieces(advance, firsts, start, ring, on_progress):
 
 
 @contextmanager
-def _interrupts_held():
+def _interrupts_held() -> Generator[threading.Event]:
     """An event that Ctrl-C sets: raised inside compiled code it would come out as an internal error."""
     pressed = threading.Event()
     heard_here = threading.current_thread() is threading.main_thread()
     if not heard_here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield pressed
         return
-    signal.signal(signal.SIGINT, lambda *_: pressed.set())
+
+    def press(*_: object) -> None:
+        pressed.set()
+
+    signal.signal(signal.SIGINT, press)
     try:
         yield pressed
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _initial(model, one, total):
+def _initial(model: Model, one: Flows, total: float) -> dict[str, float]:
     rate = model.initial_rate(total) if one.rate_bps is None else one.rate_bps
     state = model.start(rate)
     if unknown := set(one.state) - set(state):
@@ -214,23 +225,23 @@ def _initial(model, one, total):
     return state | dict(one.state)
 
 
-def _in_order(names, values):
+def _in_order(names: Sequence[str], values: Mapping[str, float]) -> F64:
     return np.array([float(values[name]) for name in names])
 
 
-def _lags(system, shared, flow, constants):
+def _lags(system: System, shared: F64, flow: F64, constants: F64) -> F64:
     out = np.empty(system.lags)
     system.feedback_float(shared, flow, np.empty(0), constants, out)
     return out
 
 
-def _bounds(model):
+def _bounds(model: Model) -> tuple[F64, F64]:
     bounds = model.bounds()
     pairs = np.array([bounds.get(name, (-np.inf, np.inf)) for name in model.system.states], float)
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _noise(model, jitter, classes, duration_s):
+def _noise(model: Model, jitter: Jitter | None, classes: int, duration_s: float) -> Noise:
     """The `Noise` of `jitter`."""
     system = model.system
     taps = np.zeros(len(system.delayed))
@@ -243,12 +254,14 @@ def _noise(model, jitter, classes, duration_s):
     return Noise(draws, float(jitter.every_s), taps)
 
 
-def _tables(model, time, states, rates, classes, step, interrupted):
+def _tables(
+    model: Model, time: F64, states: F64, rates: F64, classes: Sequence[Flows], step: float, interrupted: bool
+) -> Trajectory:
     system = model.system
     S, K = len(system.shared), len(system.flow)
     columns = {name: states[:, i] for i, name in enumerate(system.shared)}
     columns |= {name: states[:, S + i :: K].T for i, name in enumerate(system.flow)}
-    internals = {}
+    internals: dict[str, F64] = {}
     for symbol, (name, in_units) in model.outputs.items():
         internals[name] = columns[symbol] * (model.unit_bits if in_units else 1.0)
     return Trajectory(

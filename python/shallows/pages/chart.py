@@ -5,18 +5,29 @@ What can be pointed at: lines with a name (matplotlib calls it `gid`), bars, and
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from io import StringIO
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 from matplotlib.container import BarContainer
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Box = tuple[float, float, float, float, str]
+"""x from, x to, y from, y to, as in the data; and the text to read there."""
 MOST_POINTS = 2000
 """Points of a line that can be pointed at; of more, equally many are left out between them."""
 
 
-def chart(figure, key, title, boxes=None, kind=""):
+def chart(
+    figure: "Figure", key: str, title: str, boxes: Mapping[int, Iterable[Box]] | None = None, kind: str = ""
+) -> str:
     """The HTML of a `Figure`; `key` is its own in the page, `title` what a screen reader says.
 
     `boxes` are those of single axes, by number: `(x from, x to, y from, y to, text)` each, as in the data.
@@ -28,7 +39,7 @@ def chart(figure, key, title, boxes=None, kind=""):
     return f'<div class="chart {kind}">{named}<script type="application/json">{data}</script></div>'
 
 
-def _svg(figure, key):
+def _svg(figure: "Figure", key: str) -> str:
     out = StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -39,22 +50,22 @@ def _svg(figure, key):
     return re.sub(r'style="[^"]*"', lambda style: _colours(style[0]), text)
 
 
-def _hundredths(path):
+def _hundredths(path: str) -> str:
     """A path in hundredths of a point: half as long, and no eye sees it."""
     return re.sub(r"(\.\d\d)\d+", r"\1", path)
 
 
-def _colours(style):
+def _colours(style: str) -> str:
     return re.sub(r"(?<!\()#([0-9a-fA-F]{6})\b", lambda found: colour(found[0]), style)
 
 
-def colour(name):
+def colour(name: str) -> str:
     """A colour that the page may put another one in place of, as it does in the dark."""
     value = matplotlib.colors.to_hex(name)
     return f"var(--c-{value[1:]}, {value})"
 
 
-def _axes(ax, boxes):
+def _axes(ax: "Axes", boxes: Iterable[Box]) -> dict[str, Any]:
     """What axes show: where they are in the SVG, their sides, lines and boxes."""
     width, height = ax.figure.get_size_inches() * 72
     place = ax.get_position()
@@ -69,11 +80,11 @@ def _axes(ax, boxes):
     }
 
 
-def _side(limits, scale):
+def _side(limits: tuple[float, float], scale: str) -> list[float | bool]:
     return [*map(float, limits), scale == "log"]
 
 
-def _line(line):
+def _line(line: "Line2D") -> dict[str, Any]:
     x, y = (np.asarray(values, float) for values in line.get_data(orig=False))
     there = np.isfinite(x) & np.isfinite(y)
     order = np.flatnonzero(there)[np.argsort(x[there], kind="stable")]
@@ -84,11 +95,11 @@ def _line(line):
     return {"name": line.get_gid(), "colour": colour(line.get_color()), "step": step, **points}
 
 
-def _short(values):
+def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.7g}") for value in values]
 
 
-def _bars(ax):
+def _bars(ax: "Axes") -> Iterator[Box]:
     """The bars of the axes: each with the label of its group and its height."""
     for group in (group for group in ax.containers if isinstance(group, BarContainer)):
         for bar in group:
@@ -96,5 +107,5 @@ def _bars(ax):
             yield x, x + width, y, y + height, f"{group.get_label()}: {height:.4g}"
 
 
-def _numbers(boxes):
+def _numbers(boxes: Iterable[Box]) -> list[list[Any]]:
     return [[*_short(box[:4]), box[4]] for box in boxes]

@@ -1,13 +1,18 @@
 """The frame of a page: one HTML file for a browser without a network, a phone, or paper; light and dark."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from rich.table import Column, Table
 
-def document(title, links, parts, style=""):
+
+def document(title: str, links: Mapping[str, str], parts: Sequence[str], style: str = "") -> str:
     """The HTML of a page: `links` (`{id: name}`) lead to its `parts`, HTML; `style` is CSS of its own."""
     named = "".join(f'<a href="#{key}">{escape(name)}</a>' for key, name in links.items())
     nav = f"<nav>{named}</nav>" if len(links) > 1 else ""
@@ -26,23 +31,23 @@ def document(title, links, parts, style=""):
 
 
 @cache
-def _beside(name):
+def _beside(name: str) -> str:
     return files("shallows.pages").joinpath(name).read_text("utf-8")
 
 
-def section(key, title, *parts):
+def section(key: str, title: str, *parts: str) -> str:
     """A part of a page that a link leads to."""
     return f'<section id="{key}"><h2>{escape(title)}</h2>{"".join(parts)}</section>'
 
 
-def html(parts):
+def html(parts: Iterable[Any]) -> str:
     """The texts and tables of a report for a terminal, in HTML: the same words, the same numbers."""
     return "".join(_lines(part) if isinstance(part, str) else table(part) for part in parts if part != "")
 
 
-def _lines(text):
+def _lines(text: str) -> str:
     """Lines as reports write them: a word and what it says from column 12 on, or a sentence."""
-    rows = []
+    rows: list[str] = []
     for line in text.splitlines():
         word, rest = line[:12].rstrip(), line[12:]
         if line[11:12] == " " and " " not in word:
@@ -52,7 +57,7 @@ def _lines(text):
     return f"<dl>{''.join(rows)}</dl>"
 
 
-def table(its):
+def table(its: "Table") -> str:
     """A table of rich in HTML; a column to the right is one of numbers."""
     head = "".join(f"<th{_kind(column)}>{escape(_plain(column.header))}</th>" for column in its.columns)
     cells = zip(*(column.cells for column in its.columns), strict=True)
@@ -68,9 +73,9 @@ def table(its):
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _kind(column):
+def _kind(column: "Column") -> str:
     return ' class="number"' if column.justify == "right" else ""
 
 
-def _plain(cell):
+def _plain(cell: object) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)

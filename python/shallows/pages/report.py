@@ -4,6 +4,7 @@ What is written there is what the command line prints; the figures are those of 
 `shallows.why.figure`.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from os import PathLike
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows import plot
-from shallows.pages.chart import chart, colour
+from shallows.pages.chart import Box, chart, colour
 from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
 from shallows.results import store
@@ -19,9 +20,17 @@ from shallows.why import figure as why_figure
 from shallows.why import report as why_report
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from shallows.comparison import Comparison
     from shallows.results.run import Run
+    from shallows.why.path import Path as FlowPath
+    from shallows.why.paths import Paths
+    from shallows.why.record import Record
+    from shallows.why.without import Without
 
+Parts = dict[str, tuple[str, str]]
+"""Of a page: `{id: (title, HTML)}`."""
 SLOWEST = 10
 """Slowest flows of each run that its page is about."""
 ONE_BY_ONE = 3
@@ -57,7 +66,7 @@ def of_comparison(comparison: "Comparison", paths: Any = None) -> str:
     return _page(title, parts)
 
 
-def of_paths(paths, costs=()):
+def of_paths(paths: "Paths", costs: "Sequence[Without]" = ()) -> str:
     """The page of some flows of a run: where their time went, and what others cost them (`Without`)."""
     scenario = paths.record.scenario
     parts = _paths({"": paths}, MOST_PATHS)
@@ -76,17 +85,17 @@ def write(file: str | PathLike[str], page: str) -> Path:
     return file
 
 
-def _page(title, parts):
+def _page(title: str, parts: Parts) -> str:
     links = {key: name for key, (name, _) in parts.items()}
     sections = [section(key, name, body) for key, (name, body) in parts.items()]
     return document(title, links, [f"<h1>{escape(title)}</h1>", *sections])
 
 
-def _figures(runs, labels):
+def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
     """Every figure that these runs have data for, and what their lines mean."""
-    drawn = []
+    drawn: list[str] = []
     for number, panel in enumerate(plot.panels(runs, labels)):
-        meaning = panel.__doc__.split("\n")[0]
+        meaning = (panel.__doc__ or "").split("\n")[0]
         shown = chart(plot.single(panel, runs, labels), f"figure-{number}", meaning)
         drawn.append(f'<figure>{shown}<figcaption class="soft">{escape(meaning)}</figcaption></figure>')
     key = _key(labels) if labels else ""
@@ -94,12 +103,12 @@ def _figures(runs, labels):
     return f'{hint}{key}<div class="grid">{"".join(drawn)}</div>'
 
 
-def _key(labels):
+def _key(labels: Sequence[str]) -> str:
     """The colour and the dashes of each run."""
-    shown = []
+    shown: list[str] = []
     for i, label in enumerate(labels):
         look = plot.look(i)
-        dash = look["linestyle"][1] if isinstance(look["linestyle"], tuple) else ()
+        dash: tuple[float, ...] = () if isinstance(look["linestyle"], str) else look["linestyle"][1]
         dashes = f' stroke-dasharray="{" ".join(str(2 * length) for length in dash)}"' if dash else ""
         style = f"stroke: {colour(look['color'])}"
         line = f'<line x1="0" x2="32" y1="6" y2="6" stroke-width="2.5"{dashes} style="{style}"/>'
@@ -107,7 +116,7 @@ def _key(labels):
     return f'<div class="key">{"".join(shown)}</div>'
 
 
-def _paths(by_label, most):
+def _paths(by_label: "Mapping[str, Paths]", most: int) -> Parts:
     """Sections on the critical paths of `{label: Paths}`: all together, then `most` of each one by one."""
     by_label = {label: paths for label, paths in by_label.items() if len(paths)}
     if not by_label:
@@ -122,7 +131,7 @@ def _paths(by_label, most):
     return {**parts, "paths": ("The slowest flows" if together else "Where the time went", one_by_one)}
 
 
-def _together(by_label):
+def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
     for label, paths in by_label.items():
         if len(paths) > 1:
             heading = f"{label}: " if label else ""
@@ -133,7 +142,7 @@ def _together(by_label):
             yield "</article>"
 
 
-def _article(one, record, label):
+def _article(one: "FlowPath", record: "Record", label: str) -> str:
     """One flow: where its time went, and the way of its bytes."""
     heading, *rest = why_report.of_path(one, record)
     title = f"{label}, {heading}" if label else heading
@@ -142,7 +151,13 @@ def _article(one, record, label):
     return f"<article><h3>{escape(title)}</h3>{shown}{html(rest)}</article>"
 
 
-def _both(key, title, what, draw, boxes=None):
+def _both(
+    key: str,
+    title: str,
+    what: Any,
+    draw: "Callable[..., Figure]",
+    boxes: Mapping[int, Iterable[Box]] | None = None,
+) -> str:
     """A figure twice: for a wide window, and for a phone."""
     sizes = {"broad": why_figure.BROAD, "narrow": why_figure.NARROW}
     return "".join(
@@ -150,9 +165,9 @@ def _both(key, title, what, draw, boxes=None):
     )
 
 
-def _source(runs):
+def _source(runs: "Sequence[Run]") -> Parts:
     """What it takes to get the same numbers again."""
-    shown = []
+    shown: list[str] = []
     for run in runs:
         of = run.summary
         line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"

@@ -2,21 +2,26 @@
 
 import math
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 
+from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot import STYLE, Drawing, look, small_print
 from shallows.sweeps.report import LABELS, plus_minus
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from shallows.sweeps.result import Sweep
 
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+"""Of `Sweep.intervals`."""
 PANEL_IN = (3.1, 2.3)
 MOST_PANELS = 24
 MOST_TICKS = 8
@@ -27,7 +32,7 @@ def figure(
     sweep: "Sweep",
     x: str | None = None,
     y: str | Sequence[str] | None = None,
-    by: str | None = "cc",
+    by: str = "cc",
     baseline: str | None = None,
 ) -> "Figure":
     """The mean of `y` against `x` with its interval over seeds as a band, a line for each value of `by`.
@@ -83,6 +88,7 @@ def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
         )
         axes = drawing.subplots(len(panels), len(names), squeeze=False, sharex=True, sharey=True)
         scale = matplotlib.colors.Normalize(np.nanmin(means), np.nanmax(means))
+        image = None
         for panel, row_of_axes in zip(panels, axes, strict=True):
             for name, ax in zip(names, row_of_axes, strict=True):
                 its = [row for row in rows if row["cc"] == name and _at(row, further) == panel]
@@ -96,19 +102,20 @@ def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
     return drawing
 
 
-def _size(across, up, names, panels):
+def _size(across: int, up: int, names: int, panels: int) -> tuple[float, float]:
     """Of a heat map of so many cells and panels, in inches."""
     cell = 0.62 if across * up <= MOST_NUMBERS else 0.32
     wide, high = (cell * across + 0.9) * names + 1.0, (cell * 0.7 * up + 0.6) * panels + 0.7
     return max(wide, 4.2), max(high, 2.4)
 
 
-def _cells(ax, rows, x, y, scale):
+def _cells(ax: "Axes", rows: Rows, x: tuple[str, list[Any]], y: tuple[str, list[Any]], scale: Any) -> Any:
     """The means of one panel, each in its place among all values of the keys; returns the image."""
-    (x, across), (y, up) = x, y
-    values, texts = np.full((len(up), len(across)), np.nan), {}
+    (across_by, across), (up_by, up) = x, y
+    values = np.full((len(up), len(across)), np.nan)
+    texts: dict[tuple[int, int], str] = {}
     for row in rows:
-        at = up.index(row[y]), across.index(row[x])
+        at = up.index(row[up_by]), across.index(row[across_by])
         values[at], texts[at] = row["mean"], plus_minus(row["mean"], row["low"], row["high"])
     image = ax.imshow(values, norm=scale, cmap="cividis", origin="lower", aspect="auto")
     ax.set_xticks(range(len(across)), [str(value) for value in across])
@@ -117,7 +124,7 @@ def _cells(ax, rows, x, y, scale):
     return image
 
 
-def magnitude(value):
+def magnitude(value: object) -> tuple[float, str] | None:
     """`(number, unit)` of a swept value, (0.4, "") or (100, "pkt"); None of what is no number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), ""
@@ -125,7 +132,7 @@ def magnitude(value):
     return (float(match[1]), match[2]) if match else None
 
 
-def _lines(ax, rows, x, by, names, baseline):
+def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: str | None) -> None:
     places, _ = _scale([row[x] for row in rows])
     for i, name in enumerate(names):
         its = [row for row in rows if _name(row, by) == name]
@@ -147,7 +154,9 @@ def _lines(ax, rows, x, by, names, baseline):
         ax.axhline(0, color="#555555", linewidth=0.6)
 
 
-def _label(ax, first, last, x, rows, metric, baseline):
+def _label(
+    ax: "Axes", first: bool, last: bool, x: str, rows: Rows, metric: str, baseline: str | None
+) -> None:
     places, unit = _scale([row[x] for row in rows])
     if unit is None:
         ax.set_xticks(list(places.values()), list(places))
@@ -162,15 +171,15 @@ def _label(ax, first, last, x, rows, metric, baseline):
         ax.set_ylim(bottom=0)
 
 
-def _scale(values):
+def _scale(values: Sequence[Any]) -> tuple[dict[str, float], str | None]:
     """`({text of a value: place on the axis}, unit)`; unit None where they are words."""
-    numbers = [magnitude(value) for value in values]
-    if all(numbers) and len({unit for _, unit in numbers}) == 1:
+    numbers = [number for number in map(magnitude, values) if number is not None]
+    if len(numbers) == len(values) and len({unit for _, unit in numbers}) == 1:
         return {str(v): number for v, (number, _) in zip(values, numbers, strict=True)}, numbers[0][1]
     return {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, values)))}, None
 
 
-def _numbers(ax, values, scale, texts):
+def _numbers(ax: "Axes", values: F64, scale: Any, texts: Mapping[tuple[int, int], str]) -> None:
     if values.size > MOST_NUMBERS:
         return
     for (row, column), text in texts.items():
@@ -179,7 +188,7 @@ def _numbers(ax, values, scale, texts):
                 color="white" if dark else "black")  # fmt: skip
 
 
-def _keys(drawing, ax, names):
+def _keys(drawing: "Figure", ax: "Axes", names: list[str]) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if len(names) > 6:
         drawing.legend(handles, labels, loc="outside right upper", handlelength=3.5)
@@ -187,26 +196,26 @@ def _keys(drawing, ax, names):
         drawing.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3)
 
 
-def _at(row, columns):
+def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[column] for column in columns)
 
 
-def _pairs(columns, values):
+def _pairs(columns: Sequence[str], values: Sequence[Any]) -> list[str]:
     return [f"{column} {value}" for column, value in zip(columns, values, strict=True)]
 
 
-def _name(row, by):
+def _name(row: Row, by: str) -> str:
     return str(row[by]) if by == "cc" else f"{by} {row[by]}, {row['cc']}"
 
 
-def _check_panels(count):
+def _check_panels(count: int) -> None:
     if count > MOST_PANELS:
         raise ScenarioError(
             "panels", count, f"at most {MOST_PANELS}: sweep fewer keys, or choose fewer metrics"
         )
 
 
-def _small_print(sweep, rows, spread="bands"):
+def _small_print(sweep: "Sweep", rows: Rows, spread: str = "bands") -> str:
     about, methods = sweep.about, sorted({row["method"] for row in rows})
     seeds = about["seeds"]
     span = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"

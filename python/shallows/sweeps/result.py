@@ -182,7 +182,7 @@ class Sweep:
         self,
         x: str | None = None,
         y: str | Sequence[str] | None = None,
-        by: str | None = "cc",
+        by: str = "cc",
         baseline: str | None = None,
     ) -> "Figure":
         """A matplotlib Figure of the mean of `y` against `x`, its interval a band; see `sweep.figures`."""

@@ -1,9 +1,16 @@
 """A run once more, to look closer: what it takes, and the proof that it was the same."""
 
+from typing import TYPE_CHECKING
+
 from shallows.errors import ScenarioError
 
+if TYPE_CHECKING:
+    from shallows.contract import Request
+    from shallows.results.run import Run
+    from shallows.scenario import Scenario
 
-def scenario_of(run):
+
+def scenario_of(run: "Run") -> "Scenario":
     """The scenario of `run`; raises `ScenarioError` where no second run would be the same."""
     if run.summary["world"] != "packet":
         expected = 'a run of world "packet": only there is a run the same twice'
@@ -14,16 +21,17 @@ def scenario_of(run):
     return run.scenario
 
 
-def request(scenario, probe_interval_ps=0):
+def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
     """What crosses for a second pass: nothing is sampled over time but, if asked for, the senders."""
     from shallows.worlds import packet
 
     whole = packet.request(scenario)
-    sampled = {"queue_interval_ps": 0, "probe_interval_ps": probe_interval_ps}
-    return {**whole, "record": {**whole["record"], **sampled}}
+    whole["record"]["queue_interval_ps"] = 0
+    whole["record"]["probe_interval_ps"] = probe_interval_ps
+    return whole
 
 
-def check(run, fingerprint):
+def check(run: "Run", fingerprint: str | None) -> None:
     """Raise `ScenarioError` unless that is the fingerprint of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shallows.contract import Answer
 from shallows.errors import ScenarioError
 from shallows.plain import plain
 from shallows.units import NEVER, TIME
@@ -17,8 +19,11 @@ from shallows.why import again
 from shallows.why.record import NONE
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from shallows.results.run import Run
     from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
 """Of a flow: not begun; waits for something, `waits_for` says what; for its pace; for the NIC; done."""
@@ -27,13 +32,13 @@ STATES = ("to come", "blocked", "paced", "ready", "finished")
 class Moment:
     """The state of a run at `time_ps`: `ports`, `flows` and `packets` as pandas tables."""
 
-    def __init__(self, scenario, time_ps, answer, tables):
+    def __init__(self, scenario: "Scenario", time_ps: int, answer: Answer, tables: dict[str, Any]) -> None:
         self.scenario, self.time_ps = scenario, time_ps
         self.fingerprint, self.ended_ps = answer["fingerprint"], answer["ended_ps"]
         self._tables = tables
 
     @cached_property
-    def ports(self):
+    def ports(self) -> "DataFrame":
         """A row for each egress port: `queue_bytes` and `queue_frames` count the frame being sent.
 
         The former by what is left of it, the latter as one. `wire_frames` and `wire_bytes` are on the way to
@@ -45,7 +50,7 @@ class Moment:
         return pandas.DataFrame(columns)
 
     @cached_property
-    def flows(self):
+    def flows(self) -> "DataFrame":
         """A row for each flow, with its `state`, one of `STATES`.
 
         `waits_for` says what keeps it: "nic" (others' turn), "pace", "host" (its own, over a credit),
@@ -69,11 +74,11 @@ class Moment:
         return table.join(self._begun(), on="flow").fillna({"state": "to come"})
 
     @property
-    def probe_names(self):
+    def probe_names(self) -> list[str]:
         """The columns of `flows` that are the algorithm's own."""
         return list(self._tables["names"])
 
-    def _begun(self):
+    def _begun(self) -> "DataFrame":
         import pandas
 
         its, waits = self._tables["flows"], np.array([*self._tables["waits"], None])
@@ -83,10 +88,11 @@ class Moment:
             ["finished", "ready", "paced"],
             "blocked",
         )
+        waits_for[state == "finished"] = None
         table = pandas.DataFrame(
             {
                 "state": state,
-                "waits_for": np.where(state == "finished", None, waits_for),
+                "waits_for": waits_for,
                 "start_us": its["start_ps"] / 1e6,
                 "delivered_bytes": its["delivered_bytes"],
                 "sent_pkt": _known(its["next"]),
@@ -99,7 +105,7 @@ class Moment:
         )
         return table.join(self._probes())
 
-    def _probes(self):
+    def _probes(self) -> "DataFrame":
         """A column for each thing that an algorithm tells."""
         import pandas
 
@@ -111,7 +117,7 @@ class Moment:
         return pandas.DataFrame(wide)
 
     @cached_property
-    def packets(self):
+    def packets(self) -> "DataFrame":
         """A row for each packet in flight, by port, those first that leave first.
 
         `place` is where on its hop it is: "waiting", "leaving" (some of its bits have left) or "flying" (all
@@ -135,18 +141,18 @@ class Moment:
             }
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Moment {TIME.text(self.time_ps)} of {self.scenario.name}>"
 
 
-def _known(values):
+def _known(values: NDArray[Any]) -> Any:
     """Numbers, empty where there is none."""
     import pandas
 
     return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
 
 
-def of_run(run: "Run", time: Any, on_progress: "OnProgress | None" = None) -> "Moment":
+def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) -> "Moment":
     """The `Moment` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
 
     Raises `ScenarioError` for a time before the run's begin or behind its end, for a run of another world,
@@ -164,7 +170,7 @@ def of_run(run: "Run", time: Any, on_progress: "OnProgress | None" = None) -> "M
     return Moment(scenario, time_ps, answer, tables)
 
 
-def within(time, ended_ps, key="time"):
+def within(time: object, ended_ps: int, key: str = "time") -> int:
     """A text such as "3.2ms" as picoseconds of a run that ended at `ended_ps`; raises `ScenarioError`."""
     try:
         time_ps = TIME.parse(plain(time))

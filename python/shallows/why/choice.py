@@ -1,12 +1,18 @@
 """Which flows to ask about: the slowest, those of a class of sizes, those above its 99th percentile."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.report import SIZES
 
+if TYPE_CHECKING:
+    from shallows.results.run import Run
 
-def flows(run, *, slowest=None, size=None, p99=False):
+
+def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p99: bool = False) -> list[int]:
     """Numbers of finished flows of `run`, the slowest first: all, or of the class `size` ("< 10 KB").
 
     `slowest` takes so many of them, `p99` those whose slowdown is at or above its 99th percentile there.
@@ -27,15 +33,16 @@ def flows(run, *, slowest=None, size=None, p99=False):
     return found[:slowest].tolist()
 
 
-def _column(table, name):
+def _column(table: Any, name: str) -> F64:
     return table[name].to_numpy().astype(float)
 
 
-def _class(text):
+def _class(text: str) -> tuple[float, float]:
     """(least size, first size above) of a class of sizes as reports name it, with or without blanks."""
-    low = 0
-    for high, title in SIZES.items():
+    low = 0.0
+    for limit, title in SIZES.items():
+        high = limit or np.inf
         if title.replace(" ", "").lower() == text.replace(" ", "").lower():
-            return low, high or np.inf
+            return low, high
         low = high
     raise ScenarioError("class", text, "one of " + ", ".join(f'"{title}"' for title in SIZES.values()))

@@ -1,9 +1,15 @@
 """Which ports and flows of a scenario somebody named."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from shallows.errors import ScenarioError
 
+if TYPE_CHECKING:
+    from shallows.scenario import Scenario
 
-def ports(scenario, names):
+
+def ports(scenario: "Scenario", names: Sequence[str] | None) -> list[int] | None:
     """The links of `names`, or of the patterns among them; None of none. Raises `ScenarioError`."""
     if not names:
         return None
@@ -13,7 +19,7 @@ def ports(scenario, names):
         raise ScenarioError("port", *error.args) from None
 
 
-def flows(scenario, numbers):
+def flows(scenario: "Scenario", numbers: Sequence[int] | None) -> list[int] | None:
     """`numbers`, each once, if the scenario has such flows; None of none. Raises `ScenarioError`."""
     if not numbers:
         return None

@@ -1,16 +1,26 @@
 """Figures of critical paths: the waterfall of one flow over the queues on its way, and the causes of many."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from shallows.contract import F64
 from shallows.plot import STYLE
 from shallows.report import SIZES
 from shallows.why.causes import CAUSES, WAITS
 from shallows.why.report import others
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shallows.why.path import Path, Piece
+    from shallows.why.paths import Paths
+    from shallows.why.record import Record
 
 MOST_PORTS = 3
 """Ports whose queues are drawn: those where the flow waited longest."""
@@ -41,7 +51,7 @@ class Bar(NamedTuple):
     """From where to where in its row: as high as its share of the span, one on the other."""
 
 
-def waterfall(path, record, size=BROAD):
+def waterfall(path: "Path", record: "Record", size: float = BROAD) -> Figure:
     """A `Figure`: the path of a flow, place by place over time, and below the queues where it waited.
 
     Of a path of more than `MOST_BARS` bars each is a step of time, and as high as what a cause took of that.
@@ -60,7 +70,7 @@ def waterfall(path, record, size=BROAD):
     return figure
 
 
-def boxes(path, record):
+def boxes(path: "Path", record: "Record") -> Iterator[tuple[float, float, float, float, str]]:
     """What a person reads at each bar of a waterfall: `(us from, us to, row from, row to, text)`."""
     bars = _bars(path, record)
     rows = _rows(bars)
@@ -74,14 +84,14 @@ def boxes(path, record):
         yield begin, end, low, low + height, f"{text}from {begin:.2f} us on"
 
 
-def _height(row, bar):
+def _height(row: int, bar: Bar) -> tuple[float, float]:
     """From where in its row, which is drawn from below, and how high."""
     return row + 0.4 - 0.8 * bar.high, 0.8 * (bar.high - bar.low)
 
 
-def _bars(path, record):
+def _bars(path: "Path", record: "Record") -> list[Bar]:
     """The bars of a path in order of time: pieces of one cause together that touch at one place."""
-    bars = []
+    bars: list[Bar] = []
     for piece in path.pieces:
         place = _place(piece, record)
         if bars and (bars[-1].place, bars[-1].cause) == (place, piece.cause):
@@ -89,25 +99,25 @@ def _bars(path, record):
             length = bars[-1].length_ps + piece.length_ps
             bars[-1] = bars[-1]._replace(end_ps=piece.end_ps, length_ps=length)
         else:
-            its = (piece.begin_ps, piece.end_ps, place, piece.cause, piece.length_ps, {})
-            bars.append(Bar(*its))
+            bars.append(Bar(piece.begin_ps, piece.end_ps, place, piece.cause, piece.length_ps, {}))
             _add(bars[-1].flows, piece)
     return bars if len(bars) <= MOST_BARS else _steps(path, record)
 
 
-def _add(flows, piece):
+def _add(flows: dict[int, int], piece: "Piece") -> None:
     if piece.flow is not None:
         flows[piece.flow] = flows.get(piece.flow, 0) + piece.length_ps
 
 
-def _step_ps(path):
+def _step_ps(path: "Path") -> int:
     """The steps of time of a path that has too many bars."""
     return -(-path.fct_ps // STEPS)
 
 
-def _steps(path, record):
+def _steps(path: "Path", record: "Record") -> list[Bar]:
     """Bars for each step of time, one for each place and cause that had some of it."""
-    step, found = _step_ps(path), {}
+    step = _step_ps(path)
+    found: dict[int, dict[tuple[str, str], tuple[int, dict[int, int]]]] = {}
     for piece in path.pieces:
         key, begin = (_place(piece, record), piece.cause), piece.begin_ps
         while begin < piece.end_ps:
@@ -122,9 +132,12 @@ def _steps(path, record):
     ]
 
 
-def _stacked(begin, step, its):
+def _stacked(
+    begin: int, step: int, its: Mapping[tuple[str, str], tuple[int, dict[int, int]]]
+) -> Iterator[Bar]:
     """The bars of one step, those of a place one on the other in the order of the causes."""
-    heights, causes = {}, list(CAUSES)
+    heights: dict[str, float] = {}
+    causes = list(CAUSES)
     for place, cause in sorted(its, key=lambda key: causes.index(key[1])):
         length, flows = its[place, cause]
         low = heights.get(place, 0.0)
@@ -132,14 +145,14 @@ def _stacked(begin, step, its):
         yield Bar(begin, begin + step, place, cause, length, flows, low, heights[place])
 
 
-def _left_out(path, bars):
+def _left_out(path: "Path", bars: list[Bar]) -> str:
     """What a title says of bars that are not pieces."""
     step = _us(_step_ps(path))
     steps = any(bar.high - bar.low < 1 for bar in bars)
     return f"\n(too many pieces to draw: in steps of {step} us, as high as their share)" if steps else ""
 
 
-def _behind(flows):
+def _behind(flows: Mapping[int, int]) -> str:
     """Whose frames came first: the flow that took most of the time, and how many others."""
     if not flows:
         return ""
@@ -148,24 +161,24 @@ def _behind(flows):
     return f"\nbehind flow {most}{rest}"
 
 
-def _us(length_ps):
+def _us(length_ps: float) -> str:
     return f"{length_ps / 1e6:.2f}"
 
 
-def _place(piece, record):
+def _place(piece: "Piece", record: "Record") -> str:
     if piece.port is not None:
         return record.names[piece.port]
     return "receiver" if piece.cause == "delayed_ack" else "sender"
 
 
-def _rows(bars):
+def _rows(bars: list[Bar]) -> dict[str, int]:
     """The row of every place, from sender to receiver and back."""
     places = dict.fromkeys(bar.place for bar in bars)
     ordered = ["sender", *places] if "sender" in places else places
     return {place: row for row, place in enumerate(dict.fromkeys(ordered))}
 
 
-def _draw_path(ax, path, bars):
+def _draw_path(ax: "Axes", path: "Path", bars: list[Bar]) -> None:
     rows, sums = _rows(bars), path.by_cause()
     for cause in (cause for cause in CAUSES if cause in sums):
         _shade(ax, path, [(bar, *_height(rows[bar.place], bar)) for bar in bars if bar.cause == cause])
@@ -184,7 +197,7 @@ def _draw_path(ax, path, bars):
     ax.set_title(f"Flow {path.flow}: {path.fct_ps / 1e6:.1f} us, slowdown {slowdown}{_left_out(path, bars)}")
 
 
-def _shade(ax, path, bars, **how):
+def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: Any) -> None:
     """Bars of one cause over their time, `(bar, y from, height)` each."""
     if bars:
         corners = [
@@ -196,7 +209,7 @@ def _shade(ax, path, bars, **how):
         ax.add_collection(its, autolim="transform" not in how)
 
 
-def _draw_queue(ax, path, record, port, bars):
+def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: list[Bar]) -> None:
     """What the port held over time, and when the path waited there."""
     frames = record.tables["frames"]
     mine = frames["link"] == port
@@ -217,7 +230,7 @@ def _draw_queue(ax, path, record, port, bars):
     ax.set_title(f"Queue at {record.names[port]} (packets)")
 
 
-def _extremes(times, values):
+def _extremes(times: F64, values: NDArray[Any]) -> tuple[F64, NDArray[Any]]:
     """Of more than `MOST_POINTS` points the least and the greatest of equally many together."""
     if len(values) <= MOST_POINTS:
         return times, values
@@ -226,13 +239,14 @@ def _extremes(times, values):
     return times[kept], values[kept]
 
 
-def tail(paths, size=BROAD):
+def tail(paths: "Paths", size: float = BROAD) -> Figure:
     """A `Figure` of many flows: shares of causes by decile of slowdown, and by size."""
     everyone = sorted(paths.values(), key=lambda one: one.fct_ps / max(one.ideal_ps, 1))
-    deciles = [
+    deciles: list[list[int]] = [
         part.tolist() for part in np.array_split(np.arange(len(everyone)), min(DECILES, len(everyone)))
     ]
-    sizes, low = {}, 0
+    sizes: dict[str, list[Path]] = {}
+    low = 0
     flow_bytes = paths.record.scenario.flows.bytes
     for high, title in SIZES.items():
         sizes[title] = [one for one in everyone if low <= flow_bytes[one.flow] < (high or np.inf)]
@@ -254,11 +268,11 @@ def tail(paths, size=BROAD):
     return figure
 
 
-def _slowdown(part):
+def _slowdown(part: "Sequence[Path]") -> float:
     return float(np.mean([one.fct_ps / max(one.ideal_ps, 1) for one in part]))
 
 
-def _stack(ax, groups, causes):
+def _stack(ax: "Axes", groups: "Sequence[tuple[str, Sequence[Path]]]", causes: Sequence[str]) -> None:
     """A bar a group of paths, `(title, paths)`: mean shares of the causes."""
     base = np.zeros(len(groups))
     for cause in [cause for cause in CAUSES if cause in causes]:

@@ -1,58 +1,70 @@
 """The paths of several flows together: what made the tail?"""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shallows.why import choice, path, record
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
     from shallows.results.run import Run
     from shallows.runner import OnProgress
+    from shallows.why.without import Without
 
 
-class Paths(Mapping):
+Key = TypeVar("Key")
+
+
+class Paths(Mapping[int, path.Path]):
     """`Path` by number of the flow, with the `Record` that they were followed in."""
 
-    def __init__(self, its_record):
+    def __init__(self, its_record: record.Record) -> None:
         self.record = its_record
         self._paths = path.of_record(its_record)
 
-    def __getitem__(self, flow):
+    def __repr__(self) -> str:
+        return f"<Paths of flows {', '.join(map(str, self))}>"
+
+    def __getitem__(self, flow: int) -> path.Path:
         return self._paths[flow]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(self._paths)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._paths)
 
-    def by_cause(self):
+    def by_cause(self) -> dict[str, int]:
         """Picoseconds of all flows by cause, the greatest first."""
         return self._sums(lambda one: one.by_cause())
 
-    def by_flow(self):
+    def by_flow(self) -> dict[int, int]:
         """Picoseconds waited behind each other flow, by any of these, the greatest first."""
         return self._sums(lambda one: one.by_flow())
 
-    def by_port(self, *causes):
+    def by_port(self, *causes: str) -> dict[int, int]:
         """Picoseconds by port, of these causes only if there are any, the greatest first."""
         return self._sums(lambda one: one.by_port(*causes))
 
-    def _sums(self, of):
-        sums = {}
+    def _sums(self, of: Callable[[path.Path], Mapping[Key, int]]) -> dict[Key, int]:
+        sums: dict[Key, int] = {}
         for one in self.values():
             for key, length in of(one).items():
                 sums[key] = sums.get(key, 0) + length
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
-    def without(self, on_progress=None):
+    def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Without]":
         """What the others cost each flow: `{flow: Without}`, from two runs a flow without them."""
         from shallows.why import without
 
         scenario = self.record.scenario
         return {flow: without.of_path(one, scenario, on_progress) for flow, one in self.items()}
 
-    def table(self):
+    def table(self) -> "DataFrame":
         """Every piece of every path as a pandas table: what a person would group otherwise."""
         import pandas
 
@@ -65,7 +77,7 @@ class Paths(Mapping):
         columns = ["of_flow", "begin_ps", "end_ps", "cause", "port", "flow", "kind", "seq", "base"]
         return pandas.DataFrame(rows, columns=columns).astype({"flow": "Int64"})
 
-    def html(self, file, costs=()):
+    def html(self, file: str | PathLike[str], costs: "Sequence[Without]" = ()) -> Path:
         """Write a page of these paths to `file`, one that needs nothing else; return its path.
 
         `costs` are the values of `without()`, if it shall tell of them.
@@ -74,7 +86,7 @@ class Paths(Mapping):
 
         return report.write(file, report.of_paths(self, costs))
 
-    def figure(self):
+    def figure(self) -> "Figure":
         """A matplotlib `Figure`: the waterfall of one flow, or the causes of many."""
         from shallows.why import figure
 

@@ -1,14 +1,25 @@
 """What a person reads about why flows were slow: where the time went, and whose fault that was."""
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 from shallows.report import plain_table
 from shallows.why.causes import CAUSES, WAITS
+from shallows.why.path import Path
 from shallows.why.pauses import Pauses, pausers
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shallows.why.paths import Paths
+    from shallows.why.record import Record
+    from shallows.why.without import Without
 
 MOST = 5
 """Culprits shown of each kind."""
 
 
-def of_paths(paths):
+def of_paths(paths: "Paths") -> list[Any]:
     """One flow in full, several one by one in a line and then together."""
     if len(paths) == 1:
         return of_path(next(iter(paths.values())), paths.record)
@@ -20,27 +31,27 @@ def of_paths(paths):
     return [table, "", _causes(paths), *_culprits(paths, paths.record)]
 
 
-def of_path(one, record):
+def of_path(one: "Path", record: "Record") -> list[Any]:
     """One flow: its time, where that went, and who was before it."""
     return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
-def of_without(found):
+def of_without(found: "Iterable[Without]") -> list[Any]:
     """What the path of each flow says that others cost it, beside what it takes without them."""
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
     table = plain_table("flow", columns)
     for one in found:
-        ran = "no end" if one.ran_ps is None else _us(one.ran_ps)
-        numbers = [_us(one.fct_ps), _us(one.share_ps), str(len(one.culprits)), _us(one.alone_ps)]
+        alone, ran = ("no end" if ps is None else _us(ps) for ps in (one.alone_ps, one.ran_ps))
+        numbers = [_us(one.fct_ps), _us(one.share_ps), str(len(one.culprits)), alone]
         table.add_row(str(one.flow), *numbers, _us(one.expected_ps), ran)
     return ["", table]
 
 
-def _us(ps):
+def _us(ps: float) -> str:
     return f"{ps / 1e6:.2f}"
 
 
-def _heading(one):
+def _heading(one: "Path") -> str:
     slowdown = f"{one.fct_ps / one.ideal_ps:.2f}" if one.ideal_ps else "-"
     return (
         f"flow {one.flow}: {_us(one.fct_ps)} us from {_us(one.start_ps)} us on, "
@@ -48,7 +59,7 @@ def _heading(one):
     )
 
 
-def _before(one, record):
+def _before(one: "Path", record: "Record") -> list[str]:
     """What it waited for before it began."""
     return [
         f"before      {_us(piece.length_ps)} us: "
@@ -57,16 +68,17 @@ def _before(one, record):
     ]
 
 
-def _most(one):
+def _most(one: "Path") -> str:
     return ", ".join(
         f"{CAUSES[cause].title} {length / one.fct_ps:.0%}"
         for cause, length in list(one.by_cause().items())[:3]
     )
 
 
-def _causes(one):
+def _causes(one: "Path | Paths") -> "Table":
     """Time by cause: of one path or of several, and of the same on empty paths."""
-    ideal, sums = {}, one.by_cause()
+    ideal: dict[str, int] = {}
+    sums = one.by_cause()
     for path in _each(one):
         for piece in path.ideal:
             ideal[piece.cause] = ideal.get(piece.cause, 0) + piece.length_ps
@@ -82,10 +94,10 @@ def _causes(one):
     return table
 
 
-def _culprits(one, record):
+def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
     """The ports where it waited, and the flows that were sent first."""
     total = sum(one.by_cause().values())
-    found = []
+    found: list[Any] = []
     kinds = ("port", one.by_port(*WAITS), record.names.__getitem__), ("flow", one.by_flow(), _flow(record))
     for title, sums, name in kinds:
         if sums:
@@ -98,14 +110,14 @@ def _culprits(one, record):
     return found + _pausers(one, record)
 
 
-def others(count):
+def others(count: int) -> str:
     """So many more, in words."""
     return "1 other" if count == 1 else f"{count} others"
 
 
-def _pausers(one, record):
+def _pausers(one: "Path | Paths", record: "Record") -> list[Any]:
     """The switches that asked for the pauses which the path met, and the ports at which those began."""
-    sums = {}
+    sums: dict[tuple[str, str, str], int] = {}
     for path in _each(one):
         for key, length in pausers(path, record).items():
             sums[key] = sums.get(key, 0) + length
@@ -117,17 +129,17 @@ def _pausers(one, record):
     return ["", table]
 
 
-def _each(one):
+def _each(one: "Path | Paths") -> "Iterable[Path]":
     """The paths of several flows, or that of one."""
-    return one.values() if hasattr(one, "values") else [one]
+    return [one] if isinstance(one, Path) else one.values()
 
 
-def of_pauses(record):
+def of_pauses(record: "Record") -> list[Any]:
     """The tree of who paused whom, from each port where it began; flows that only suffered; a deadlock."""
     pauses, names = Pauses(record), record.names
     if not pauses.all:
         return ["no port was paused"]
-    parts = []
+    parts: list[Any] = []
     for root, its in pauses.tree().items():
         rows = _branches(root, its)
         circle = any(chain.count(root) > 1 for chain in its)
@@ -139,15 +151,17 @@ def of_pauses(record):
     victims = pauses.victims()
     if victims:
         parts += [_victims(victims, record), ""]
-    circle = [names[link] for link in record.deadlock["links"]]
+    circle = [names[int(link)] for link in record.deadlock["links"]]
     if circle:
         parts.append(f"deadlock    {', '.join(circle)} wait for each other and can never go on")
     return parts
 
 
-def _branches(root, chains):
+def _branches(
+    root: int, chains: Mapping[tuple[int, ...], tuple[int, int]]
+) -> list[tuple[int, int, int, int]]:
     """(depth, port, pauses, ps) of each port below a root, a port below the one that it waited for."""
-    sums = {}
+    sums: dict[tuple[int, ...], tuple[int, int]] = {}
     for chain, (times, length) in chains.items():
         below = tuple(reversed(chain))[1:]
         before = sums.get(below, (0, 0))
@@ -157,7 +171,7 @@ def _branches(root, chains):
     return [(len(way), way[-1], *sums[way]) for way in sorted(sums)]
 
 
-def _victims(victims, record):
+def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
     """Flows that pauses met which began where they do not pass."""
     table, name = (
         plain_table("victims: paused, though they do not pass where it began", ["us"]),
@@ -170,11 +184,11 @@ def _victims(victims, record):
     return table
 
 
-def _flow(record):
+def _flow(record: "Record") -> Callable[[int], str]:
     """What a person reads for another flow."""
     flows, hosts = record.scenario.flows, record.scenario.wiring.host_names
 
-    def name(flow):
+    def name(flow: int) -> str:
         size = int(flows.bytes[flow])
         amount = f"{size / 1000:.1f} KB" if size else "no end"
         return f"{flow}: {hosts[flows.src[flow]]} to {hosts[flows.dst[flow]]}, {amount}"

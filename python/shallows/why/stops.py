@@ -1,6 +1,9 @@
 """When links did not send: the spans in which their ports were paused, or they were down."""
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from shallows.why.record import NONE
 
@@ -21,20 +24,22 @@ class Stop(NamedTuple):
     through: int
 
     @property
-    def length_ps(self):
+    def length_ps(self) -> int:
         """How long it was."""
         return self.until_ps - self.since_ps
 
 
-def of_events(events, names, ended_ps):
+def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stop]:
     """The `Stop`s in a table of what happened to links, by when they end; the run itself may end one.
 
     `events` are its columns `time_ps`, `link`, `event` and `through`, `names` those of the events.
     """
-    asked, since, found = {}, {}, []
+    asked: dict[int, int] = {}
+    since: dict[tuple[int, str], tuple[int, int]] = {}
+    found: list[Stop] = []
     columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through"))
     for time, link, event, through in zip(*columns, strict=True):
-        name = names[event]
+        name = names[int(event)]
         if name == "pause_asked":
             asked[link] = through
         elif name in ENDS.values():

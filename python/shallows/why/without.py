@@ -4,11 +4,17 @@ The flows that are gone stay in the list of flows, but begin too late: a switch 
 number, so that without the row all later flows would take other ways, and it would be another experiment.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shallows.why import again
 from shallows.why.record import NONE
+
+if TYPE_CHECKING:
+    from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
+    from shallows.why.path import Path
 
 AFTERWARDS_PS = 1_000_000
 
@@ -22,21 +28,21 @@ class Without(NamedTuple):
     """The flows that it waited behind, or whose queue cut its window: those of `Path.by_flow`."""
     share_ps: int
     """The time of its path that was theirs."""
-    alone_ps: int
-    """Its completion time with no other flow."""
+    alone_ps: int | None
+    """Its completion time with no other flow; none where that is more than twice what it was."""
     ran_ps: int | None
-    """Its completion time without the culprits; none where that is more than twice what it was."""
+    """Its completion time without the culprits, and none likewise."""
 
     @property
-    def expected_ps(self):
+    def expected_ps(self) -> int:
         """What the path says is left: not less than the flow takes alone.
 
         What a flow waits behind others it would in part have needed itself, to send its own frames.
         """
-        return max(self.fct_ps - self.share_ps, self.alone_ps)
+        return max(self.fct_ps - self.share_ps, self.alone_ps or 0)
 
 
-def of_path(path, scenario, on_progress=None):
+def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None" = None) -> Without:
     """The `Without` of a `Path` of a run of `scenario`: two runs, up to twice the time that the flow took."""
     culprits = path.by_flow()
     needed = _before(scenario, path.flow)
@@ -46,7 +52,7 @@ def of_path(path, scenario, on_progress=None):
     return Without(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
 
 
-def _before(scenario, flow):
+def _before(scenario: "Scenario", flow: int) -> set[int]:
     """The flow, and those that it waits for before it begins."""
     chain = {flow}
     while (flow := int(scenario.flows.after[flow])) != NONE:
@@ -54,18 +60,18 @@ def _before(scenario, flow):
     return chain
 
 
-def _completion(scenario, path, gone, on_progress):
+def _completion(
+    scenario: "Scenario", path: "Path", gone: set[int], on_progress: "OnProgress | None"
+) -> int | None:
     """The completion time of the flow of `path` in a run without the flows in `gone`."""
     from shallows import _core
-    from shallows.worlds import packet
 
-    request = packet.request(scenario)
+    request = again.request(scenario)
     until = path.start_ps + 2 * path.fct_ps
     start = request["flows"]["start_ps"].copy()
     start[sorted(gone)] = until + AFTERWARDS_PS
     request["flows"]["start_ps"] = start
-    request |= {"until_done": False, "duration_ps": until, "warmup_ps": 0}
-    request["record"] = {**request["record"], "queue_interval_ps": 0, "probe_interval_ps": 0}
+    request["until_done"], request["duration_ps"], request["warmup_ps"] = False, until, 0
     answer = _core.simulate(request, on_progress, 1)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in a run without others: what was saved is as it was")
