@@ -105,7 +105,7 @@ def test_flows_from_a_table(flows):
     [
         ({"flows": {**FLOWS, "src": [0, 1]}}, "columns of one length, not 3 of start_s, 2 of src"),
         ({"flows": {"start_s": [0], "src": [0], "dst": [1]}}, "; bytes is missing"),
-        ({"flows": {**FLOWS, "dst": [4, 4, 9]}}, "in flow 3: a host from 0 to 7, not 9"),
+        ({"flows": {**FLOWS, "dst": [4, 4, 9]}}, 'in flow 3, dst: a host from 0 to 7, not "9"'),
         ({"flows": FLOWS, "file": "x.csv"}, "an existing file"),
         ({}, "either a file or flows"),
     ],
