@@ -163,7 +163,14 @@ KIND_KEYS = {
             "off": "3ms",
         },
         "staircase": {"flows": 2, "interval": "3ms", "start": "1ms", "jitter": "3us"},
-        "incast": {"senders": 2, "size": "3KB", "start": "1ms", "jitter": "3us"},
+        "incast": {
+            "senders": 2,
+            "size": "3KB",
+            "start": "1ms",
+            "jitter": "3us",
+            "times": 2,
+            "period": "1ms",
+        },
         "shuffle": {"size": "3KB", "start": "1ms", "jitter": "3us"},
         "request-response": {
             "pairs": 2,
@@ -189,6 +196,7 @@ KIND_KEYS = {
 PAUSING = {"on": "2ms", "off": "1ms"}
 """Of keys that have no default."""
 PLAIN_KINDS = {
+    "incast": {"times": 3, "period": "2ms"},
     "leaf-spine": {"spines": 1},
     "request-response": {"pairs": 4, "exchanges": 5},
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},

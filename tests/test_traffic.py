@@ -92,6 +92,43 @@ def test_jitter_spreads_an_incast_within_its_time():
     assert 7 not in drawn.src
 
 
+def test_an_incast_comes_again_every_period():
+    incast = {"kind": "incast", "senders": 3, "size": "20KB", "start": "1ms", "times": 4, "period": "250us"}
+    drawn = flows(STAR, incast)
+    assert ends(drawn) == [(0, 4), (1, 4), (2, 4)] * 4
+    starts = [MS, MS + MS // 4, MS + MS // 2, MS + 3 * MS // 4]
+    assert drawn.start_ps.tolist() == [start for start in starts for _ in range(3)]
+    late = flows(STAR, incast | {"jitter": "10us"}).start_ps - drawn.start_ps
+    assert len(set(late.tolist())) == 12
+    assert late.max() < MS // 100
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"times": 4}, r'period: expected a time such as "1ms" beside times = 4'),
+        ({"period": "1ms"}, "times: expected a number such as 10 beside period = 1ms"),
+    ],
+)
+def test_how_often_an_incast_comes_is_said_in_two_keys(keys, said):
+    with pytest.raises(ScenarioError, match=said):
+        flows(STAR, {"kind": "incast", **keys})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"kind": "incast", "times": 20_000, "period": "1000s"},
+        {"kind": "staircase", "flows": 20_000, "interval": "1000s"},
+        {"kind": "long-lived", "flows": 20_000, "stagger": "1000s"},
+    ],
+)
+def test_what_goes_on_for_longer_than_a_run_can_count_is_refused(table):
+    # 20 000 times 1000 s are 231 days; 2^64 ps are 213.5.
+    with pytest.raises(ScenarioError, match=r"= 20000: expected fewer: they go on beyond 213 days"):
+        flows(DUMBBELL, table)
+
+
 POISSON = {"kind": "poisson", "sizes": "websearch", "load": 0.4, "flows": 20_000}
 
 

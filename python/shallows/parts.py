@@ -520,12 +520,14 @@ class Staircase(Part):
 
 
 class Incast(Part):
-    """Many hosts send one flow each to the same host, at once or within `jitter`.
+    """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`.
 
     senders: how many hosts send; absent: all that can
     size: payload of every flow; default 20KB
     start: when the first may start; default 0s
     jitter: starts are uniform within this time; default 0s
+    times: how many incasts there are, all from and to the same hosts; default 1
+    period: time between the starts of two of them
     to: the receiver; the topology's first, else the last host; default topology
     cc: the algorithm; absent: the scenario's
     priority: 1: its packets go before those of 0; default 0
@@ -540,6 +542,8 @@ class Incast(Part):
         size: Size = "20KB",
         start: Time = "0s",
         jitter: Time = "0s",
+        times: int = 1,
+        period: Time | None = None,
         to: Ends = "topology",
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,

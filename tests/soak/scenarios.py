@@ -303,6 +303,8 @@ class Draw:
             table["from"], table["to"] = ([host] for host in self.pair())
         if self.maybe() and kind not in ("poisson", "trace"):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
+        if self.maybe(0.3) and kind == "incast":
+            table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
         if self.maybe(0.1):
             table["priority"] = 1
         if self.maybe(0.15):

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 
+def _check_end(key: str, value: int, end_ps: int) -> None:
+    """Raise `ScenarioError` where what a key repeats goes on beyond what picoseconds can count."""
+    if end_ps >= NEVER:
+        raise ScenarioError(key, value, "fewer: they go on beyond 213 days")
+
+
 class LongLived(Between):
     """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later."""
 
@@ -62,6 +68,7 @@ class LongLived(Between):
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """The starts are random, and the pairs of a topology without its own."""
         count = filled(self.flows)
+        _check_end("flows", count, self.start + count * self.stagger + self.jitter)
         regular_ps = self.start + np.arange(count, dtype=np.uint64) * np.uint64(self.stagger)
         start_ps = regular_ps + spread(draws, count, self.jitter)
         if start_ps.max() >= self.stop:
@@ -100,6 +107,7 @@ class Staircase(Between):
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Flow i is there from `start + i * interval` and up to `jitter` more, for `flows * interval`."""
+        _check_end("flows", self.flows, self.start + 2 * self.flows * self.interval + self.jitter)
         start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
         start_ps += spread(draws, self.flows, self.jitter)
         pair = self.pairs_of(network, draws, self.flows)
@@ -108,14 +116,25 @@ class Staircase(Between):
 
 
 class Incast(Kind):
-    """Many hosts send one flow each to the same host, at once or within `jitter`."""
+    """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`."""
 
     kind: Literal["incast"]
     senders: OptionalCount = Key(None, description="how many hosts send; absent: all that can")
     size: Payload = Key("20KB", description="payload of every flow")
     start: Time = Key("0s", description="when the first may start")
     jitter: Time = Key("0s", description="starts are uniform within this time")
+    times: Count = Key(1, description="how many incasts there are, all from and to the same hosts")
+    period: OptionalInterval = Key(None, description="time between the starts of two of them")
     to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
+
+    @model_validator(mode="after")
+    def _repeated(self) -> Self:
+        if self.times > 1 and not self.period:
+            raise ScenarioError("period", None, f'a time such as "1ms" beside times = {self.times}')
+        if self.period and "times" not in self.model_fields_set:
+            period = TIME.text(self.period)
+            raise ScenarioError("times", None, f"a number such as 10 beside period = {period}")
+        return self
 
     def _candidates(self, network: "Network", draws: Draws) -> tuple[U32, int]:
         receiver = hosts_of(network, "to", self.to)
@@ -135,13 +154,16 @@ class Incast(Kind):
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """In a topology without senders of its own they are drawn among all hosts."""
+        _check_end("times", self.times, self.start + self.times * (self.period or 0) + self.jitter)
         candidates, receiver = self._candidates(network, draws)
-        count = filled(self.senders)
+        senders = np.tile(candidates[: filled(self.senders)], self.times)
+        count = len(senders)
+        before = np.repeat(np.arange(self.times, dtype=np.uint64), filled(self.senders))
         return Drawn(
-            candidates[:count],
+            senders,
             np.full(count, receiver, np.uint32),
             full(count, self.size),
-            np.uint64(self.start) + spread(draws, count, self.jitter),
+            np.uint64(self.start) + before * np.uint64(self.period or 0) + spread(draws, count, self.jitter),
             full(count, NEVER),
         )
 
