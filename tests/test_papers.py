@@ -107,7 +107,7 @@ def test_a_verdict_follows_the_constants_of_its_algorithm(id_, constant):
 
 
 def made_up(*checks):
-    paper = Paper("made-up", "A paper", "nobody")
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
     paper.row("MU1", "Fig. 1", "A claim.", tolerance="T3: none", checks=checks)(lambda lab: None)
     return paper.rows[0]
 
@@ -136,7 +136,7 @@ def test_the_mean_over_seeds_decides_and_has_its_interval():
 
 def test_labels_of_a_figure_that_would_touch_are_left_out():
     """A sixteenth of a logarithmic axis from 4 to 1024 is a factor of 1.41: 64 touches 48."""
-    paper = Paper("made-up", "A paper", "nobody")
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
     plot, flows = Plot("flows", "queue (KB)", "points", x_log=True), [4, 16, 48, 64, 1024]
     paper.row("MU1", "Fig. 1", "A claim.", tolerance="T3: none", checks=(), plot=plot)(lambda lab: None)
     (axes,) = draw(paper.rows[0], [{"series": {"a": [flows, flows]}}]).axes
@@ -148,7 +148,7 @@ NOISE = Axis("noise", "us", 0, (0, 3))
 
 
 def made_up_reach():
-    paper = Paper("made-up", "A paper", "nobody")
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
     checks = (within("a", high=10), within("b", low=1))
     values = {(1, 0): (5, 0.9), (2, 0): (9, 1), (4, 0): (11, 1), (2, 3): (10, 2)}
 

@@ -117,7 +117,6 @@ class Row:
     """One row of the table. `measure(lab)` runs it for one seed; None where `cannot` says why it is not run."""
 
     id: str
-    paper: str
     figure: str
     claim: str
     tolerance: str
@@ -132,10 +131,10 @@ class Row:
 
 
 class Paper:
-    """A paper and its rows, in the order in which the module states them."""
+    """A paper and its rows, in the order in which the module states them. short: what the report's links call it."""
 
-    def __init__(self, key, title, source):
-        self.key, self.title, self.source = key, title, source
+    def __init__(self, key, short, title, source):
+        self.key, self.short, self.title, self.source = key, short, title, source
         self.rows, self.reaches = [], []
 
     def row(
@@ -161,8 +160,8 @@ class Paper:
 
         def enter(measure):
             row = Row(
-                id_, self.key, figure, claim, tolerance, tuple(checks), measure,
-                tuple(scenarios), differs, why, "", seeds, plot,
+                id_, figure, claim, tolerance, tuple(checks), measure,
+                scenarios=tuple(scenarios), differs=differs, why=why, seeds=seeds, plot=plot,
             )  # fmt: skip
             self.rows.append(row)
             return measure
@@ -176,15 +175,12 @@ class Paper:
         """
 
         def enter(measure):
-            self.reaches.append(
-                Reach(
-                    id_, self.key, headline, expected, axes, tuple(checks), measure, tuple(scenarios), differs
-                )
-            )
+            reach = Reach(id_, headline, expected, axes, tuple(checks), measure, tuple(scenarios), differs)
+            self.reaches.append(reach)
             return measure
 
         return enter
 
     def cannot(self, id_, figure, claim, why):
         """Enters a row that cannot be tested here, and says why."""
-        self.rows.append(Row(id_, self.key, figure, claim, "T4", (), None, cannot=why))
+        self.rows.append(Row(id_, figure, claim, "T4", (), None, cannot=why))

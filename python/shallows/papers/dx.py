@@ -14,6 +14,7 @@ from shallows.papers.runs import noisy, port, probe
 
 DX = Paper(
     "dx",
+    "DX",
     "DX: Latency-Based Congestion Control for Datacenters",
     "Lee, Park, Jang, Moon and Han, IEEE/ACM ToN 25(1), 2017",
 )
@@ -347,10 +348,7 @@ def fig10(lab):
     raw = {"burst_reduced": False, "calibrated": False}
     lab.say("hardware", round_trips(lab, "hardware", **raw).std())
     lab.say("hardware, calibrated", round_trips(lab, "hardware").std())
-    lab.say(
-        "bursts: what reducing them wins",
-        lab.values["without the host's delay"] / lab.values["bursts reduced"],
-    )
+    lab.ratio("bursts: what reducing them wins", "without the host's delay", "bursts reduced")
     names = [*STEPS, "hardware", "hardware, calibrated"]
     lab.curve("error", range(len(names)), [lab.values[name] for name in names])
 
@@ -427,10 +425,7 @@ def fig13a(lab):
         lab.say(f"median under {name}", queue.median())
         least.append(run.flows.goodput_gbps.min() * 1500 / 1460)
         lab.cdf(name, queue)
-    lab.say(
-        "delay under DCTCP over DX's",
-        lab.values["mean delay under DCTCP"] / lab.values["mean delay under DX"],
-    )
+    lab.ratio("delay under DCTCP over DX's", "mean delay under DCTCP", "mean delay under DX")
     lab.say("least share of a flow", min(least))
 
 
@@ -488,34 +483,24 @@ def fig13b(lab):
 )
 def section_vic1(lab):
     counts = (10, 20, 30)
-    for name in ("DX", "DCTCP", "HULL"):
+    forms = {
+        "DX": ("dx-10", "dx@ns-2", {"record.probes": "off"}),
+        "DCTCP": ("dctcp-sawtooth", "dctcp@ns-2", {"record.probes": "off"}),
+        "HULL": ("hull-20", "hull@nsdi12", {}),
+    }
+    for name, (scenario, cc, more) in forms.items():
         for n in counts:
-            if name == "DX":
-                run = lab.run(
-                    "dx-10", flows(n), cc={"name": "dx@ns-2"}, duration="300ms", record__probes="off"
-                )
-            elif name == "HULL":
-                run = lab.run("hull-20", flows(n), cc={"name": "hull@nsdi12"}, duration="300ms")
-            else:
-                run = lab.run(
-                    "dctcp-sawtooth",
-                    flows(n),
-                    cc={"name": "dctcp@ns-2"},
-                    duration="300ms",
-                    record__probes="off",
-                )
-            lab.say(f"mean delay of {name}, {n} flows", port(run)["delay_mean_us"])
-            lab.say(f"99 % of {name}, {n} flows", port(run)["queue_p99_pkt"] * FRAME_US)
-            lab.say(f"utilisation of {name}, {n} flows", port(run)["utilization"])
+            found = port(lab.run(scenario, flows(n) | more, cc={"name": cc}, duration="300ms"))
+            lab.say(f"mean delay of {name}, {n} flows", found["delay_mean_us"])
+            lab.say(f"99 % of {name}, {n} flows", found["queue_p99_pkt"] * FRAME_US)
+            lab.say(f"utilisation of {name}, {n} flows", found["utilization"])
         lab.curve(name, counts, [lab.values[f"mean delay of {name}, {n} flows"] for n in counts])
     for n in counts:
-        lab.say(
-            f"99 % of HULL over DX's, {n} flows",
-            lab.values[f"99 % of HULL, {n} flows"] / lab.values[f"99 % of DX, {n} flows"],
-        )
-    lab.say(
+        lab.ratio(f"99 % of HULL over DX's, {n} flows", f"99 % of HULL, {n} flows", f"99 % of DX, {n} flows")
+    lab.ratio(
         "mean delay of DCTCP over DX's, 10 flows",
-        lab.values["mean delay of DCTCP, 10 flows"] / lab.values["mean delay of DX, 10 flows"],
+        "mean delay of DCTCP, 10 flows",
+        "mean delay of DX, 10 flows",
     )
 
 
@@ -710,8 +695,8 @@ def fig18(lab):
             small = table[table.bytes.notna() & (table.start_us > 50e3)]
             lab.say(f"{name}, {n} flows", small.fct_us.quantile(0.99) + 100)
         lab.curve(name, counts, [lab.values[f"{name}, {n} flows"] for n in counts])
-    lab.say("DX over DCTCP, 10 flows", lab.values["DX, 10 flows"] / lab.values["DCTCP, 10 flows"])
-    lab.say("DX over HULL, 10 flows", lab.values["DX, 10 flows"] / lab.values["HULL, 10 flows"])
+    for other in ("DCTCP", "HULL"):
+        lab.ratio(f"DX over {other}, 10 flows", "DX, 10 flows", f"{other}, 10 flows")
     lab.say("ten more senders under DX", (lab.values["DX, 30 flows"] - lab.values["DX, 10 flows"]) / 2)
 
 
@@ -729,12 +714,8 @@ def tree(lab, sizes, count):
         lab.say(f"{name}, from 10 MB", large.mean() / 1e3)
         lab.cdf(name, small)
     for name in ("HULL", "DCTCP"):
-        lab.say(
-            f"below 10 KB, {name} over DX", lab.values[f"{name}, below 10 KB"] / lab.values["DX, below 10 KB"]
-        )
-        lab.say(
-            f"from 10 MB, DX over {name}", lab.values["DX, from 10 MB"] / lab.values[f"{name}, from 10 MB"]
-        )
+        lab.ratio(f"below 10 KB, {name} over DX", f"{name}, below 10 KB", "DX, below 10 KB")
+        lab.ratio(f"from 10 MB, DX over {name}", "DX, from 10 MB", f"{name}, from 10 MB")
 
 
 FCT = Plot("FCT of flows below 10 KB (us)", "share of flows", "cdf", x_log=True)

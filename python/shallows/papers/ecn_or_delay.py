@@ -17,6 +17,7 @@ from shallows.papers.runs import noisy, port, probe, queue
 
 ECN_OR_DELAY = Paper(
     "ecn-or-delay",
+    "ECN or Delay",
     "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY",
     "Zhu, Ghobadi, Misra and Padhye, CoNEXT 2016",
 )
@@ -111,13 +112,17 @@ def theorem1(lab):
         lab.say(f"eq. 14 over eq. 11, {flows} flows", approximate_marking(model) / model.fixed_point().p)
 
 
+def phase_margin(linearised, model):
+    return linearised(model).loop().margins().phase_margin_deg
+
+
 def published_margins(lab, linearised, model, flows, delays_us):
     """Says and draws the phase margins that the paper's own linearisation gives."""
     for delay in delays_us:
         margins = []
         for count in flows:
             at = replace(lab.fluid(model), flows=count, delay=delay * 1e-6)
-            margins.append(linearised(at).loop().margins().phase_margin_deg)
+            margins.append(phase_margin(linearised, at))
             lab.say(f"{count} flows, {delay} us", margins[-1])
         lab.curve(f"{delay} us", flows, margins)
 
@@ -178,8 +183,8 @@ def fig3b(lab):
     published_margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6), MANY, delays)
     for delay in delays:
         lab.say(f"least of all, {delay} us", min(lab.values[f"{n} flows, {delay} us"] for n in MANY))
-        defaults = (taylor_dcqcn(Dcqcn(flows=n, delay=delay * 1e-6)) for n in MANY)
-        least = min(linear.loop().margins().phase_margin_deg for linear in defaults)
+        defaults = (Dcqcn(flows=n, delay=delay * 1e-6) for n in MANY)
+        least = min(phase_margin(taylor_dcqcn, model) for model in defaults)
         lab.say(f"least of all by default, {delay} us", least)
 
 
@@ -550,14 +555,9 @@ def fig11(lab):
     published_margins(
         lab, linearise_as_published, PatchedTimely(), [n for n in MANY if n <= 50], (0, 50, 100)
     )
-    margins = {
-        n: linearise_as_published(replace(PatchedTimely(delay=0.0), flows=n))
-        .loop()
-        .margins()
-        .phase_margin_deg
-        for n in range(3, 72)
-    }
-    lab.say("most flows that are stable", max(n for n, margin in margins.items() if margin > 0))
+    models = {n: replace(PatchedTimely(delay=0.0), flows=n) for n in range(3, 72)}
+    stable = [n for n, model in models.items() if phase_margin(linearise_as_published, model) > 0]
+    lab.say("most flows that are stable", max(stable))
 
 
 @row(

@@ -12,6 +12,7 @@ from shallows.papers.runs import jain, port, probe
 
 EXPRESSPASS = Paper(
     "expresspass",
+    "ExpressPass",
     "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters",
     "Cho, Jang and Han, SIGCOMM 2017",
 )
@@ -400,11 +401,8 @@ def fig16(lab):
         lab.say(f"ExpressPass, {rate}", convergence(runs, 0.1))
         lab.say(f"ExpressPass to a quarter, {rate}", convergence(runs, 0.25))
         lab.say(f"DCTCP, {rate}", 10 * last_outside(slow(lab, text), 0.25))
-        lab.say(
-            f"DCTCP over ExpressPass, {rate}",
-            lab.values[f"DCTCP, {rate}"] / lab.values[f"ExpressPass, {rate}"],
-        )
-    lab.say("DCTCP at 100 over 10 Gbps", lab.values["DCTCP, 100 Gbps"] / lab.values["DCTCP, 10 Gbps"])
+        lab.ratio(f"DCTCP over ExpressPass, {rate}", f"DCTCP, {rate}", f"ExpressPass, {rate}")
+    lab.ratio("DCTCP at 100 over 10 Gbps", "DCTCP, 100 Gbps", "DCTCP, 10 Gbps")
     # The second begins at half of the highest rate.
     rounds = expresspass_rounds.rounds([10e9, 5e9], 40).rates_bps[::2]
     away = np.abs(rounds / rounds.mean(axis=1, keepdims=True) - 1).max(axis=1)

@@ -14,6 +14,7 @@ from shallows.papers.runs import jain, noisy, port, probe, queue
 
 INIGO = Paper(
     "inigo",
+    "Inigo",
     "TCP Inigo: Ambidextrous Congestion Control",
     "Shewmaker, Maltzahn, Obraczka, Brandt and Stone, preprint 2015",
 )
@@ -153,7 +154,7 @@ def fig4(lab):
         run = five(lab, cc, network__marking=marks, record__queues="5ms", hosts__nic="fifo")
         lab.say(name, port(run)["queue_mean_pkt"])
         lab.cdf(name, queue(run).queue_pkt)
-    lab.say("as published, over no receiver at all", lab.values["as published"] / lab.values["without"])
+    lab.ratio("as published, over no receiver at all", "as published", "without")
 
 
 @row(
@@ -218,7 +219,7 @@ def fig6(lab):
         lab.say(f"99 % of {name}", srtt.quantile(0.99))
         lab.cdf(name, srtt)
     largest = lab.values["largest, Inigo"]
-    lab.say("largest of CDG over that of Inigo", lab.values["largest, CDG"] / largest)
+    lab.ratio("largest of CDG over that of Inigo", "largest, CDG", "largest, Inigo")
     for name in MANAGED:
         own, cut = (lab.values[f"upper quartile, {name}{of}"] for of in ("", ", Inigo's receiver"))
         lab.say(f"upper quartile, {name}: cut by", own - cut)
@@ -329,7 +330,7 @@ def fig9(lab):
         lab.say(f"median, {name}", port(run)["queue_p50_pkt"])
         lab.say(f"largest of {name}", port(run)["queue_max_pkt"])
         lab.cdf(name, queue(run).queue_pkt)
-    lab.say("Inigo over DCTCP, median", lab.values["median, Inigo"] / lab.values["median, DCTCP"])
+    lab.ratio("Inigo over DCTCP, median", "median, Inigo", "median, DCTCP")
 
 
 @row(

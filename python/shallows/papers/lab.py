@@ -65,6 +65,10 @@ class Lab:
         """Keeps a number under its name."""
         self.values[metric] = float(value)
 
+    def ratio(self, metric, of, over):
+        """Keeps how many times one number kept before is another."""
+        self.say(metric, self.values[of] / self.values[over])
+
     def curve(self, label, x, y):
         """Keeps a curve of the figure, thinned to what can be seen."""
         x, y = np.asarray(x, float), np.asarray(y, float)

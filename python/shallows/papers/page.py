@@ -11,7 +11,8 @@ from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
 _STYLE = """
-table { width: 100%; } td:first-child, td:last-child { min-width: 0 !important; } .chart { max-width: 36rem; } .chart.across { max-width: none; } .number { text-align: left; }
+table { width: 100%; } td:first-child, td:last-child { min-width: 0 !important; } .number { text-align: left; }
+.chart { max-width: 36rem; } .chart.across { max-width: none; }
 .tag { display: inline-block; border-radius: .25rem; padding: 0 .45rem; font-size: .8rem; white-space: nowrap; }
 .holds { background: #dcefe3; color: #1d5c38; } .shape { background: #fbf0cf; color: #6b5200; }
 .fails { background: #f8ddd7; color: #8a2c17; } .cannot { background: #e6eaec; color: #44525a; }
@@ -23,7 +24,7 @@ def page(papers, results, commit, quick, extents=()):
     shown = [paper for paper in papers if any(row.id in results for row in paper.rows)]
     links = {
         "summary": "Summary",
-        **{paper.key: _short(paper) for paper in shown},
+        **{paper.key: paper.short for paper in shown},
         **({"reach": "How far it reaches"} if extents else {}),
         "not": "What does not hold",
     }
@@ -34,16 +35,6 @@ def page(papers, results, commit, quick, extents=()):
         _not(shown, results),
     ]
     return document("Shallows and five papers", links, parts, _STYLE)
-
-
-def _short(paper):
-    return {
-        "dx": "DX",
-        "expresspass": "ExpressPass",
-        "poster": "Poster",
-        "ecn-or-delay": "ECN or Delay",
-        "inigo": "Inigo",
-    }[paper.key]
 
 
 def _tag(verdict):
@@ -83,17 +74,15 @@ def _paper(paper, results):
 
 
 def _article(row, finding, samples):
-    parts = [
-        f'<article id="{row.id}"><h3>{row.id}, {escape(row.figure)} {_tag(finding.verdict)}</h3><p>{escape(row.claim)}</p>'
-    ]
+    head = f"{row.id}, {escape(row.figure)} {_tag(finding.verdict)}"
+    parts = [f'<article id="{row.id}"><h3>{head}</h3><p>{escape(row.claim)}</p>']
     if row.cannot:
         return "".join([*parts, f"<p>{escape(row.cannot)}</p></article>"])
     figure = draw(row, samples)
     if figure:
         parts.append(f"<figure>{chart(figure, row.id, row.claim)}</figure>")
-    parts.append(_checks(row, finding))
-    parts.append(f'<p class="soft">Tolerance: {escape(row.tolerance)}.')
-    parts.append(f" {_seeds(samples)}</p>")
+    parts.append(_checks(finding))
+    parts.append(f'<p class="soft">Tolerance: {escape(row.tolerance)}. {_seeds(samples)}</p>')
     if row.differs:
         parts.append(f"<p><strong>Differs.</strong> {escape(row.differs)}</p>")
     if row.why:
@@ -112,27 +101,20 @@ def _seeds(samples):
     return f"{len(samples)} seeds." if len(samples) > 1 else "One run."
 
 
-def _checks(row, finding):
-    lines = []
-    for check, ok in zip(row.checks, finding.passed, strict=True):
-        found = finding.estimates[check.metric].text
-        beside = f" ({finding.estimates[check.other].text})" if check.other else ""
-        source = (
-            f' <span class="soft">{READ[check.read]}</span>' if check.said and check.read != "text" else ""
-        )
-        name = (
-            check.metric
-            + (f", {check.unit}" if check.unit else "")
-            + (" (held out)" if check.held_out else "")
-        )
-        lines.append(
-            f"<tr><td>{escape(name)}</td><td class=number>{found}</td><td>{escape(check.said)}{source}</td>"
-            f"<td>{escape(check.expected + beside)}</td><td>{'✓' if ok else '✗'}</td></tr>"
-        )
+def _checks(finding):
+    lines = "".join(_check(finding, check, ok) for check, ok in finding.checked)
+    head = "".join(f"<th>{name}</th>" for name in ("measured", "here", "the paper", "expected", ""))
+    return f'<div class="wide"><table><tr>{head}</tr>{lines}</table></div>'
+
+
+def _check(finding, check, ok):
+    name = check.metric + f", {check.unit}" * bool(check.unit) + " (held out)" * check.held_out
+    said = escape(check.said)
+    if said and check.read != "text":
+        said += f' <span class="soft">{READ[check.read]}</span>'
     return (
-        '<div class="wide"><table><tr><th>measured</th><th>here</th><th>the paper</th><th>expected</th><th></th></tr>'
-        + "".join(lines)
-        + "</table></div>"
+        f"<tr><td>{escape(name)}</td><td class=number>{finding.estimates[check.metric].text}</td><td>{said}</td>"
+        f"<td>{escape(finding.expected(check))}</td><td>{'✓' if ok else '✗'}</td></tr>"
     )
 
 
@@ -156,24 +138,21 @@ def _reach(found, samples):
 
 
 def _not(papers, results):
-    lines = []
-    for paper in papers:
-        for row in paper.rows:
-            if row.id not in results or results[row.id][0].verdict in (HOLDS,):
-                continue
-            finding = results[row.id][0]
-            missed = (
-                [c for c, ok in zip(row.checks, finding.passed, strict=True) if not ok]
-                if finding.passed
-                else []
-            )
-            numbers = "".join(
-                f"<li>{escape(c.metric)}: {finding.estimates[c.metric].text}, expected {escape(c.expected)}</li>"
-                for c in missed
-            )
-            because = escape(row.why or row.cannot or row.differs)
-            lines.append(
-                f'<article id="not-{row.id}"><h3><a href="#{row.id}">{row.id}, {escape(row.figure)}</a> {_tag(finding.verdict)}</h3>'
-                f"<p>{escape(row.claim)}</p><ul>{numbers}</ul><p>{because}</p></article>"
-            )
-    return f'<section id="not"><h2>What does not hold, and why</h2>{"".join(lines)}</section>'
+    findings = (results[row.id][0] for paper in papers for row in paper.rows if row.id in results)
+    articles = "".join(_missed(finding) for finding in findings if finding.verdict != HOLDS)
+    return f'<section id="not"><h2>What does not hold, and why</h2>{articles}</section>'
+
+
+def _missed(finding):
+    row = finding.row
+    numbers = "".join(
+        f"<li>{escape(check.metric)}: {finding.estimates[check.metric].text}, expected {escape(check.expected)}</li>"
+        for check, ok in finding.checked
+        if not ok
+    )
+    head = f'<a href="#{row.id}">{row.id}, {escape(row.figure)}</a> {_tag(finding.verdict)}'
+    because = escape(row.why or row.cannot or row.differs)
+    return (
+        f'<article id="not-{row.id}"><h3>{head}</h3>'
+        f"<p>{escape(row.claim)}</p><ul>{numbers}</ul><p>{because}</p></article>"
+    )

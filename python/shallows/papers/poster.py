@@ -10,7 +10,10 @@ from shallows.papers.reach import Axis, points
 from shallows.papers.runs import noisy, port
 
 POSTER = Paper(
-    "poster", "Reviving Delay-based TCP for Data Centers", "Lee, Jang and Moon, SIGCOMM 2012 (poster)"
+    "poster",
+    "Poster",
+    "Reviving Delay-based TCP for Data Centers",
+    "Lee, Jang and Moon, SIGCOMM 2012 (poster)",
 )
 row = POSTER.row
 

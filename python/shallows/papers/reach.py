@@ -27,7 +27,6 @@ class Reach:
     """`measure(lab)` says for every point of every axis what `checks` ask for, under `metric(axis, value, name)`."""
 
     id: str
-    paper: str
     headline: str
     expected: str
     axes: tuple[Axis, ...]

@@ -1,13 +1,11 @@
 """From numbers over several seeds to a verdict. Nothing else decides one."""
 
 from dataclasses import dataclass
-from math import sqrt
+
+from shallows.sweeps import statistics
 
 HOLDS, SHAPE, FAILS, CANNOT = "holds", "holds in shape", "does not hold", "cannot be tested here"
 VERDICTS = (HOLDS, SHAPE, FAILS, CANNOT)
-
-# Two-sided 95 % points of Student's distribution by degrees of freedom.
-_STUDENT = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -32,11 +30,8 @@ def interval(mean, half):
 
 def estimate(values):
     """The `Estimate` of one value a seed."""
-    n, mean = len(values), sum(values) / len(values)
-    if n == 1:
-        return Estimate(mean, 0.0, tuple(values))
-    deviation = sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-    return Estimate(mean, _STUDENT[min(n - 2, len(_STUDENT) - 1)] * deviation / sqrt(n), tuple(values))
+    found = statistics.mean(values)
+    return Estimate(found.mean, found.half_width if found.n > 1 else 0.0, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -47,6 +42,16 @@ class Finding:
     verdict: str
     estimates: dict
     passed: tuple[bool, ...]
+
+    @property
+    def checked(self):
+        """Each check of the row, and whether it passes."""
+        return list(zip(self.row.checks, self.passed, strict=True))
+
+    def expected(self, check):
+        """What a check asks for, with what was measured of the metric that it is a multiple of."""
+        beside = f" ({self.estimates[check.other].text})" if check.other else ""
+        return check.expected + beside
 
 
 def judge(row, samples):
