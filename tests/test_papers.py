@@ -190,6 +190,18 @@ def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, 
     assert store.key(row) != store.key(rows(["IN13"])[0])
 
 
+def test_what_runs_a_scenario_is_covered_by_the_key_of_a_measurement():
+    """Wherever it stands: a folder that took the place of a module is no way round."""
+    import shallows.scenario
+    import shallows.traffic
+    from shallows.worlds import packet
+
+    covered = set(store._sources())
+    assert {Path(module.__file__) for module in (shallows.scenario, shallows.traffic, packet)} <= covered
+    assert any(path.suffix == ".csv" for path in covered)
+    assert not any("papers" in path.relative_to(store._PACKAGE).parts for path in covered)
+
+
 def children(pid):
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 

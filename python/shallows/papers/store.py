@@ -1,7 +1,7 @@
 """What was measured, kept by the content of all that it depends on, so that nothing is measured twice or lost.
 
 The key covers the row's function and what it calls in its module, the scenarios that it names, the Python that
-makes flows and tables of them, the compiled core, seed, mode and perturbation. Claims and tolerances are not in it:
+makes flows and tables of them, the distributions of sizes, the compiled core, seed, mode and perturbation. Claims and tolerances are not in it:
 they judge, and change no number.
 """
 
@@ -9,6 +9,7 @@ import hashlib
 import inspect
 import json
 import os
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -17,16 +18,19 @@ from shallows.papers import lab
 from shallows.papers.lab import SCENARIOS
 
 _PACKAGE = Path(__file__).parents[1]
-_APART = {
-    "cli.py",
-    "cli_fluid.py",
-    "cli_live.py",
-    "cli_papers.py",
-    "cli_settings.py",
-    "compare.py",
+_APART = (
+    "cli*",
+    "__main__.py",
     "plot.py",
-}
-_APART |= {"progress.py", "report.py", "live.py", "__main__.py"}
+    "progress.py",
+    "report.py",
+    "export",
+    "pages",
+    "papers",
+    "sweeps",
+    "why",
+)
+"""What only shows results, or makes none of a paper's."""
 
 
 class Store:
@@ -71,12 +75,19 @@ def _core():
     from shallows import _core as core
 
     digest = hashlib.sha256(Path(core.__file__).read_bytes())
-    files = [path for part in ("", "fluid/", "worlds/", "results/") for path in _PACKAGE.glob(f"{part}*.py")]
-    for file in sorted(files):
-        if file.name not in _APART:
-            digest.update(file.read_bytes())
-    digest.update(Path(lab.__file__).read_bytes())
+    for file in [*_sources(), Path(lab.__file__)]:
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _sources():
+    """The package's Python that makes flows and tables of them, and the distributions of sizes, in order."""
+    return [
+        path
+        for path in sorted(_PACKAGE.rglob("*"))
+        if path.suffix in (".py", ".csv")
+        and not any(fnmatch(path.relative_to(_PACKAGE).parts[0], one) for one in _APART)
+    ]
 
 
 @cache
