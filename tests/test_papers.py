@@ -202,6 +202,44 @@ def test_what_runs_a_scenario_is_covered_by_the_key_of_a_measurement():
     assert not any("papers" in path.relative_to(store._PACKAGE).parts for path in covered)
 
 
+def test_quick_mode_leaves_on_file_what_full_mode_found():
+    row, reach = made_up(within("a", high=10)), made_up_reach()
+    full, quick = (judge(row, [{"a": value}]) for value in (1, 11))
+    far = extent(reach, [measure(reach, 1, True)["values"]])
+    content, kept = recorded.record({}, [full, far], "full-commit", quick=False)
+    assert (kept, content["rows"]["MU1"]["verdict"]) == ([], HOLDS)
+    assert recorded.record(content, [quick, far], "another", quick=True) == (content, ["MU1", "MU-R"])
+    again, kept = recorded.record(content, [quick, far], "another", quick=False)
+    assert (kept, again["rows"]["MU1"]["verdict"], again["reaches"]["MU-R"]["commit"]) == (
+        [],
+        FAILS,
+        "another",
+    )
+
+
+def test_a_report_in_quick_mode_says_what_it_left_on_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
+    monkeypatch.setattr("shallows.papers.documentation.PAGES", ())
+    report = [
+        "papers",
+        "report",
+        "IN13",
+        "IN14",
+        "--record",
+        "--store",
+        tmp_path,
+        "--out",
+        tmp_path / "papers.html",
+    ]
+    full = CliRunner().invoke(app, [*map(str, report)])
+    before = recorded.FILE.read_text()
+    quick = CliRunner().invoke(app, [*map(str, report), "--quick"])
+    assert (full.exit_code, quick.exit_code) == (0, 0)
+    assert "left on file" not in full.stdout
+    assert "IN13, IN14: left on file as full mode found it" in quick.stdout
+    assert recorded.FILE.read_text() == before
+
+
 def children(pid):
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 

@@ -96,13 +96,10 @@ def run(
             _print_reach(finding)
             continue
         print(f"{finding.row.id}, {finding.row.figure}: {finding.verdict}. {finding.row.claim}")
-        for check, ok in zip(finding.row.checks, finding.passed, strict=True):
-            beside = f" ({finding.estimates[check.other].text})" if check.other else ""
+        for check, ok in finding.checked:
             said = f", the paper {check.said}" if check.said else ""
-            here = finding.estimates[check.metric].text
-            print(
-                f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {check.expected}{beside}{said}"
-            )
+            here, expected = finding.estimates[check.metric].text, finding.expected(check)
+            print(f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {expected}{said}")
 
 
 def _print_reach(found):
@@ -155,7 +152,7 @@ def report(
 ):
     """Measure what is missing, and write one HTML page that needs nothing else."""
     from shallows import __version__
-    from shallows.papers import PAPERS, recorded
+    from shallows.papers import PAPERS
     from shallows.papers.page import page
     from shallows.papers.reach import Extent
     from shallows.papers.survey import rows
@@ -163,23 +160,28 @@ def report(
 
     folders.check_file(out, *folders.PAGE)
     order = [row.id for row in rows(reaches=True)]
-    every = list(_survey(ids, store, quick, threads))
+    every = sorted(_survey(ids, store, quick, threads), key=lambda pair: order.index(pair[0].row.id))
     results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
-    extents = sorted(
-        (pair for pair in every if isinstance(pair[0], Extent)), key=lambda pair: order.index(pair[0].row.id)
-    )
-    commit = __version__
+    extents = [pair for pair in every if isinstance(pair[0], Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(PAPERS, results, commit, quick, extents), "utf-8")
-    found = [finding for finding, _ in results.values()]
+    out.write_text(page(PAPERS, results, __version__, quick, extents), "utf-8")
     if record:
-        from shallows.papers.documentation import picture, write
+        from shallows.papers.documentation import picture
 
-        content = recorded.record(found, commit, quick, recorded.load())
-        recorded.save(recorded.record_reaches([one for one, _ in extents], commit, quick, content))
-        write(recorded.load())
+        _record([finding for finding, _ in every], __version__, quick)
         picture(results)
-    verdicts = [finding.verdict for finding in found]
+    verdicts = [finding.verdict for finding, _ in results.values()]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
     print(f"{counts}: {out}")
     return DONE
+
+
+def _record(found, commit, quick):
+    from shallows.papers import recorded
+    from shallows.papers.documentation import write
+
+    content, kept = recorded.record(recorded.load(), found, commit, quick)
+    recorded.save(content)
+    write(content)
+    if kept:
+        print(f"{', '.join(kept)}: left on file as full mode found it")

@@ -9,42 +9,46 @@ from collections import Counter
 from pathlib import Path
 
 from shallows.papers import verdict
+from shallows.papers.reach import Extent
 
 FILE = Path(__file__).with_name("recorded.json")
 
 
-def record(findings, commit, quick, before=None):
-    """The content of the file after `before`, with what `findings` say."""
-    rows = {
-        found.row.id: {
-            "commit": commit,
-            "mode": "quick" if quick else "full",
-            "verdict": found.verdict,
-            "passed": list(found.passed),
-            "means": {name: [_short(one.mean), _short(one.half)] for name, one in found.estimates.items()},
-            "seeds": len(next(iter(found.estimates.values())).values) if found.estimates else 0,
-        }
-        for found in findings
-    }
-    return {**(before or {}), "rows": {**(before or {}).get("rows", {}), **rows}}
+def record(content, found, commit, quick):
+    """`content` of the file with what `found` says, and the ids that it leaves as they are.
+
+    found: `Finding`s and `Extent`s. In quick mode they leave what full mode has found: it had more seeds and flows.
+    """
+    origin, kept = {"commit": commit, "mode": "quick" if quick else "full"}, []
+    content = {part: dict(content.get(part, {})) for part in ("rows", "reaches")}
+    for one in found:
+        part, entry = ("reaches", _reach(one)) if isinstance(one, Extent) else ("rows", _row(one))
+        if quick and content[part].get(one.row.id, origin)["mode"] == "full":
+            kept.append(one.row.id)
+        else:
+            content[part][one.row.id] = origin | entry
+    return content, kept
 
 
-def record_reaches(extents, commit, quick, before):
-    """The same with what `extents` say: the sentence, and the mean of every check at every point."""
-    reaches = {
-        found.row.id: {
-            "commit": commit,
-            "mode": "quick" if quick else "full",
-            "summary": found.summary,
-            "points": {
-                axis.at(point.value): {name: _short(one.mean) for name, one in point.estimates.items()}
-                for axis, points in found.axes.items()
-                for point in points
-            },
-        }
-        for found in extents
+def _row(found):
+    return {
+        "verdict": found.verdict,
+        "passed": list(found.passed),
+        "means": {name: [_short(one.mean), _short(one.half)] for name, one in found.estimates.items()},
+        "seeds": len(next(iter(found.estimates.values())).values) if found.estimates else 0,
     }
-    return {**before, "reaches": {**before.get("reaches", {}), **reaches}}
+
+
+def _reach(found):
+    """The sentence, and the mean of every check at every point."""
+    return {
+        "summary": found.summary,
+        "points": {
+            axis.at(point.value): {name: _short(one.mean) for name, one in point.estimates.items()}
+            for axis, points in found.axes.items()
+            for point in points
+        },
+    }
 
 
 def load():
@@ -53,7 +57,7 @@ def load():
 
 
 def save(content):
-    """Puts `record`'s answer on file."""
+    """Puts `record`'s content on file."""
     FILE.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
@@ -66,10 +70,7 @@ def origins(content):
 
 def interval(entry, metric):
     """Such as "84.3 ± 0.2", or "" of what was not measured."""
-    mean, half = entry["means"].get(metric, (None, 0))
-    if mean is None:
-        return ""
-    return verdict.interval(mean, half)
+    return verdict.interval(*entry["means"][metric]) if metric in entry["means"] else ""
 
 
 def _short(value):
