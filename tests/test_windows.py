@@ -53,6 +53,24 @@ def test_hull_gives_a_tenth_of_the_link_for_a_short_queue_and_dx_nothing(count):
     assert hull_queue <= dx_queue + 1
 
 
+EMPTY_US = 200 + 3 * (1500 + 64) * 8 / 10e3
+"""A full packet there and its acknowledgement back, three links of 10 Gbps each way."""
+
+
+def test_dx_never_takes_a_short_packet_for_a_short_path():
+    """10 KB are seven packets, all full; a flow decides alike whether it ends with one byte or 1460."""
+    meeting = run("dx-10", traffic__0__exchange="10KB", duration="20ms", warmup="0s", record__queues="off")
+    assert probe(meeting, "base_rtt_us").value.min() == pytest.approx(EMPTY_US, abs=1e-3)
+    series = []
+    for last in (1, 1460):
+        table = {"kind": "incast", "senders": 2, "size": f"{999 * 1460 + last}B"}
+        ends = run("dx-10", traffic=[table], duration="until-done", warmup="0s", record__probes="5us")
+        decided = probe(ends, "exact_window_pkt")
+        series.append(decided[decided.time_us < ends.flows.fct_us.min()])
+    assert len(series[0]) > 300
+    assert series[0].value.tolist() == series[1].value[: len(series[0])].tolist()
+
+
 THIRTY_PACED = """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever
 comes: 75 B of each 1500. Its threshold of ten packets is 200 frames away, 1.2 round trips, in which
 thirty flows add 36 packets, and paced ones go on at the rate of before. So they hold 8.6 packets to

@@ -57,8 +57,12 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 /// Known differences.
-pub const NOT_MODELLED: &[&str] =
-    &["A one-way delay is not corrected for the size of its packet; the last one of a flow may be short."];
+pub const NOT_MODELLED: &[&str] = &[
+    "Acknowledgements that ride on data (§VI-C4): each is a frame of its own, and takes the room of one where data goes \
+     both ways.",
+    "A one-way delay is not corrected for the size of its packet, which the paper does not ask for: the one short packet of a \
+     flow is its last, after which the flow decides nothing.",
+];
 
 /// Builds the sender.
 #[must_use]
