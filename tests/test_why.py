@@ -193,6 +193,25 @@ def test_a_small_window_behind_a_long_round_trip():
     assert us(one) == pytest.approx(expected, **ABOUT)
 
 
+def test_a_window_that_was_cut_until_it_has_regrown():
+    """Ten frames of b meet the first ten of a at a link with room for marks: its window falls from 10 to 9.
+
+    A tenth of alpha's 0.2 is off, by the first answer. The round that follows lets nine frames go and grows
+    it to (81 + 2 * 9) ** 0.5 = 9.95, the one after that past 10, where it was: the first two of four round
+    trips are the cut's, as long as the others. The frames of b come to the link within 1.2 us from 50.02 us
+    on and have been sent by 62.02 us; a's come from 51.2 us on.
+    """
+    edges = [["a", "s", "10Gbps", "50us"], ["b", "s", "100Gbps", "1us"], ["s", "c", "10Gbps", "50us"]]
+    cc = {"name": "dctcp", "alpha": 0.2, "g": 1e-6}
+    network = {"marking": {"kind": "step", "threshold": "5pkt"}}
+    flows = [[0, "a", "c", 43 * 1460], [48.9e-6, "b", "c", 10 * 1460]]
+    one = followed(edges, flows, cc=cc, network=network)[0]
+    trip = 102.4 + 100.1024
+    expected = {"cut": 2 * trip, "window": 2 * trip, "queue": 62.02 - 51.2, "propagation": 100}
+    assert us(one) == pytest.approx(expected | {"transmission": 5 * 1.2 + 2.4}, **ABOUT)
+    assert one.by_flow()[1] / US == pytest.approx(2 * trip + 62.02 - 51.2, **ABOUT)
+
+
 def test_a_delayed_acknowledgement():
     """Every second frame is acknowledged, but there is no second: each waits for the receiver's timer."""
     hosts = {"acks_every": 2, "ack_delay": "500us"}
@@ -404,6 +423,28 @@ def test_credits_that_came_late():
     assert found == pytest.approx(expected, abs=0.01)
 
 
+def test_an_incast_whose_frames_are_cut_to_their_headers():
+    """Three frames meet at 2.2 us at a port that holds one: two become headers of 64 B, 51.2 ns.
+
+    They go behind the first frame, at 3.4 us. The answer to the first of them calls at once, the pull for the
+    other leaves a frame's time after that, each 2.1024 us on its way. The last frame comes to the port as the
+    second has just left it.
+    """
+    edges = [["a", "s"], ["b", "s"], ["d", "s"], ["s", "c"]]
+    network = {"trimming": {"queue": 1}}
+    flows = [[0, host, "c", 1460] for host in "abd"]
+    paths = followed(edges, flows, cc="ndp", network=network)
+    first, second, third = sorted(paths.values(), key=lambda one: one.fct_ps)
+    way = {"transmission": 2.4, "propagation": 2}
+    assert us(first) == pytest.approx(way, **ABOUT)
+    there, back = 2.2 + 1.0512, 2 * 1.0512
+    assert us(second) == pytest.approx(way | {"credit": there + back, "queue": 1.2}, **ABOUT)
+    assert second.by_flow() == {first.flow: 1_200_000}
+    turn = 1.2 - 0.0512
+    assert us(third) == pytest.approx(way | {"credit": there + turn + back, "queue": 1.2 + 0.0512}, **ABOUT)
+    assert third.by_flow() == {first.flow: 1_200_000, second.flow: 51_200}
+
+
 def test_a_flow_that_waited_for_another():
     """A request of 140 B takes 2 * (0.112 + 1) us, the server 100; the response is counted from then on."""
     traffic = {"kind": "request-response", "pairs": 1, "exchanges": 1, "request": "100B", "response": "1460B"}
@@ -452,6 +493,7 @@ def test_the_command_tells_prints_and_draws(small, tmp_path):
         (["--", "-1"], "a number from 0 to 3"),
         (["--class", "<10kb", "--slowest", "3"], "at least one finished flow with <10kb"),
         (["--class", "tiny"], '"< 10 KB"'),
+        (["3", "--without", "3"], "--without takes no number"),
     ],
 )
 def test_a_question_without_an_answer_is_refused(small, arguments, message):

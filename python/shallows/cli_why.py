@@ -33,7 +33,7 @@ def why(
     ] = False,
     without: Annotated[
         bool,
-        typer.Option("--without", help="Also run without the flows it waited behind: what did they cost?"),
+        typer.Option("--without", help="Also run without whom it waited behind (no number): their cost?"),
     ] = False,
     pauses: Annotated[
         bool, typer.Option("--pauses", help="Who paused whom, from which port on, and who only suffered.")
@@ -66,6 +66,10 @@ def why(
             "why", "of no flow", 'a flow\'s number, --slowest 10, --class "< 10 KB", --p99 or --pauses'
         )
     extras.need("plot", "why")
+    if flows and len(set(flows)) < len(flows):
+        twice = next(flow for flow in flows if flows.count(flow) > 1)
+        expected = "each flow once; --without takes no number, it leaves out whom the flow waited behind"
+        raise ScenarioError("flow", twice, expected)
     if html:
         cli_report.check(html, result)
     run = Run.load(result)

@@ -8,7 +8,7 @@ use shallows_cc::units::{Bytes, Time};
 use shallows_sim::network::{Network, ideal_hops};
 use shallows_sim::observe::causes::{self, Cause, Causes, LACKS, WHYS, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
-use shallows_sim::observe::wires::{LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+use shallows_sim::observe::wires::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::route;
 
@@ -120,6 +120,7 @@ fn causes<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>>
     table.column("before", |row| row.before)?;
     table.column("lack", Cause::lack_number)?;
     table.column("short", |row| row.short().0)?;
+    table.column("window", |row| row.window.0)?;
     Ok(table.columns)
 }
 
@@ -134,28 +135,27 @@ fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
     Ok(table.columns)
 }
 
-fn frames_sent<'py>(py: Python<'py>, rows: &[causes::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+/// A table of frames; what else is known of them may be added.
+fn frames<'a, 'py, R>(py: Python<'py>, rows: &'a [R], of: impl Fn(&R) -> &Frame) -> PyResult<Table<'a, 'py, R>> {
     let table = Table::new(py, rows);
-    table.column("link", |row| row.link)?;
-    table.column("flow", |row| row.flow)?;
+    table.column("link", |row| of(row).link)?;
+    table.column("flow", |row| of(row).flow)?;
+    table.column("kind", |row| of(row).kind as u8)?;
+    table.column("length", |row| of(row).length)?;
+    table.column("offered_ps", |row| of(row).offered.0)?;
+    table.column("begun_ps", |row| of(row).begun.0)?;
+    table.column("ended_ps", |row| of(row).ended.0)?;
+    Ok(table)
+}
+
+fn frames_sent<'py>(py: Python<'py>, rows: &[causes::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
+    let table = frames(py, rows, |row| &row.frame)?;
     table.column("packet", |row| row.packet)?;
-    table.column("kind", |row| row.kind as u8)?;
-    table.column("length", |row| row.length)?;
-    table.column("offered_ps", |row| row.offered.0)?;
-    table.column("begun_ps", |row| row.begun.0)?;
-    table.column("ended_ps", |row| row.ended.0)?;
     Ok(table.columns)
 }
 
 fn frames_tapped<'py>(py: Python<'py>, rows: &[frames::FrameRow]) -> PyResult<Bound<'py, PyDict>> {
-    let table = Table::new(py, rows);
-    table.column("link", |row| row.link)?;
-    table.column("flow", |row| row.flow)?;
-    table.column("kind", |row| row.kind as u8)?;
-    table.column("length", |row| row.length)?;
-    table.column("offered_ps", |row| row.offered.0)?;
-    table.column("begun_ps", |row| row.begun.0)?;
-    table.column("ended_ps", |row| row.ended.0)?;
+    let table = frames(py, rows, |row| &row.frame)?;
     table.column("outcome", |row| outcome_number(row.outcome))?;
     table.column("number", |row| row.number)?;
     table.column("speaks_of", |row| row.speaks_of)?;

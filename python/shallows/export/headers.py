@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dpkt
 
 from shallows.errors import ScenarioError
+from shallows.why.record import DATA_LIKE
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
@@ -36,7 +37,7 @@ CONTROL = (
 """Kinds that have a datagram of their own whatever carries their flow."""
 DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull")
 """All kinds of flows on credits or pulls: a byte with the place in this list plus 1, and two numbers."""
-FORWARD = ("data", "trimmed", "credit_request", "credit_stop", "rate_request")
+FORWARD = (*DATA_LIKE, "trimmed")
 """Kinds that go from a flow's sender to its receiver."""
 PAUSES = ("pause", "resume")
 """Kinds that no flow sends: frames of Ethernet itself."""

@@ -22,7 +22,7 @@ CAUSES = {
     "window": Cause(
         "window", "a round trip over empty links before the window let the next frame go", "#55a868"
     ),
-    "cut": Cause("window, cut", "the same, after marks or losses in the queue of other flows", "#2f7d46"),
+    "cut": Cause("window, cut", "the same, until a window cut in a queue of others had regrown", "#2f7d46"),
     "receiver": Cause("receiver", "the same, where it was the receiver that allowed no more", "#a9d4a0"),
     "pace": Cause("pace", "the algorithm's pace, or its server's pacer, held the frame back", "#ccb974"),
     "host": Cause("host", "the host took its time over a credit", "#e8d5a3"),

@@ -15,10 +15,9 @@ import numpy as np
 
 from shallows.why import stops
 from shallows.why.causes import SENDERS
-from shallows.why.record import NONE
+from shallows.why.cuts import Cuts
+from shallows.why.record import DATA_LIKE, NONE
 
-DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
-"""Kinds of packets that the sending half of a flow sends."""
 CALLS = ("credit", "pull", "ack", "nack")
 """Kinds by which a receiver calls a packet."""
 
@@ -159,7 +158,7 @@ class _Walks:
         self.returned = [outcome == returned for outcome in self.hops["outcome"]]
         self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
         self.cc = record.scenario.flows.cc.tolist()
-        self.cuts = self._cuts(record.outcomes.index("marked"))
+        self.cuts = Cuts(self)
         self.first_loss = self._first_losses()
 
     def _copies(self):
@@ -171,24 +170,20 @@ class _Walks:
                 newest[flow, seq] = previous[flow] = packet
         return copies
 
-    def _cuts(self, marked):
-        """By flow: when its receiver could know of a mark or a loss, the port, and when it happened there."""
-        cuts = {}
-        for packet, hops in enumerate(self.hops_of):
-            for hop in hops if self.kind[packet] == "data" else ():
-                if self.hops["outcome"][hop] >= marked:
-                    time, port = self.hops["offered_ps"][hop], self.hops["link"][hop]
-                    last = hops[-1]
-                    arrived = self.hops["ended_ps"][last] + self.delay[self.hops["link"][last]]
-                    known = time if self.dropped[last] else arrived
-                    cuts.setdefault(self.packets["flow"][packet], []).append((known, port, time))
-        return {flow: sorted(its) for flow, its in cuts.items()}
+    def was_dropped(self, packet):
+        """Whether a port dropped it, or a wire lost it."""
+        return self.dropped[self.hops_of[packet][-1]]
+
+    def arrival(self, packet):
+        """When it came to its host."""
+        hop = self.hops_of[packet][-1]
+        return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
 
     def _first_losses(self):
         """By flow: when its first data packet was dropped, or lost on a wire."""
         first = {}
         for packet, hops in enumerate(self.hops_of):
-            if self.kind[packet] == "data" and self.dropped[hops[-1]]:
+            if self.kind[packet] == "data" and self.was_dropped(packet):
                 flow, time = self.packets["flow"][packet], self.hops["offered_ps"][hops[-1]]
                 first[flow] = min(time, first.get(flow, time))
         return first
@@ -399,7 +394,7 @@ class _Walk:
                 self.via = "loss" if why == "heard" else "timeout"
                 return ("came", lost, at)
         if why in ("heard", "delayed") and (first := self._first(packet)) is not None:
-            came = self._arrival(first)
+            came = self.walks.arrival(first)
             self._add(packet, came, now, "delayed_ack")
             return ("came", first, came)
         if why == "heard":
@@ -431,21 +426,14 @@ class _Walk:
         first = self.walks.packets["first"][ack]
         return first if self.one_was_enough and first != NONE else None
 
-    def _arrival(self, packet):
-        hop = self.walks.hops_of[packet][-1]
-        return self.walks.hops["ended_ps"][hop] + self.walks.delay[self.walks.hops["link"][hop]]
-
     def _lost(self, packet, by, why):
         """The copy of `packet` whose loss has just been noticed, if one was lost."""
         copy, previous = self.walks.copies.get(packet, (None, None))
-        if copy is None or not self._was_dropped(copy):
+        if copy is None or not self.walks.was_dropped(copy):
             return None
         repairing = previous is not None and self.walks.copies[previous][0] is not None
         noticed = why == "timed_out" or not repairing or self.walks.kind[by] == "nack"
         return copy if noticed else None
-
-    def _was_dropped(self, packet):
-        return self.walks.dropped[self.walks.hops_of[packet][-1]]
 
     def _edge(self, packet, by, cause):
         """What the flow waited for until `by` came and `packet` could leave, because of `cause`."""
@@ -457,11 +445,12 @@ class _Walk:
             return "credit"
         copy, _ = walks.copies.get(packet, (None, None))
         if copy is not None:
-            return "loss" if self._was_dropped(copy) or self._repairs(packet, by) else "reordering"
+            return "loss" if walks.was_dropped(copy) or self._repairs(packet, by) else "reordering"
         self.one_was_enough = 0 < walks.causes["short"][cause] <= walks.payload
         if walks.record.lacks[walks.causes["lack"][cause]] == "receiver":
             return "receiver"
-        return "cut" if self._was_cut(walks.packets["left_ps"][by]) else "window"
+        self.queue = walks.cuts.queue(self.flow, packet)
+        return "cut" if self.queue else "window"
 
     def _repairs(self, packet, by):
         """Whether a copy of what was not lost is sent in the repair of something else that was."""
@@ -471,14 +460,3 @@ class _Walk:
             and lost is not None
             and lost < self.walks.packets["left_ps"][packet]
         )
-
-    def _was_cut(self, time):
-        """Whether a mark or a loss among frames of others was known at `time`; keeps whose they were."""
-        cuts = self.walks.cuts.get(self.flow, [])
-        at = bisect_right(cuts, time, key=lambda cut: cut[0]) - 1
-        if at < 0:
-            return False
-        _, port, happened = cuts[at]
-        queue = self.walks.frames[port].queue(happened)
-        self.queue = {flow: held for flow, held in queue.items() if flow not in (self.flow, NONE)}
-        return bool(self.queue)

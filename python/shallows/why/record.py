@@ -14,6 +14,8 @@ from shallows.why import again
 
 NONE = 2**32 - 1
 """No packet, flow, link or cause."""
+DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
+"""Kinds of packets that the sending half of a flow sends."""
 MARGIN_PS = 2_000_000
 """Times of a saved run are in microseconds: a span begins and ends a little outside."""
 TABLES = {
@@ -35,6 +37,7 @@ TABLES = {
         "before": "the cause that the waiting began with, a row of `causes`",
         "lack": "what the flow lacked until then, a place in `lacks`",
         "short": "bytes that a window lacked",
+        "window": "bytes that the sender's window allowed in flight then; 0 is none",
     },
     "hops": {
         "packet": "a row of `packets`",

@@ -242,7 +242,7 @@ impl Hosts {
         }
         let host = sending.ends.src;
         let turn = sending.turn(fabric.now);
-        fabric.observer.turn(fabric.now, flow, turn);
+        fabric.observer.turn(fabric.now, flow, turn, sending.window());
         match turn {
             Turn::No(_) => {}
             Turn::At(at) | Turn::Answering { until: at, .. } => self.await_pace(fabric, flow, at),
@@ -338,7 +338,10 @@ impl Hosts {
         sending.queued = false;
         match sending.turn(fabric.now) {
             Turn::Now => self.send_now(fabric, flow, port),
-            turn => self.go_without(fabric, flow, turn),
+            turn => {
+                let window = sending.window();
+                self.go_without(fabric, flow, turn, window);
+            }
         }
     }
 
@@ -353,7 +356,7 @@ impl Hosts {
         let at = sending.send(fabric.now, self.network.header, out);
         set_wake(&mut self.timers, sending, wake);
         set_timeout(&mut self.timers, sending);
-        let turn = sending.turn(fabric.now);
+        let (turn, window) = (sending.turn(fabric.now), sending.window());
         if turn == Turn::Now {
             sending.queued = true;
             self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
@@ -363,13 +366,13 @@ impl Hosts {
         } else {
             fabric.offer(port, at, NIL);
         }
-        self.go_without(fabric, flow, turn);
+        self.go_without(fabric, flow, turn, window);
     }
 
     /// This is how a flow stands that sends nothing more now.
     #[inline]
-    fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, turn: Turn) {
-        fabric.observer.turn(fabric.now, flow, turn);
+    fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32, turn: Turn, window: Option<Bytes>) {
+        fabric.observer.turn(fabric.now, flow, turn, window);
         if let Turn::At(at) | Turn::Answering { until: at, .. } = turn {
             self.await_pace(fabric, flow, at);
         }

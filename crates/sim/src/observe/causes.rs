@@ -11,12 +11,12 @@ use std::mem::discriminant;
 
 use shallows_cc::units::{Bytes, Time};
 
-use super::wires::{LinkRow, Wire};
+use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Kind, Lack, Observer, Timer, Turn};
 use crate::fault::Change;
 use crate::header::{Header, TcpAck};
 use crate::network::{Network, PortSpec};
-use crate::packet::{NIL, Packet, PacketKind};
+use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
 
 /// Why a flow could send something.
@@ -67,6 +67,8 @@ pub struct Cause {
     pub before: u32,
     /// What the flow lacked until then, if it lacked something.
     pub lack: Option<Lack>,
+    /// What its window allowed in flight then; zero if it has none.
+    pub window: Bytes,
 }
 
 /// A packet of a flow that is watched; its number is its place in the list.
@@ -110,22 +112,10 @@ pub struct HopRow {
 /// A frame that was sent over a link that is watched, whosever it is.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRow {
-    /// The link.
-    pub link: u32,
-    /// Its flow; that of a pause is [`NIL`].
-    pub flow: u32,
-    /// [`NIL`] if its flow is not watched.
+    /// The frame.
+    pub frame: Frame,
+    /// Its number; [`NIL`] if its flow is not watched.
     pub packet: u32,
-    /// What it is for.
-    pub kind: PacketKind,
-    /// Its length on the wire.
-    pub length: u16,
-    /// When it came to the port.
-    pub offered: Time,
-    /// When its first bit was sent.
-    pub begun: Time,
-    /// When its last bit was.
-    pub ended: Time,
 }
 
 /// Which flows, and which links during which spans: the frames sent over those are written down whosever they are.
@@ -155,6 +145,8 @@ struct Standing {
     granted: (u32, Time),
     /// How many pulls its receiver owes.
     owed: u32,
+    /// What its window allowed when that was last looked at.
+    window: Bytes,
 }
 
 impl Standing {
@@ -165,12 +157,14 @@ impl Standing {
     }
 }
 
-/// A packet on its way: its number and its last row of `hops`, if its flow is watched, and when it came to its port.
+/// A packet on its way: its number and its last row of `hops`, if its flow is watched, when it came to its port, and whether
+/// it had a mark then.
 #[derive(Clone, Copy, Debug)]
 struct Here {
     number: u32,
     hop: u32,
     offered: Time,
+    marked: bool,
 }
 
 /// What happens at the moment.
@@ -222,12 +216,13 @@ pub struct Causes {
 impl Cause {
     /// It was a packet, which came or left at `since`.
     const fn by(why: Why, at: Time, since: Time, packet: u32) -> Self {
-        Self { why, at, since, packet, before: NIL, lack: None }
+        Self { why, at, since, packet, before: NIL, lack: None, window: Bytes::ZERO }
     }
 
     /// It was time that passed since the flow came to stand as it does.
     const fn after(why: Why, at: Time, standing: Standing) -> Self {
-        Self { why, at, since: standing.since, packet: NIL, before: standing.cause, lack: standing.lack() }
+        let Standing { since, cause: before, window, .. } = standing;
+        Self { why, at, since, packet: NIL, before, lack: standing.lack(), window }
     }
 
     /// The place of what was lacked in [`LACKS`].
@@ -292,6 +287,7 @@ impl Causes {
             unanswered: NIL,
             granted: (NIL, Time::ZERO),
             owed: 0,
+            window: Bytes::ZERO,
         };
         Ok(Self {
             packets: Vec::new(),
@@ -321,15 +317,16 @@ impl Causes {
 
     /// What has just happened to a flow, as a cause.
     fn what_happened(&mut self, now: Time, standing: Standing) -> u32 {
+        let window = standing.window;
         if standing.sent != NIL {
-            return self.add(Cause::by(Why::Followed, now, now, standing.sent));
+            return self.add(Cause { window, ..Cause::by(Why::Followed, now, now, standing.sent) });
         }
         let why = match self.now {
             Now::Heard(packet) => {
                 let lack = standing.lack();
-                return self.add(Cause { lack, ..Cause::by(Why::Heard, now, now, packet) });
+                return self.add(Cause { lack, window, ..Cause::by(Why::Heard, now, now, packet) });
             }
-            Now::Timer(Kind::Start) => return self.add(Cause::by(Why::Began, now, now, NIL)),
+            Now::Timer(Kind::Start) => return self.add(Cause { window, ..Cause::by(Why::Began, now, now, NIL) }),
             Now::Timer(Kind::Timeout) => Why::TimedOut,
             Now::Timer(Kind::Supply) => Why::Written,
             Now::Timer(_) | Now::Else => Why::Woken,
@@ -433,12 +430,12 @@ impl Observer for Causes {
     fn offered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
         if at >= self.here.len() {
-            self.here.resize(at + 1, Here { number: NIL, hop: NIL, offered: now });
+            self.here.resize(at + 1, Here { number: NIL, hop: NIL, offered: now, marked: false });
         }
         if self.wires[link as usize].from_host || packet.flags.for_neighbour() {
             self.here[at].number = self.leaves(now, packet);
         }
-        self.here[at].offered = now;
+        (self.here[at].offered, self.here[at].marked) = (now, packet.flags.has(Flags::CE));
         let number = self.here[at].number;
         if number != NIL {
             self.here[at].hop = self.hops.len() as u32;
@@ -458,18 +455,23 @@ impl Observer for Causes {
         let Link { wire, to_host, spans, next, .. } = &mut self.wires[link as usize];
         let (begun, ended) = wire.sent(now, packet.bytes());
         let to_host = *to_host;
-        let Here { number, hop, offered } = self.here[place as usize];
+        let Here { number, hop, offered, marked } = self.here[place as usize];
         // What came before the end of a span is of the queue then, even if it is sent later.
         while spans.get(*next).is_some_and(|&(_, until)| until < offered) {
             *next += 1;
         }
         if spans.get(*next).is_some_and(|&(from, _)| from <= ended) {
             let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
-            self.frames.push(FrameRow { link, flow, packet: number, kind, length, offered, begun, ended });
+            let frame = Frame { link, flow, kind, length, offered, begun, ended };
+            self.frames.push(FrameRow { frame, packet: number });
         }
         if number != NIL {
             let row = &mut self.hops[hop as usize];
             (row.begun, row.ended) = (begun, ended);
+            // A port that marks what leaves had not told it as it came.
+            if row.outcome == Outcome::Queued && packet.flags.has(Flags::CE) && !marked {
+                row.outcome = Outcome::Marked;
+            }
         }
         if to_host {
             self.now = Now::Else;
@@ -483,8 +485,9 @@ impl Observer for Causes {
         self.now = Now::Timer(timer.kind);
     }
 
-    fn turn(&mut self, now: Time, flow: u32, turn: Turn) {
+    fn turn(&mut self, now: Time, flow: u32, turn: Turn, window: Option<Bytes>) {
         let Some(&mut old) = self.standing(flow) else { return };
+        let old = Standing { window: window.unwrap_or_default(), ..old };
         let as_before = old.turn == Turn::Now || discriminant(&turn) == discriminant(&old.turn);
         let (since, cause) = match (old.sent, old.turn, turn) {
             (NIL, ..) if as_before => (old.since, old.cause),

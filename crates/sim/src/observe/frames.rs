@@ -3,34 +3,22 @@
 
 use shallows_cc::units::Time;
 
-use super::wires::{LinkRow, Wire};
+use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Observer};
 use crate::fault::Change;
 use crate::header::{Header, RoceData};
 use crate::network::Network;
-use crate::packet::{Flags, Packet, PacketKind};
+use crate::packet::{Flags, Packet};
 use crate::port::admission::{Outcome, Reason};
 
 /// Bits of [`FrameRow::bits`], by name: the first is 1, the next 2, then 4.
 pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
 
-/// A frame at a port.
+/// A frame at a port that is tapped, with what its header says.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRow {
-    /// The link behind the port.
-    pub link: u32,
-    /// Its flow; that of a pause is [`crate::packet::NIL`].
-    pub flow: u32,
-    /// What it is for.
-    pub kind: PacketKind,
-    /// Its length on the wire.
-    pub length: u16,
-    /// When it came to the port.
-    pub offered: Time,
-    /// When its first bit left; [`Time::MAX`] if that had not left when the run ended, or never did.
-    pub begun: Time,
-    /// When its last bit did.
-    pub ended: Time,
+    /// The frame.
+    pub frame: Frame,
     /// What became of it there; a frame lost on the wire has left.
     pub outcome: Outcome,
     /// The number of what it carries, or of what it asks for; of an acknowledgement, that of a block that came early.
@@ -99,7 +87,7 @@ impl Frames {
     }
 
     fn keep(&mut self, row: FrameRow) {
-        if row.ended < self.tap.from {
+        if row.frame.ended < self.tap.from {
             return;
         }
         self.full |= self.frames.len() >= self.tap.most;
@@ -111,7 +99,8 @@ impl Frames {
     /// The frame has left, so that its last bit comes to the other end when the packet says.
     fn left(&mut self, place: u32, packet: &Packet) -> Option<FrameRow> {
         let mut row = self.here.get_mut(place as usize)?.take()?;
-        (row.begun, row.ended) = self.wires[row.link as usize].sent(packet.arrives, packet.bytes());
+        let frame = &mut row.frame;
+        (frame.begun, frame.ended) = self.wires[frame.link as usize].sent(packet.arrives, packet.bytes());
         let bits = bits(packet);
         // A port that marks what leaves had not told it as it came.
         if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
@@ -149,21 +138,9 @@ impl Observer for Frames {
         }
         let (number, speaks_of) = packet.header.numbers();
         let (block, window) = packet.header.tcp_ack().map_or((0, 0), |ack| (ack.block, ack.window));
-        let row = FrameRow {
-            link,
-            flow: packet.flow,
-            kind: packet.flags.kind(),
-            length: packet.length,
-            offered: now,
-            begun: Time::MAX,
-            ended: Time::MAX,
-            outcome,
-            number,
-            speaks_of,
-            block,
-            window,
-            bits: bits(packet),
-        };
+        let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
+        let frame = Frame { link, flow, kind, length, offered: now, begun: Time::MAX, ended: Time::MAX };
+        let row = FrameRow { frame, outcome, number, speaks_of, block, window, bits: bits(packet) };
         if let Outcome::Dropped(_) | Outcome::Returned = outcome {
             if now >= self.tap.from {
                 self.keep(row);
@@ -175,7 +152,8 @@ impl Observer for Frames {
 
     fn trimmed(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
         if let Some(row) = self.here.get_mut(place as usize).and_then(Option::as_mut) {
-            (row.kind, row.length, row.outcome) = (packet.flags.kind(), packet.length, Outcome::Trimmed);
+            (row.frame.kind, row.frame.length) = (packet.flags.kind(), packet.length);
+            row.outcome = Outcome::Trimmed;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who looks on: told of each packet and each flow, and changes nothing.
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
 use crate::fault::Change;
 use crate::packet::Packet;
@@ -57,9 +57,10 @@ pub trait Observer {
     #[inline]
     fn timer(&mut self, _now: Time, _timer: Timer) {}
 
-    /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent.
+    /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent. Its sender's window
+    /// allows so much in flight, where it has one.
     #[inline]
-    fn turn(&mut self, _now: Time, _flow: u32, _turn: Turn) {}
+    fn turn(&mut self, _now: Time, _flow: u32, _turn: Turn, _window: Option<Bytes>) {}
 
     /// All of a flow has arrived.
     #[inline]

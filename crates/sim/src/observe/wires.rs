@@ -1,11 +1,11 @@
-//! What several observers write down: what happens to links besides frames; and when a frame was sent that has come.
+//! What several observers write down: a frame at a port, when it was sent, and what happens to links besides.
 
 use shallows_cc::units::{Bytes, Time};
 
 use crate::clock::Clock;
 use crate::fault::Change;
 use crate::network::{Network, PortSpec};
-use crate::packet::NIL;
+use crate::packet::{NIL, PacketKind};
 use crate::port::admission::{Outcome, Reason};
 
 /// What happened to a link besides frames.
@@ -67,6 +67,25 @@ impl LinkRow {
         };
         Some(Self { time, link, event, through: NIL })
     }
+}
+
+/// A frame at the port of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The link behind the port.
+    pub link: u32,
+    /// Its flow; that of a pause is [`NIL`].
+    pub flow: u32,
+    /// What it is for.
+    pub kind: PacketKind,
+    /// Its length on the wire.
+    pub length: u16,
+    /// When it came to the port.
+    pub offered: Time,
+    /// When its first bit was sent; [`Time::MAX`] if it had not been when the run ended, or never was.
+    pub begun: Time,
+    /// When its last bit was.
+    pub ended: Time,
 }
 
 /// A link, as far as it says when a frame was sent that has come over it.

@@ -275,6 +275,12 @@ impl Sending {
         }
     }
 
+    /// What its window allows in flight, where it has one.
+    #[inline]
+    pub fn window(&self) -> Option<Bytes> {
+        self.gate().map(|gate| gate.window)
+    }
+
     /// Whether what it sends goes through the pacer of its host.
     pub fn goes_through_pacer(&self, now: Time) -> bool {
         self.gate().is_some_and(|gate| gate.control.goes_through_pacer(now))

@@ -1,0 +1,91 @@
+"""Windows that a mark or a loss made smaller: until when they were, and whose frames were in that queue.
+
+A flow waits for a window that was cut while that allows less than it did before. Once it has regrown, the
+flow waits for the round trip as it would have had to anyway.
+"""
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+from shallows.why.record import DATA_LIKE, NONE
+
+
+class _Notice(NamedTuple):
+    """When a sender learned of a mark or a loss, the port, and when it happened there."""
+
+    known: int
+    port: int
+    happened: int
+
+
+class Cuts:
+    """The cuts of the flows of a record, from its tables as `path` has indexed them."""
+
+    def __init__(self, walks):
+        self._walks = walks
+        self._data, self._answers = {}, {}
+        for packet, flow in enumerate(walks.packets["flow"]):
+            if walks.kind[packet] == "data":
+                self._data.setdefault(flow, []).append(packet)
+            elif walks.kind[packet] not in DATA_LIKE:
+                self._answers.setdefault(flow, []).append(packet)
+        self._notices = {
+            flow: sorted([*self._marks(flow, data), *self._losses(data)]) for flow, data in self._data.items()
+        }
+        self._falls = {flow: self._fallen(data) for flow, data in self._data.items()}
+
+    def queue(self, flow, packet):
+        """What was in the queue where the window that `packet` waited for was cut: bytes by other flow.
+
+        Empty where it has not been cut, or has regrown; where that was for no mark and no loss, or nobody
+        else's frames were there.
+        """
+        if packet not in self._falls[flow]:
+            return {}
+        last, first = (self._asked(one) for one in self._falls[flow][packet])
+        at = bisect_right(self._notices[flow], first, key=lambda notice: notice.known) - 1
+        if at < 0 or self._notices[flow][at].known <= last:
+            return {}
+        _, port, happened = self._notices[flow][at]
+        queue = self._walks.frames[port].queue(happened)
+        return {other: held for other, held in queue.items() if other not in (flow, NONE)}
+
+    def _asked(self, packet):
+        """When its sender found that it could leave, and the window was what it says."""
+        return self._walks.causes["at_ps"][self._walks.packets["cause"][packet]]
+
+    def _fallen(self, data):
+        """Of each packet whose window is below an earlier one's: the last such, and the packet after that."""
+        windows = [self._walks.causes["window"][self._walks.packets["cause"][packet]] for packet in data]
+        greater, fallen = [], {}
+        for place, packet in enumerate(data):
+            while greater and windows[greater[-1]] <= windows[place]:
+                greater.pop()
+            if greater:
+                fallen[packet] = data[greater[-1]], data[greater[-1] + 1]
+            greater.append(place)
+        return fallen
+
+    def _marks(self, flow, data):
+        """A mark is known as the first answer comes that was sent once the packet was there."""
+        walks = self._walks
+        marked = walks.record.outcomes.index("marked")
+        answers = [answer for answer in self._answers.get(flow, []) if not walks.was_dropped(answer)]
+        left = [walks.packets["left_ps"][answer] for answer in answers]
+        for packet in data:
+            for hop in walks.hops_of[packet]:
+                if walks.hops["outcome"][hop] == marked and not walks.was_dropped(packet):
+                    answer = bisect_left(left, walks.arrival(packet))
+                    if answer < len(answers):
+                        yield self._notice(walks.arrival(answers[answer]), hop)
+
+    def _losses(self, data):
+        """A loss is known as its repair may leave."""
+        walks = self._walks
+        for packet in data:
+            copy, _ = walks.copies[packet]
+            if copy is not None and walks.was_dropped(copy):
+                yield self._notice(self._asked(packet), walks.hops_of[copy][-1])
+
+    def _notice(self, known, hop):
+        return _Notice(known, self._walks.hops["link"][hop], self._walks.hops["offered_ps"][hop])
