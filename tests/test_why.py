@@ -485,6 +485,13 @@ def test_the_command_tells_prints_and_draws(small, tmp_path):
     assert [len(entries), entries[0]["fct_ps"]] == [2, sum(entries[0]["causes_ps"].values())]
 
 
+def test_every_column_of_the_record_has_a_meaning(small):
+    tables = record.of_run(sh.Run.load(small), [0]).tables
+    assert {name: set(its) for name, its in tables.items()} == {
+        name: set(its) for name, its in record.TABLES.items()
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
