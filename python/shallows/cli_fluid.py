@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from functools import wraps
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -201,9 +202,7 @@ def recommend(
     """The parameters with the largest worst-case phase margin within a queue bound."""
     from shallows.fluid.recommend import recommend as choose
 
-    built = _model(
-        model, None, rate, delay, [*(settings or []), *(_first(one) for one in tune if "=" in one)]
-    )
+    built = _tunable(model, rate, delay, settings or [], tune)
     counts = _axes(built, [f"flows={flows}"], "--flows")["flows"]
     bound = _quantity("--queue-bound", queue_bound, SIZE) if queue_bound else np.inf
     found = choose(built, counts, _axes(built, tune, "--tune"), bound)
@@ -223,10 +222,22 @@ def recommend(
         _draw_recommendation(plot, found)
 
 
-def _first(tuned: str) -> str:
-    """The first value of a range as a setting: a default may not go together with what is set."""
-    key, sign, values = tuned.partition("=")
-    return key + sign + values.replace(":", ",").partition(",")[0]
+def _tunable(name: str, rate: str | None, delay: str | None, settings: list[str], tune: list[str]) -> "Model":
+    """A model with an end of each range set: defaults, and some of the ends, may not go together."""
+    mistakes: list[ScenarioError] = []
+    for chosen in product(*(_ends(one) for one in tune if "=" in one)):
+        try:
+            return _model(name, None, rate, delay, [*settings, *chosen])
+        except ScenarioError as mistake:
+            mistakes.append(mistake)
+    raise mistakes[0]
+
+
+def _ends(tuned: str) -> tuple[str, str]:
+    """The first and the last value of a range, as settings."""
+    key, _, values = tuned.partition("=")
+    first, *others = values.split(",") if ":" not in values else values.split(":")[:2]
+    return f"{key}={first}", f"{key}={others[-1] if others else first}"
 
 
 def _model(

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.model import Model, Status, in_words, parameter
 from shallows.fluid.red import marking, queue_at
@@ -211,6 +211,11 @@ class Dcqcn(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_ramp(self)
+
+    def possible(self, grid: Mapping[str, F64]) -> Flags:
+        """Where kmax is above kmin."""
+        everywhere = super().possible(grid)
+        return everywhere & (grid.get("kmax", self.kmax) > grid.get("kmin", self.kmin))
 
     def constants(self) -> dict[str, Any]:
         return sender_constants(self) | red_constants(self)

@@ -91,8 +91,9 @@ def margin_map(
 
     over: parameter -> its values in SI units. workers: threads, all cores if None. engine: "numba", or
     "jax", which needs the extra of that name and uses a GPU where JAX finds one.
-    Raises ScenarioError for a parameter the model does not have, a value it cannot take, or an engine
-    that is not there.
+    Points that a model cannot be made of, such as a kmax below kmin, have no fixed point.
+    Raises ScenarioError for a parameter the model does not have, values of which it can take none, or an
+    engine that is not there.
     """
     margins = _engine(engine)
     known = {spec.name for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
@@ -103,12 +104,16 @@ def margin_map(
     axes = {name: np.asarray(values, float) for name, values in over.items()}
     shape = tuple(len(values) for values in axes.values())
     grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+    possible = model.possible(grid)
+    if possible.any():  # what stands in for the rest is not looked at
+        grid = {name: np.where(possible, values, values[possible][0]) for name, values in grid.items()}
     points = replace(model, **grid)
     constants = np.broadcast_to(points.constants_array(), (*shape, len(model.system.constants)))
     constants = np.array(constants).reshape(-1, constants.shape[-1])
     flows = np.array(np.broadcast_to(points.flows, shape), float).ravel()
 
     rest, out = margins(model, constants, flows, workers)
+    rest[~possible.ravel(), 0], out[~possible.ravel()] = Status.NONE, np.nan
     status = rest[:, 0].astype(int).reshape(shape)
     phase, crossover = out[:, 0].reshape(shape), out[:, 1].reshape(shape)
     queue = rest[:, 1 + model.system.shared.index("q")].reshape(shape) * points.unit_bits / 8

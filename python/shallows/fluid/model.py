@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shallows.contract import F64
+from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.system import System
 from shallows.units import RATE, SIZE, TIME, did_you_mean
@@ -100,6 +100,10 @@ class Model:
     def __post_init__(self) -> None:
         for spec in fields(self):
             _check(spec, getattr(self, spec.name))
+
+    def possible(self, grid: Mapping[str, F64]) -> Flags:
+        """Of which points of a grid (parameter -> values, of one shape) a model can be made."""
+        return np.ones(next(iter(grid.values())).shape, bool)
 
     def __repr__(self) -> str:
         """Every parameter with its unit."""
