@@ -3,6 +3,7 @@
 import pytest
 
 import fake_packet_run as fake
+from shallows.report import run_report
 from shallows.summary import jain, quantile
 
 
@@ -34,7 +35,15 @@ def test_the_bottleneck_is_the_port_that_queues_most():
         "backlog_p99_us": 12.0,
         "marked": 40,
         "dropped": 3,
+        "paused_us": 3.0,
     }
+
+
+def test_a_report_says_what_share_of_the_time_its_bottleneck_was_paused():
+    # 180 and 3 of 200 us after the warm-up
+    assert "s0->h1: 90.0% used, 1.5% paused, 40 marked, 3 dropped" in run_report(fake.run().summary)[0]
+    never = fake.run(ports__paused_ps=fake.column([0, 0])).summary
+    assert "90.0% used, 40 marked" in run_report(never)[0]
 
 
 def test_without_any_queue_the_busiest_port_is_the_bottleneck():

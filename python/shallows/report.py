@@ -71,7 +71,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
     lines = [
         f"{summary['name']}: {label}, {summary['world']} world, seed {summary['seed']}{early}",
-        *_bottleneck(port),
+        *_bottleneck(port, summary["duration_s"] - summary["warmup_s"]),
         f"flows       {_accounts(flows)}",
         f"goodput     {_quantity(flows['goodput_gbps'], '{:.3f}', 'Gbit/s')}, "
         f"Jain {_number(flows['jain'], '{:.3f}')}, "
@@ -83,11 +83,13 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
 
 
-def _bottleneck(port: dict[str, Any]) -> Any:
+def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
+    paused_us = port.get("paused_us")  # a result of an earlier version does not say
+    paused = f"{paused_us / 1e6 / measured_s:.1%} paused, " if paused_us else ""
     return [
-        f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {port['marked']} marked, "
+        f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {paused}{port['marked']} marked, "
         f"{port['dropped']} dropped",
         f"queue       mean {port['queue_mean_pkt']:.2f}, p50 {port['queue_p50_pkt']:.1f}, "
         f"p99 {port['queue_p99_pkt']:.1f}, max {port['queue_max_pkt']:.1f} packets",

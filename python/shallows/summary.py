@@ -30,6 +30,7 @@ BOTTLENECK_KEYS = (
     "backlog_p99_us",
     "marked",
     "dropped",
+    "paused_us",
 )
 
 
