@@ -160,8 +160,8 @@ def _impatient(answer: Any) -> list[str]:
     least, first = TIME.text(hosts.rto_min), TIME.text(hosts.rto_initial)
     return [
         f"{timeouts} timeouts, and {gone} packets were lost: the others only waited, in smoothed round trips "
-        f"of up to {longest}, while hosts.rto_min = {least} and hosts.rto_initial = {first}; write more, or "
-        'hosts.rto = "internet"'
+        f"of up to {longest}, while hosts.rto_min = {least} and hosts.rto_initial = {first}; raise them to "
+        'twice that, or write hosts.rto = "internet"'
     ]
 
 
