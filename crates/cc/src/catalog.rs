@@ -214,7 +214,7 @@ impl Algorithm {
     fn after(&self, packets: u64, rtt: Time) -> Decision {
         let mss = Bytes(1460);
         let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(50));
-        let path = Path { mss, initial_window: mss * packets, line_rate, base_rtt, seed: 1, active: 0 };
+        let path = Path { mss, initial_window: mss * packets, line_rate, base_rtt, seed: 1, ..Path::default() };
         let mut sender = (self.sender)(&Values::defaults(self.parameters), &path);
         for n in (1..=10).filter(|_| rtt > Time::ZERO) {
             let now = Time::from_millis(10) * n;

@@ -124,7 +124,7 @@ fn live(row: &Algorithm, values: &Values, seed: u64) -> Vec<Decision> {
         line_rate: Rate::from_gbps(10),
         base_rtt: Time::from_micros(50),
         seed,
-        active: 0,
+        ..Path::default()
     };
     let mut sender = (row.sender)(values, &path);
     let mut life = Life::new(seed);

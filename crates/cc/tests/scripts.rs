@@ -123,7 +123,7 @@ fn build(used: &Line<'_>, path: &Line<'_>) -> Box<dyn Follower> {
     let initial_window = packets(path, "initial");
     let seed = path.value("seed").map_or(1, |seed| seed.parse().expect("a whole number"));
     let base_rtt = path.time("rtt").unwrap_or_default();
-    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, base_rtt, seed, active: 0 };
+    let path = Path { mss: MSS, initial_window, line_rate: LINE_RATE, base_rtt, seed, ..Path::default() };
     let values = values(used);
     let shaper = || CreditShaper::new(&values, FRAME);
     let credits = row

@@ -49,22 +49,14 @@ fn exact(ack: &CoreAck) -> event::Ack {
         samples: ack.samples,
         acked: MSS * u64::from(ack.acked),
         marked: MSS * u64::from(ack.marked),
-        in_flight: Bytes::ZERO,
         window_limited: ack.window_limited != 0,
-        recovering: false,
+        ..event::Ack::default()
     }
 }
 
 fn sender(name: &str, seed: u64) -> Box<dyn Sender> {
     let row = find(name).expect("an algorithm of the catalog");
-    let path = Path {
-        mss: MSS,
-        initial_window: MSS * 10,
-        line_rate: Rate::from_gbps(1),
-        base_rtt: Time::ZERO,
-        active: 0,
-        seed,
-    };
+    let path = Path { mss: MSS, initial_window: MSS * 10, line_rate: Rate::from_gbps(1), seed, ..Path::default() };
     (row.sender)(&Values::defaults(row.parameters), &path)
 }
 

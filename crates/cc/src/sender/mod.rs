@@ -70,8 +70,8 @@ algorithms! {
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }
 
-/// What a sender knows before its first packet.
-#[derive(Clone, Copy, Debug)]
+/// What a sender knows before its first packet. Who makes one for a test names what counts, and adds `..Path::default()`.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Path {
     /// Payload of a full packet.
     pub mss: Bytes,

@@ -262,7 +262,7 @@ mod tests {
         let mut values = Values::defaults(row.parameters);
         values.set("window", 2.0).expect("a parameter");
         let (line_rate, base_rtt) = (Rate::from_gbps(10), US(10));
-        let path = Path { mss: MSS, initial_window: MSS, line_rate, base_rtt, seed: 1, active: 0 };
+        let path = Path { mss: MSS, initial_window: MSS, line_rate, base_rtt, seed: 1, ..Path::default() };
         Sending::new(Opening {
             bytes: MSS * packets,
             mss: MSS,

@@ -261,7 +261,7 @@ mod tests {
         let host = Network::bare().host;
         let row = catalog::find("reno").unwrap();
         let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
-        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, active: 0 };
+        let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
         let opening = Opening {
             bytes: MSS * packets,
