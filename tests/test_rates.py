@@ -282,6 +282,22 @@ def test_short_flows_under_dcqcn_finish_far_ahead_at_high_load():
     assert dcqcn_us < 0.2 * patched_us
 
 
+ORIGINAL = {"10Gbps": (37.9, 91.5), "5Gbps": (45.1, 117.9), "1Gbps": (142.6, 399.4)}
+"""Of ns3-rdma (branch timely, 123df9e), by the rate at which flows start: median and 90th percentile in us of
+those below 100 KB, for the flows of one second of short-flows at load 0.8."""
+
+
+@pytest.mark.paper  # 4 s
+@pytest.mark.parametrize("start_rate", ORIGINAL)
+def test_timely_is_its_authors_simulators_on_the_same_flows(start_rate):
+    """Within 10 %; a percentile of 372 flows."""
+    cc = {"name": "timely@ns3-rdma", "start_rate": start_rate}
+    table = run("short-flows", {"cc": cc, "traffic.0.load": 0.64, "traffic.0.flows": 1500}).flows
+    short = table[(table.bytes < 100e3) & (table.start_us < 1e6)].fct_us
+    assert len(short) == 372
+    assert short.quantile([0.5, 0.9]).tolist() == pytest.approx(ORIGINAL[start_rate], rel=0.1)
+
+
 def test_without_pauses_go_back_n_keeps_a_link_busy_and_delivers_nothing():
     """Twenty senders with 20 Gbps for a link of 10: no segment of 16 frames arrives whole, so none is
     acknowledged, so no sender learns a round trip and slows down. With pauses the same flows fill the link
