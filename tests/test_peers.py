@@ -52,6 +52,12 @@ def test_a_difference_needs_its_reason_and_its_range():
     assert row(1, 0).verdict == "DIFFERS"
 
 
+def test_cases_that_are_measured_anew_leave_the_rows_of_the_others():
+    first, second, third = [{"case": name, "ours": 1} for name in list(compare.CASES)[:3]]
+    anew = {"case": second["case"], "ours": 2}
+    assert compare.replaced([first, second, third], [anew]) == [first, anew, third]
+
+
 @pytest.mark.parametrize("name", compare.CASES)
 def test_every_range_has_its_reason(name):
     for entry in compare.CASES[name]["compare"].values():

@@ -92,6 +92,13 @@ def rows(name):
     return found
 
 
+def replaced(kept, measured):
+    """Rows in the order of cases.toml: those just measured, and those kept of the other cases."""
+    anew = {row["case"] for row in measured}
+    every = [*measured, *(row for row in kept if row["case"] not in anew)]
+    return [row for name in CASES for row in every if row["case"] == name]
+
+
 def both(name, seed):
     """What the two simulators see of a case."""
     asked = scenario(name, seed)
