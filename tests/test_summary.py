@@ -87,6 +87,10 @@ def test_what_each_table_of_traffic_got():
     assert (sized["offered"], sized["finished"], sized["jain"]) == (4, 3, None)
     assert sized["goodput_gbps"] == pytest.approx(129_000 * 8 / 200e-6 / 1e9)
     assert (sized["fct_p50_us"], sized["exchange_p50_us"]) == (pytest.approx(60), None)
+    # 2 and 1.25 times the ideal, as of all flows that end
+    assert sized["slowdown_p50"] == pytest.approx(1.625)
+    assert sized["slowdown_p99"] == pytest.approx(1.25 + 0.99 * 0.75)
+    assert endless["slowdown_p99"] is None
     assert endless["goodput_gbps"] == pytest.approx(6)
     assert (endless["finished"], endless["jain"], endless["fct_p99_us"]) == (0, pytest.approx(36 / 42), None)
 

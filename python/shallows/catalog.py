@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 SCALES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
-    "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B")),
-    "bit/s": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")),
+    "bit/s": ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")),
     "pkt": ((1.0, "pkt"),),
 }
 """Units of parameters as a scenario writes them, largest first."""
@@ -72,7 +72,7 @@ def quantity(value: Any, unit: str) -> str:
     if unit not in SCALES:
         return f"{value:g}"
     scale, word = next((s for s in SCALES[unit] if abs(value) >= s[0] * (1 - 1e-9)), SCALES[unit][-1])
-    return f"{value / scale:g}{word}"
+    return f"{value / scale:.10g}{word}"
 
 
 def list_table(rows: list[dict[str, Any]]) -> "Table":

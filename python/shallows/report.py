@@ -44,6 +44,8 @@ TRAFFIC = (
     ("jain", "Jain's index", "{:.3f}"),
     ("fct_p50_us", "fct p50 (us)", "{:.0f}"),
     ("fct_p99_us", "p99 (us)", "{:.0f}"),
+    ("slowdown_p50", "slowdown p50", "{:.2f}"),
+    ("slowdown_p99", "p99", "{:.2f}"),
     ("exchange_p50_us", "exchange p50 (us)", "{:.0f}"),
     ("exchange_p99_us", "p99 (us)", "{:.0f}"),
 )
@@ -125,8 +127,8 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
     """What the flows of each table of traffic got, where there are several."""
     if len(rows) < 2:
         return []
-    columns = [column for column in TRAFFIC if any(row[column[0]] is not None for row in rows)]
-    fitted = [fit(title, [row[key] for row in rows], form) for key, title, form in columns]
+    columns = [column for column in TRAFFIC if any(row.get(column[0]) is not None for row in rows)]
+    fitted = [fit(title, [row.get(key) for row in rows], form) for key, title, form in columns]
     table = plain_table("traffic", [title for title, _ in fitted])
     for number, row in enumerate(rows):
         cells = [column[number] for _, column in fitted]

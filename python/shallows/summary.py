@@ -98,7 +98,7 @@ def flow_statistics(
     }
 
 
-TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "goodput_gbps")
+TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "slowdown", "goodput_gbps")
 """What `traffic_statistics` reads of the flow table."""
 
 
@@ -115,6 +115,8 @@ def traffic_statistics(
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
         "completed": int(np.sum(done)),
         **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
+        "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
+        "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
         "exchanges": len(exchange_us),
         **{f"exchange_{name}_us": value for name, value in mean_p50_p99(exchange_us).items()},
     }
