@@ -52,8 +52,8 @@ def report(name, counted, kept):
     return change <= TOLERANCE
 
 
-def count(case):
-    """Instructions a packet-hop of one case."""
+def count(case, core=None):
+    """Instructions a packet-hop of one case, in the core that is installed or in that of the file `core`."""
     with tempfile.TemporaryDirectory() as folder:
         request = Path(folder) / "request.pickle"
         request.write_bytes(pickle.dumps(_request(case)))
@@ -63,7 +63,7 @@ def count(case):
             f"--toggle-collect={COUNTED}",
             "--callgrind-out-file=/dev/null",
         ]
-        command += [sys.executable, "-I", __file__, "--simulate", _core_file(), request]
+        command += [sys.executable, "-I", __file__, "--simulate", core or _core_file(), request]
         process = subprocess.run(command, capture_output=True, text=True)
     collected = re.search(r"Collected : (\d+)", process.stderr)
     if process.returncode != 0 or not collected:

@@ -39,6 +39,24 @@ def test_without_valgrind_nothing_is_counted_and_a_sentence_says_so(monkeypatch,
     assert "apt-get install valgrind" in capsys.readouterr().out
 
 
+def test_sources_without_observers_have_none_of_their_calls(monkeypatch):
+    """A source keeps all else; a call that is no line of its own is refused, not left in."""
+    monkeypatch.syspath_prepend(BENCH)
+    unobserved = load("unobserved")
+    lines = ["        fabric.observer.began(now, flow);\n", "        self.open(flow);\n"]
+    assert unobserved.unobserved("host.rs", "".join(lines)) == (lines[1].encode(), 1)
+    with pytest.raises(SystemExit, match=r"host.rs: .* let heard = fabric.observer.began"):
+        unobserved.unobserved("host.rs", "    let heard = fabric.observer.began(now, flow);\n")
+    crates = BENCH.parent / "crates"
+    sources = [source for source in crates.glob("*/src/**/*.rs") if "observe" not in source.parts]
+    calls = [unobserved.unobserved(source.name, source.read_text())[1] for source in sources]
+    told = {str(source.relative_to(crates)) for source, count in zip(sources, calls, strict=True) if count}
+    assert told == {"py/src/lib.rs", *(f"sim/src/{name}.rs" for name in TELL)}
+
+
+TELL = ("fabric/mod", "fabric/scheduled", "node/host")
+"""The rooms of the packet world that tell observers."""
+
 RUSTC = """#!/bin/sh
 if [ "$1" = -vV ]; then printf 'host: a-b-c\\nLLVM version: 22.1.2\\n'; else echo {sysroot}; fi
 """

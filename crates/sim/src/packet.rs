@@ -183,7 +183,7 @@ const _: () = assert!(size_of::<Packet>() == 96);
 
 impl Packet {
     /// One that is not on its way yet; a port may mark it where it is `ecn`-capable.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub const fn new(flow: u32, length: Bytes, ecn: bool, header: Header) -> Self {
         let (number, spoken_of) = header.numbers();

@@ -42,6 +42,7 @@ impl Pulls {
     }
 
     /// A flow newly owes a pull, and waits for its turn; or else its answer calls at once, and `true`.
+    #[inline(always)]
     pub fn join(&mut self, now: Time, Ends { flow, dst, .. }: Ends, timers: &mut Timers) -> bool {
         let turns = &mut self.hosts[dst as usize];
         if !turns.armed && turns.next <= now {

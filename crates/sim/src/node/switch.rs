@@ -92,6 +92,7 @@ impl Switches {
 
     /// Whether a packet that `link` brought to `node` may pass through at once, for a port that holds nothing: it would
     /// be admitted, and released again before anything else happens.
+    #[inline(always)]
     pub fn lets_pass(&self, node: u32, link: u32, length: Bytes) -> bool {
         let threshold = self.threshold(node);
         if self.pause.is_some() {
@@ -103,6 +104,7 @@ impl Switches {
     }
 
     /// Whether a packet that `link` brought to `node`, for a port that holds `held`, finds room.
+    #[inline(always)]
     pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: Bytes) -> Verdict {
         let threshold = self.threshold(node);
         if self.pause.is_some() {
@@ -144,6 +146,7 @@ impl Switches {
     }
 
     /// Whether `link` was paused and may go on; it then does.
+    #[inline(always)]
     pub fn resumes(&mut self, node: u32, link: u32) -> bool {
         let threshold = self.resumes_at(node);
         let ingress = &mut self.ingress[link as usize];

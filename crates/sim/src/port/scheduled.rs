@@ -188,6 +188,7 @@ impl Classes {
     }
 
     /// The first class that may send now, or else when one may.
+    #[inline(always)]
     fn choose(&self, now: Time, packets: &Slab) -> Result<usize, Time> {
         if self.rests_until > now {
             return Err(self.rests_until);
@@ -400,6 +401,7 @@ impl Port {
     }
 
     /// Shows a packet that leaves to the congestion point.
+    #[inline(always)]
     fn mark_leaving(&mut self, now: Time, left_behind: Bytes, at: u32, packets: &mut Slab) {
         if let Some(congestion) = self.congestion()
             && congestion.at == MarkAt::Dequeue
@@ -424,7 +426,7 @@ impl Port {
     }
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
-    #[inline]
+    #[inline(always)]
     pub fn dispatch(&mut self, now: Time, link: &mut Link, packets: &mut Slab) -> Option<Sent> {
         if !self.is_due(now) {
             return None;

@@ -106,6 +106,7 @@ impl Sending {
     }
 
     /// Sends the packet whose turn it is.
+    #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let seq = self.next;
         self.next += 1;
@@ -263,6 +264,7 @@ impl Receiving {
     }
 
     /// A frame arrived.
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut Outlet<'_>) -> Replies {
         let in_order = frame.seq == self.expected;
         let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
@@ -304,6 +306,7 @@ impl Receiving {
     }
 
     /// It is due.
+    #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let due = self.notify_at.take();

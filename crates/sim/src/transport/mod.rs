@@ -221,7 +221,7 @@ impl Sending {
     }
 
     /// Sends the packet whose turn it is; `header` is the length of what is not payload.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let at = on!(SendingHalf, &mut self.half, half => half.send(now, header, out));
         if let Some(asking) = &mut self.asking {
@@ -402,7 +402,7 @@ impl Receiving {
     ///
     /// # Panics
     /// If it is one of another transport.
-    #[inline]
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, at: u32, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
         let marked = packet.flags.has(Flags::CE);
         match (&mut self.half, &packet.header) {
@@ -439,6 +439,7 @@ impl Receiving {
     }
 
     /// That time has come.
+    #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         let replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, out));
         if let Some(answering) = &self.answering {

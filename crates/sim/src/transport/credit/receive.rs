@@ -46,6 +46,7 @@ impl Receiving {
     }
 
     /// A packet came from the sender.
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Time, header: &Header, out: &mut Outlet<'_>) -> Replies {
         let reply = match header {
             Header::CreditRequest { .. } => {
@@ -68,6 +69,7 @@ impl Receiving {
     }
 
     /// Takes a frame in; whether it shows a hole that has not been reported.
+    #[inline(always)]
     fn on_data(&mut self, now: Time, data: &CreditData) -> bool {
         let answered = Answered { number: data.credit, granted_at: data.granted_at };
         self.credits.on_data(now, &answered);
@@ -91,6 +93,7 @@ impl Receiving {
     }
 
     /// A credit is due, unless the sender has said stop meanwhile.
+    #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         if !self.open || self.due > now {

@@ -87,6 +87,7 @@ impl Sending {
     }
 
     /// Sends the packet whose turn it is.
+    #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let next = self.next;
         match std::mem::replace(&mut self.say, Action::Nothing) {
@@ -96,6 +97,7 @@ impl Sending {
         }
     }
 
+    #[inline(always)]
     fn send_frame(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let Call { came, answered, .. } = self.called.pop_front().expect("a frame leaves only for a credit");
         self.answered_in = now - came;

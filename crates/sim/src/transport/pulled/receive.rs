@@ -51,6 +51,7 @@ impl Receiving {
     }
 
     /// A packet came, `whole` or cut.
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut Outlet<'_>) -> Replies {
         let answer = PulledAnswer::to(data, now, self.called);
         let there = if whole { self.take_in(data.seq) } else { self.has(data.seq) };
@@ -112,6 +113,7 @@ impl Receiving {
 
     /// That may be now: then it says again how many packets it has called, unless it waits for its turn or has said so for too
     /// long: the flow may have been stopped.
+    #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.alarm.ran_out(now);
         if self.deadline > now {

@@ -89,6 +89,7 @@ impl Sending {
     }
 
     /// Sends the packet whose turn it is: what is missing before what is new.
+    #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         if self.called > self.followed {
             self.followed += 1;

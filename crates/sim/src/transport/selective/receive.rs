@@ -54,7 +54,7 @@ impl Receiving {
     }
 
     /// A data packet arrived.
-    #[inline]
+    #[inline(always)]
     pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut Outlet<'_>) -> Replies {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
         let data = Data {
@@ -119,6 +119,7 @@ impl Receiving {
     }
 
     /// The delayed-acknowledgement timer ran out.
+    #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let owed = (self.samples > 0).then(|| self.notification.on_timer(now));

@@ -112,7 +112,7 @@ impl Sending {
     }
 
     /// Sends the packet whose turn it is.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
         let seq = match self.board.next_repair() {
             Some(seq) => {
