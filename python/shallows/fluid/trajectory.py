@@ -26,6 +26,8 @@ from shallows.fluid.model import Model
 from shallows.fluid.system import System
 
 ORDERS = {"rk4": 4, "heun": 2}
+Advance = Callable[[int, Memory], tuple[int, float, F64, F64, F64]]
+"""A piece of steps from the first on: its status, when it ended, and its times, states and rates."""
 PIECE = 100_000
 """Steps of a flow between two looks at whether the user wants to stop: well below a tenth of a second."""
 
@@ -159,18 +161,23 @@ def trajectory(
     while status == HISTORY_TOO_SHORT:
         ring *= 4
         status, where, pieces, interrupted = _pieces(advance, firsts, start, ring, on_progress)
+    _check_end(status, where, step)
+    time, states, rates = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return _tables(model, time, states, rates, classes, step, interrupted)
+
+
+def _check_end(status: int, where: float, step: float) -> None:
+    """Raises `ScenarioError` where the steps did not come to their end."""
     if status == STEP_TOO_LONG:
         expected = f"a step no longer than the feedback delay of {where * 1e6:g}us"
         raise ScenarioError("step", f"{step * 1e6:g}us", expected)
     if status == NOT_FINITE:
         expected = f"a shorter step: the state is not finite after {where:g} s"
         raise ScenarioError("step", f"{step * 1e6:g}us", expected)
-    time, states, rates = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return _tables(model, time, states, rates, classes, step, interrupted)
 
 
 def _pieces(
-    advance: Callable[[int, Memory], tuple[int, float, F64, F64, F64]],
+    advance: Advance,
     firsts: range,
     start: F64,
     ring: int,
