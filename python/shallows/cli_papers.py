@@ -2,13 +2,20 @@
 
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shallows.cli_settings import at_least, settings
 from shallows.cli_status import DONE, with_status
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Measured, Row
+    from shallows.papers.reach import Extent
+    from shallows.papers.survey import Outcome
+    from shallows.papers.verdict import Finding
 
 app = typer.Typer(
     help="Five papers, claim by claim.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -27,13 +34,14 @@ Ids = Annotated[
 
 @app.command("list")
 @with_status
-def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False):
+def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
     """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
     from shallows.papers import recorded
+    from shallows.papers.claim import Row
     from shallows.papers.survey import rows
 
     content = recorded.load()
-    lines = [_line(row, content) for row in rows(ids)]
+    lines = [_line(row, content) for row in rows(ids) if isinstance(row, Row)]
     if json_:
         print(json.dumps(lines, indent=2))
         return DONE
@@ -42,7 +50,7 @@ def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="P
     return DONE
 
 
-def _line(row, content):
+def _line(row: "Row", content: dict[str, Any]) -> dict[str, str]:
     from shallows.papers import recorded
 
     entry = content.get("rows", {}).get(row.id)
@@ -61,7 +69,7 @@ def _line(row, content):
     return line
 
 
-def _table(lines):
+def _table(lines: Sequence[Mapping[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -86,7 +94,7 @@ def run(
     ] = None,
     threads: Threads = None,
     store: Folder = STORE,
-):
+) -> int:
     """Measure rows, and print their checks."""
     from shallows.papers.reach import Extent
 
@@ -100,9 +108,10 @@ def run(
             said = f", the paper {check.said}" if check.said else ""
             here, expected = finding.estimates[check.metric].text, finding.expected(check)
             print(f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {expected}{said}")
+    return DONE
 
 
-def _print_reach(found):
+def _print_reach(found: "Extent") -> None:
     print(f"{found.row.id}: {found.row.headline} {found.summary}")
     for axis, points in found.axes.items():
         for point in points:
@@ -110,7 +119,13 @@ def _print_reach(found):
             print(f"  {'NO ' if point.missed else 'yes'} {axis.at(point.value)}: {numbers}")
 
 
-def _survey(ids, store, quick, threads, perturb=None):
+def _survey(
+    ids: Sequence[str] | None,
+    store: Path,
+    quick: bool,
+    threads: int | None,
+    perturb: Mapping[str, str] | None = None,
+) -> "Iterator[Outcome]":
     from shallows.papers.store import Store
     from shallows.papers.survey import rows, seeds, survey
 
@@ -123,7 +138,7 @@ def _survey(ids, store, quick, threads, perturb=None):
     )
     done = 0
 
-    def tick(row, seed):
+    def tick(row: "Measured", seed: int) -> None:
         nonlocal done
         done += 1
         shown = sys.stderr.isatty()
@@ -149,7 +164,7 @@ def report(
     record: Annotated[
         bool, typer.Option("--record", help="Put the findings on file, and into the documentation.")
     ] = False,
-):
+) -> int:
     """Measure what is missing, and write one HTML page that needs nothing else."""
     from shallows import __version__
     from shallows.papers import PAPERS
@@ -162,7 +177,7 @@ def report(
     order = [row.id for row in rows(reaches=True)]
     every = sorted(_survey(ids, store, quick, threads), key=lambda pair: order.index(pair[0].row.id))
     results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
-    extents = [pair for pair in every if isinstance(pair[0], Extent)]
+    extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(PAPERS, results, __version__, quick, extents), "utf-8")
     if record:
@@ -176,7 +191,7 @@ def report(
     return DONE
 
 
-def _record(found, commit, quick):
+def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> None:
     from shallows.papers import recorded
     from shallows.papers.documentation import write
 

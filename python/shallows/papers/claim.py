@@ -11,12 +11,15 @@ will measure. Three kinds of check:
 and some number does not, the row holds in shape.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from shallows.papers.reach import Reach
+from shallows.papers.reach import Axis, Reach
+
+if TYPE_CHECKING:
+    from shallows.papers.lab import Lab
 
 READ = {
     "text": "printed in the text",
@@ -48,21 +51,21 @@ class Check:
     other: str | None = None
     held_out: bool = False
 
-    def passes(self, means):
+    def passes(self, means: Mapping[str, float]) -> bool:
         """Whether it holds for `means`, metric -> mean over the seeds."""
         scale = means[self.other] if self.other else 1.0
         low, high = (end * scale if isfinite(end) else end for end in (self.low, self.high))
         return bool(low <= means[self.metric] <= high)
 
     @property
-    def said(self):
+    def said(self) -> str:
         """The paper's number or words; "" where it shows an order alone."""
         if self.reported is None:
             return ""
         return f"{self.reported:.4g}" if isinstance(self.reported, float) else str(self.reported)
 
     @property
-    def expected(self):
+    def expected(self) -> str:
         """The range in words: "71.9 to 97.3", "0.95 or more", "at most 0.5 times DCTCP"."""
         low, high = self.low, self.high
         of = f" times {self.other}" if self.other else ""
@@ -77,18 +80,44 @@ class Check:
         return f"{low:.4g} to {high:.4g}{of}"
 
 
-def near(metric, reported, *, rel=None, by=None, unit="", read="text", held_out=False):
+def near(
+    metric: str,
+    reported: float,
+    *,
+    rel: float | None = None,
+    by: float | None = None,
+    unit: str = "",
+    read: str = "text",
+    held_out: bool = False,
+) -> Check:
     """The reported number, to a share of it (`rel`) or by an amount (`by`), both ways."""
-    room = abs(reported) * rel if by is None else by
+    room = abs(reported) * (rel or 0.0) if by is None else by
     return Check(metric, reported - room, reported + room, reported, unit, read, held_out=held_out)
 
 
-def within(metric, low=-inf, high=inf, *, reported=None, unit="", read="text", shape=False, held_out=False):
+def within(
+    metric: str,
+    low: float = -inf,
+    high: float = inf,
+    *,
+    reported: float | str | None = None,
+    unit: str = "",
+    read: str = "text",
+    shape: bool = False,
+    held_out: bool = False,
+) -> Check:
     """A range; `reported` is the paper's own words or number, if it gives one."""
     return Check(metric, low, high, reported, unit, read, shape, held_out=held_out)
 
 
-def below(metric, other, factor=1.0, *, reported=None, held_out=False):
+def below(
+    metric: str,
+    other: str,
+    factor: float = 1.0,
+    *,
+    reported: float | str | None = None,
+    held_out: bool = False,
+) -> Check:
     """`metric` is below `other`: part of the figure's shape.
 
     factor: 1, the order alone, unless the paper prints how many times; then that, with the tolerance of the class.
@@ -121,7 +150,7 @@ class Row:
     claim: str
     tolerance: str
     checks: tuple[Check, ...]
-    measure: Callable | None
+    measure: "Measure | None"
     scenarios: tuple[str, ...] = ()
     differs: str = ""
     why: str = ""
@@ -130,27 +159,32 @@ class Row:
     plot: Plot | None = None
 
 
+Measured = Row | Reach
+Measure = Callable[["Lab"], None]
+
+
 class Paper:
     """A paper and its rows, in the order in which the module states them. short: what the report's links call it."""
 
-    def __init__(self, key, short, title, source):
+    def __init__(self, key: str, short: str, title: str, source: str) -> None:
         self.key, self.short, self.title, self.source = key, short, title, source
-        self.rows, self.reaches = [], []
+        self.rows: list[Row] = []
+        self.reaches: list[Reach] = []
 
     def row(
         self,
-        id_,
-        figure,
-        claim,
+        id_: str,
+        figure: str,
+        claim: str,
         *,
-        tolerance,
-        checks,
-        scenarios=(),
-        differs="",
-        why="",
-        seeds=(3, 5),
-        plot=None,
-    ):
+        tolerance: str,
+        checks: Sequence[Check],
+        scenarios: Sequence[str] = (),
+        differs: str = "",
+        why: str = "",
+        seeds: tuple[int, int] = (3, 5),
+        plot: Plot | None = None,
+    ) -> Callable[[Measure], Measure]:
         """Enters the function below it as a row.
 
         tolerance: a class of `CLASSES` and, after a colon, what is particular. scenarios: files that it may run;
@@ -158,7 +192,7 @@ class Paper:
         hold, the evidence. seeds: how many in quick and in full mode.
         """
 
-        def enter(measure):
+        def enter(measure: Measure) -> Measure:
             row = Row(
                 id_, figure, claim, tolerance, tuple(checks), measure,
                 scenarios=tuple(scenarios), differs=differs, why=why, seeds=seeds, plot=plot,
@@ -168,19 +202,29 @@ class Paper:
 
         return enter
 
-    def reach(self, id_, headline, *, expected, axes, checks, scenarios, differs=""):
+    def reach(
+        self,
+        id_: str,
+        headline: str,
+        *,
+        expected: str,
+        axes: tuple[Axis, ...],
+        checks: Sequence[Check],
+        scenarios: Sequence[str],
+        differs: str = "",
+    ) -> Callable[[Measure], Measure]:
         """Enters the function below it as the reach of this paper's headline.
 
         expected: what was thought before it ran. axes and checks: see `reach.Reach`.
         """
 
-        def enter(measure):
+        def enter(measure: Measure) -> Measure:
             reach = Reach(id_, headline, expected, axes, tuple(checks), measure, tuple(scenarios), differs)
             self.reaches.append(reach)
             return measure
 
         return enter
 
-    def cannot(self, id_, figure, claim, why):
+    def cannot(self, id_: str, figure: str, claim: str, why: str) -> None:
         """Enters a row that cannot be tested here, and says why."""
         self.rows.append(Row(id_, figure, claim, "T4", (), None, cannot=why))

@@ -4,10 +4,17 @@ A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; what is outsi
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shallows.papers import recorded
 from shallows.papers.verdict import VERDICTS
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Check, Paper, Row
+    from shallows.papers.recorded import Content
+    from shallows.papers.survey import Results
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("README.md", "docs/papers.md", "docs/windows.md", "docs/rates.md", "docs/credits.md")
@@ -21,7 +28,7 @@ _MARKED = re.compile(r"(<!-- papers: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _TICK = dict(zip(VERDICTS, ("✓", "in shape", "no", "cannot be tested"), strict=True))
 
 
-def write(content):
+def write(content: "Content") -> None:
     """Puts the tables of `content` into the pages."""
     for page in PAGES:
         path = ROOT / page
@@ -29,7 +36,7 @@ def write(content):
             path.write_text(rendered(path.read_text("utf-8"), content), "utf-8")
 
 
-def picture(results):
+def picture(results: "Results") -> None:
     """Draws the README's figure from {id: (`Finding`, samples)}, where its rows were measured."""
     if not set(PICTURED) <= set(results):
         return
@@ -45,12 +52,12 @@ def picture(results):
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
 
-def rendered(text, content):
+def rendered(text: str, content: "Content") -> str:
     """A page's text with its tables made anew."""
     return _MARKED.sub(lambda found: found[1] + _table(found[2], content) + found[3], text)
 
 
-def _table(name, content):
+def _table(name: str, content: "Content") -> str:
     from shallows.papers import PAPERS
 
     if name == "summary":
@@ -60,7 +67,7 @@ def _table(name, content):
     return _claims(next(paper for paper in PAPERS if paper.key == name), content)
 
 
-def _summary(papers, content):
+def _summary(papers: "Sequence[Paper]", content: "Content") -> str:
     lines = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
     total = dict.fromkeys(VERDICTS, 0)
     for paper in papers:
@@ -72,14 +79,14 @@ def _summary(papers, content):
     return "\n".join(lines) + f"\n\nRows measured: {recorded.origins(content)}.\n"
 
 
-def _reach(papers, content):
+def _reach(papers: "Sequence[Paper]", content: "Content") -> str:
     lines = ["| headline | its reach |", "|---|---|"]
     for reach in (reach for paper in papers for reach in paper.reaches):
         lines.append(f"| {reach.headline} | {content['reaches'][reach.id]['summary']} |")
     return "\n".join(lines) + "\n"
 
 
-def _claims(paper, content):
+def _claims(paper: "Paper", content: "Content") -> str:
     lines = ["| | figure | claim | here, and the paper | |", "|---|---|---|---|---|"]
     for row in paper.rows:
         entry = content["rows"][row.id]
@@ -88,14 +95,14 @@ def _claims(paper, content):
     return "\n".join(lines) + "\n"
 
 
-def _worth(row, entry):
+def _worth(row: "Row", entry: Mapping[str, Any]) -> "list[Check]":
     """The checks to show: those that fail, then the first that have a number of the paper, three at most."""
     failed = [check for check, ok in zip(row.checks, entry["passed"], strict=True) if not ok]
     others = [check for check in row.checks if check.reported is not None and check not in failed]
     return [*failed, *others][:3]
 
 
-def _numbers(check, entry):
+def _numbers(check: "Check", entry: Mapping[str, Any]) -> str:
     said = f" ({check.said})" if check.said else ""
     unit = f" {check.unit}" if check.unit else ""
     return f"{check.metric} {recorded.interval(entry, check.metric)}{unit}{said or f' (expected {check.expected})'}"

@@ -4,13 +4,22 @@ Source: Lee, Park, Jang, Moon and Han, "DX: Latency-Based Congestion Control for
 25(1), 2017.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
 from shallows.papers.runs import noisy, port, probe
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+    from shallows.papers.lab import Lab
+    from shallows.results.run import Run
 
 DX = Paper(
     "dx",
@@ -30,12 +39,12 @@ LINK = {"topology.rtt": "200us", "network.buffer": "100pkt"}
 packets" (§II-A; the 200 us again in §IV-C and §VI-C3). The paper prints no others."""
 
 
-def flows(count):
+def flows(count: int) -> dict[str, Any]:
     """One link with this many pairs."""
     return LINK | {"topology.hosts": count, "traffic.0.flows": count}
 
 
-def forty(lab, duration="140ms", probes="10us"):
+def forty(lab: "Lab", duration: str = "140ms", probes: str = "10us") -> "Run":
     """Forty flows of ns-2's DCTCP, sampled more finely than acknowledgements come."""
     return lab.run(
         "dctcp-40", LINK, cc={"name": "dctcp@ns-2"}, duration=duration, warmup="60ms",
@@ -43,12 +52,13 @@ def forty(lab, duration="140ms", probes="10us"):
     )  # fmt: skip
 
 
-def windows(run):
+def windows(run: "Run") -> F64:
     """Of every window of every flow after the warm-up: (marked share, alpha after it, mean queue while it passed the port).
 
     A window ends where alpha moves; from old and new alpha follows the share of marks.
     """
-    rows, mean = [], running_mean(run)
+    rows: list[tuple[float, float, float]] = []
+    mean = running_mean(run)
     for _, its in probe(run, "alpha", 60e3).groupby("flow"):
         value, time = its.value.to_numpy(), its.time_us.to_numpy()
         moved = np.flatnonzero(np.diff(value)) + 1
@@ -58,22 +68,27 @@ def windows(run):
     return np.array(rows).T
 
 
-def running_mean(run):
+def running_mean(run: "Run") -> Callable[[float, float], float]:
     """A function (from_us, to_us) -> the mean queue in packets between them."""
     time, total = run.queues.time_us.to_numpy(), np.concatenate([[0], np.cumsum(run.queues.queue_pkt)])
 
-    def mean(start_us, stop_us):
+    def mean(start_us: float, stop_us: float) -> float:
         i, j = np.searchsorted(time, [start_us, stop_us])
         return (total[j] - total[i]) / max(j - i, 1)
 
     return mean
 
 
-def correlation(a, b):
-    return np.corrcoef(a, b)[0, 1]
+def spread(values: "Series") -> float:
+    """From the least to the greatest."""
+    return values.max() - values.min()
 
 
-def rmse(a, b):
+def correlation(a: F64, b: F64) -> float:
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def rmse(a: F64, b: F64) -> float:
     return np.sqrt(np.mean((a - b) ** 2))
 
 
@@ -98,7 +113,7 @@ FEEDBACK = Plot("queue (packets)", "feedback (%)", "scatter")
     differs="The mean queue of a window is taken while its packets pass the port. The window of feedback follows from alpha, g = 1/16.",
     plot=FEEDBACK,
 )
-def fig1(lab):
+def fig1(lab: "Lab") -> None:
     run = forty(lab)
     share, _, queue = windows(run)
     lab.say("correlation", correlation(share, queue))
@@ -131,7 +146,7 @@ def fig1(lab):
     differs="g is not stated; 1/16 here.",
     plot=FEEDBACK,
 )
-def fig1_average(lab):
+def fig1_average(lab: "Lab") -> None:
     share, alpha, queue = windows(forty(lab))
     lab.say("correlation", correlation(alpha, queue))
     lab.say("correlation of the marked share", correlation(share, queue))
@@ -157,11 +172,12 @@ def fig1_average(lab):
     "samples of a queue that swings by 60.",
     plot=FEEDBACK,
 )
-def fig2(lab):
+def fig2(lab: "Lab") -> None:
     run = forty(lab, "75ms", "3us")
     time, queue = run.queues.time_us.to_numpy(), run.queues.queue_pkt.to_numpy()
     base = run.probes[run.probes.name == "rtt_us"].value.min()
-    measured, met = [], []
+    every: list[F64] = []
+    queued: list[F64] = []
     for _, its in probe(run, "rtt_us", 60e3).groupby("flow"):
         value, at = its.value.to_numpy(), its.time_us.to_numpy()
         new = np.flatnonzero(np.diff(value)) + 1
@@ -169,15 +185,15 @@ def fig2(lab):
         # Acknowledgements are seen up to a sample late: 1.5 us on average.
         seen = queue[np.searchsorted(time, at[new] - 1.5 - BACK_US - FRAME_US * waited)]
         whole = len(new) // 5 * 5
-        measured.append(waited[:whole].reshape(-1, 5).mean(axis=1))
-        met.append(seen[:whole].reshape(-1, 5).mean(axis=1))
-    measured, met = np.concatenate(measured), np.concatenate(met)
+        every.append(waited[:whole].reshape(-1, 5).mean(axis=1))
+        queued.append(seen[:whole].reshape(-1, 5).mean(axis=1))
+    measured, met = np.concatenate(every), np.concatenate(queued)
     lab.say("correlation", correlation(measured, met))
     lab.say("RMSE", rmse(measured, met))
     lab.curve("latency", met, measured)
 
 
-STEPS = {
+STEPS: dict[str, dict[str, Any]] = {
     "kernel": {"host_delay_removed": False, "burst_reduced": False, "calibrated": False},
     "without the host's delay": {"burst_reduced": False, "calibrated": False},
     "bursts reduced": {"calibrated": False},
@@ -185,7 +201,7 @@ STEPS = {
 }
 
 
-def round_trips(lab, kind="software", **off):
+def round_trips(lab: "Lab", kind: str = "software", **off: object) -> "Series":
     """The round trips that a sender measures, in us, with some corrections off."""
     run = lab.run("dx-timestamps", hosts__timestamps={"kind": kind, **off})
     return probe(run, "rtt_us", 5e3).value
@@ -204,9 +220,9 @@ def round_trips(lab, kind="software", **off):
     differs="The kernel is a model whose host delay (280 us) was chosen for the standard deviation of Fig. 10.",
     plot=Plot("round trip (us)", "share", "cdf"),
 )
-def fig3(lab):
+def fig3(lab: "Lab") -> None:
     rtts = round_trips(lab, **STEPS["kernel"])
-    lab.say("range", np.ptp(rtts))
+    lab.say("range", spread(rtts))
     lab.say("middle half", rtts.quantile(0.75) - rtts.quantile(0.25))
     lab.cdf("kernel", rtts)
 
@@ -234,7 +250,7 @@ DX.cannot(
     differs="Link and round trip are not stated; 10 Gbps and 200 us, with which ns-2's own Vegas keeps 41.4 packets.",
     plot=Plot("time (s)", "queue (packets)"),
 )
-def fig7(lab):
+def fig7(lab: "Lab") -> None:
     run = lab.run("vegas-staircase", LINK, record__queues="1ms")
     lab.say("queue of ten flows", port(run)["queue_mean_pkt"])
     base = probe(run, "base_rtt_us", 4.9e6).groupby("flow").value.last()
@@ -260,8 +276,9 @@ def fig7(lab):
     ],
     plot=Plot("flows", "mean window (packets)", "points"),
 )
-def fig8(lab):
-    counts, used = (2, 3, 5, 10, 13), []
+def fig8(lab: "Lab") -> None:
+    counts = (2, 3, 5, 10, 13)
+    used: list[float] = []
     for count in counts:
         run = lab.run("dx-10", flows(count), duration="300ms")
         lab.say(f"{count} flows", probe(run, "window_pkt", 100e3).value.mean())
@@ -290,7 +307,7 @@ def fig8(lab):
         guides=("fairness line", "efficiency line"),
     ),
 )
-def fig9(lab):
+def fig9(lab: "Lab") -> None:
     marks = {"kind": "step", "threshold": "65pkt"}
     for name, cc, marking in (("DX", "dx@ns-2", None), ("DCTCP", "dctcp@ns-2", marks)):
         changes = {"network.marking": marking} if marking else {}
@@ -342,7 +359,7 @@ def fig9(lab):
         ),
     ),
 )
-def fig10(lab):
+def fig10(lab: "Lab") -> None:
     for name, off in STEPS.items():
         lab.say(name, round_trips(lab, **off).std())
     raw = {"burst_reduced": False, "calibrated": False}
@@ -366,10 +383,10 @@ def fig10(lab):
     ],
     plot=Plot("round trip (us)", "share", "cdf", x_log=True),
 )
-def fig11(lab):
+def fig11(lab: "Lab") -> None:
     kernel, hardware = round_trips(lab, **STEPS["kernel"]), round_trips(lab, "hardware")
-    lab.say("range in the kernel over that of hardware", np.ptp(kernel) / np.ptp(hardware))
-    lab.say("range of hardware", np.ptp(hardware))
+    lab.say("range in the kernel over that of hardware", spread(kernel) / spread(hardware))
+    lab.say("range of hardware", spread(hardware))
     lab.say("deviation of hardware", hardware.std())
     lab.cdf("kernel", kernel)
     lab.cdf("hardware", hardware)
@@ -389,7 +406,7 @@ def fig11(lab):
     ],
     plot=Plot("time (ms)", "queueing delay (us)", "steps"),
 )
-def fig12(lab):
+def fig12(lab: "Lab") -> None:
     for rate, window in (("10Gbps", 19), ("1Gbps", 4)):
         run = lab.run("dx-pings", {"topology.rate": rate, "traffic.0.cc.window": window})
         rtts = probe(run, "rtt_us").query("flow == 0").set_index("time_us").value
@@ -416,8 +433,8 @@ def fig12(lab):
     differs="Base RTT and headroom of the testbed are not stated: 200 us, and 10 us for stamps with an error of 1.9.",
     plot=Plot("queue (packets)", "share of time", "cdf"),
 )
-def fig13a(lab):
-    least = []
+def fig13a(lab: "Lab") -> None:
+    least: list[float] = []
     for name, cc in (("DCTCP", {"name": "dctcp"}), ("DX", None)):
         run = lab.run("dx-testbed", {"cc": cc} if cc else {})
         queue = run.queues[run.queues.time_us > 500e3].queue_pkt
@@ -445,7 +462,7 @@ def fig13a(lab):
     "most likely the wrong way round.",
     plot=Plot("queue (packets)", "share of time", "cdf"),
 )
-def fig13b(lab):
+def fig13b(lab: "Lab") -> None:
     for name, cc in (("DCTCP", "dctcp"), ("DX", "dx")):
         table = {"name": cc} | ({"headroom": "2us", "tolerance": "1us"} if cc == "dx" else {})
         run = lab.run(
@@ -481,9 +498,9 @@ def fig13b(lab):
     "out with any form of HULL that we tried (0.6 to 1.1; without the headroom 1.1 to 1.7): its parameters are not printed.",
     plot=Plot("flows", "mean queueing delay (us)", "points"),
 )
-def section_vic1(lab):
+def section_vic1(lab: "Lab") -> None:
     counts = (10, 20, 30)
-    forms = {
+    forms: dict[str, tuple[str, str, dict[str, Any]]] = {
         "DX": ("dx-10", "dx@ns-2", {"record.probes": "off"}),
         "DCTCP": ("dctcp-sawtooth", "dctcp@ns-2", {"record.probes": "off"}),
         "HULL": ("hull-20", "hull@nsdi12", {}),
@@ -504,7 +521,7 @@ def section_vic1(lab):
     )
 
 
-def deviation_mbps(lab, **changes):
+def deviation_mbps(lab: "Lab", **changes: Any) -> "tuple[float, Run]":
     """Of a flow's throughput in 10 ms bins while nobody joins or leaves, and the run."""
     run = lab.run("dx-staircase", LINK, **changes)
     rates = probe(run, "rate_gbps")
@@ -530,9 +547,9 @@ def deviation_mbps(lab, **changes):
     "that are in step do not vary at all here: nothing in this network is random.",
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
-def fig14(lab):
+def fig14(lab: "Lab") -> None:
     marks = {"kind": "step", "threshold": "65pkt"}
-    for name, changes in (("DX", {}), ("DCTCP", {"cc": "dctcp", "network__marking": marks})):
+    for name, changes in (("DX", dict[str, Any]()), ("DCTCP", {"cc": "dctcp", "network__marking": marks})):
         deviation, run = deviation_mbps(lab, **changes)
         lab.say(name, deviation)
         first = probe(run, "rate_gbps").query("flow == 0")
@@ -562,10 +579,11 @@ def fig14(lab):
     ],
     plot=Plot("noise (us)", "queue (packets)", "points"),
 )
-def fig15(lab):
-    sigmas, queues = (1.2, 2.4, 3.6, 6), []
+def fig15(lab: "Lab") -> None:
+    sigmas = (1.2, 2.4, 3.6, 6)
+    queues: list[float] = []
 
-    def measured(sigma, share):
+    def measured(sigma: float, share: float) -> dict[str, Any]:
         cc = {"name": "dx", "headroom": f"{share * sigma:g}us", "tolerance": f"{sigma}us"}
         return port(
             lab.run(
@@ -605,7 +623,7 @@ def fig15(lab):
     "on the way there, it is 51.4, 471.6 and 48.6.",
     plot=Plot("group", "throughput of a flow (Mbps)", "bars", y_log=True, names=("1", "2", "3")),
 )
-def fig16(lab):
+def fig16(lab: "Lab") -> None:
     for name, changes in (("DX", {}), ("DCTCP", {"cc": {"name": "dctcp"}})):
         run = lab.run("dx-multi-bottleneck", changes, duration="2s", warmup="1s")
         mbps = run.flows.goodput_gbps * 1e3 * 1500 / 1460
@@ -634,9 +652,9 @@ INCAST = ("10 a us", "4us"), ("4 a us", "10us"), ("40 a 100 us", "100us")
     "as in ns-2 (windowInit_); with one DX has 45 to 75. With ten, as in Linux, forty flows bring 400 packets before anyone hears of it.",
     plot=Plot("time over which 40 flows arrive (us)", "largest queue (packets)", "points", x_log=True),
 )
-def fig17a(lab):
+def fig17a(lab: "Lab") -> None:
     for name, cc in (("DX", "dx@ns-2"), ("DCTCP", "dctcp@ns-2")):
-        peaks = []
+        peaks: list[float] = []
         for rate, jitter in INCAST:
             run = lab.run(
                 "incast-star", LINK, cc={"name": cc}, traffic__0__jitter=jitter, duration="5ms", record__queues="off",
@@ -659,7 +677,7 @@ def fig17a(lab):
     differs="As Fig. 17a.",
     plot=Plot("time (ms)", "mean window (packets)"),
 )
-def fig17b(lab):
+def fig17b(lab: "Lab") -> None:
     for name, cc in (("DX", "dx@ns-2"), ("DCTCP", "dctcp@ns-2")):
         run = lab.run("incast-star", LINK, cc={"name": cc}, duration="5ms", record__probes="20us")
         mean = probe(run, "window_pkt").groupby("time_us").value.mean()
@@ -687,7 +705,7 @@ def fig17b(lab):
     differs="The arrival rate is not stated: 2000 a second. The time is until the sender knows that its flow arrived.",
     plot=Plot("long flows", "99 % of completion times (us)", "points", y_from=200),
 )
-def fig18(lab):
+def fig18(lab: "Lab") -> None:
     counts = (10, 20, 30)
     for name, cc in (("DX", "dx"), ("HULL", "hull@nsdi12"), ("DCTCP", "dctcp")):
         for n in counts:
@@ -703,7 +721,7 @@ def fig18(lab):
 TREE = {"DX": "dx@ns-2-multi-hop", "HULL": "hull@nsdi12", "DCTCP": "dctcp"}
 
 
-def tree(lab, sizes, count):
+def tree(lab: "Lab", sizes: str, count: int) -> None:
     """Says and draws completion times of flows below 10 KB (99th percentile) and from 10 MB on (mean)."""
     for name, cc in TREE.items():
         table = lab.run(
@@ -740,7 +758,7 @@ FCT = Plot("FCT of flows below 10 KB (us)", "share of flows", "cdf", x_log=True)
     "paper; 20,000 in full mode; 1500 in quick mode, with which two seeds have 3.6 and 1.5 times, 11 % later and 9 % sooner.",
     plot=FCT,
 )
-def fig19(lab):
+def fig19(lab: "Lab") -> None:
     tree(lab, "websearch", lab.pick(1500, 20_000))
 
 
@@ -764,7 +782,7 @@ def fig19(lab):
     "sooner under DX than under HULL, as the paper says. HULL's threshold and pacer are not printed; nor is, for this figure, DX's headroom (7.2 us here).",
     plot=FCT,
 )
-def fig20(lab):
+def fig20(lab: "Lab") -> None:
     tree(lab, "datamining", lab.pick(1500, 10_000))
 
 
@@ -780,7 +798,7 @@ def fig20(lab):
         near("utilisation", 0.999, by=0.005),
     ],
 )
-def headline(lab):
+def headline(lab: "Lab") -> None:
     testbed = [
         lab.run("dx-testbed", {"cc": cc} if cc else {}, duration="1s") for cc in ({"name": "dctcp"}, None)
     ]
@@ -814,8 +832,8 @@ REACH = (
     scenarios=["dx-10"],
     differs="The paper's point is the home of every axis. Thresholds and buffers are packets of the size that is tried.",
 )
-def reach(lab):
-    def at(on):
+def reach(lab: "Lab") -> None:
+    def at(on: dict[str, float]) -> dict[str, float]:
         network = {
             "mtu": f"{on['packet size']}B", "header": "40B", "buffer": f"{on['buffer']}pkt",
             "marking": {"kind": "step", "threshold": "65pkt"},

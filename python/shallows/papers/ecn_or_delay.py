@@ -4,16 +4,27 @@ Source: Zhu, Ghobadi, Misra and Padhye, "ECN or Delay: Lessons Learnt from Analy
 What is "from the plotted data" comes from the data files of the figures that a co-author published.
 """
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from shallows.contract import F64
 from shallows.fluid import Dcqcn, DcqcnPi, PatchedTimely, PatchedTimelyPi, Timely, dcqcn_cycles
+from shallows.fluid.linear import Linear
+from shallows.fluid.model import Model
 from shallows.fluid.published import ScriptHostPi, approximate_marking, linearise_as_published, taylor_dcqcn
-from shallows.fluid.trajectory import Flows, Jitter, trajectory
-from shallows.papers.claim import Paper, Plot, below, near, within
+from shallows.fluid.trajectory import Flows, Jitter, Trajectory, trajectory
+from shallows.papers.claim import Check, Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
 from shallows.papers.runs import noisy, port, probe, queue
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+    from shallows.papers.lab import Lab
+    from shallows.results.run import Run
 
 ECN_OR_DELAY = Paper(
     "ecn-or-delay",
@@ -23,33 +34,44 @@ ECN_OR_DELAY = Paper(
 )
 row = ECN_OR_DELAY.row
 
-GENTLE = {"kmax": 2e6, "pmax": 0.1}
+GENTLE: dict[str, Any] = {"kmax": 2e6, "pmax": 0.1}
 GBPS = 1e9
 
 
-def queue_kb(run):
+M = TypeVar("M", bound=Model)
+
+
+def at_rest(model: Model) -> tuple[float, float]:
+    """The marking probability and the queue in KB where a model comes to rest."""
+    found = model.fixed_point()
+    if found.p is None or found.queue_bytes is None:
+        raise ValueError(found.explanation or "no fixed point")
+    return found.p, found.queue_bytes / 1e3
+
+
+def queue_kb(run: "Run") -> float:
     return port(run)["queue_mean_pkt"] * run.scenario.mtu / 1e3
 
 
-def samples_kb(run):
+def samples_kb(run: "Run") -> "Series":
     """Samples of the bottleneck's queue after the warm-up."""
     return queue(run, run.summary["warmup_s"] * 1e6).queue_bytes / 1e3
 
 
-def rates(run):
+def rates(run: "Run") -> F64:
     return run.flows.goodput_gbps.to_numpy()
 
 
-def ratio(run):
+def ratio(run: "Run") -> float:
     return rates(run).max() / rates(run).min()
 
 
-def split(first, second):
+def split(first: float, second: float) -> list[Flows]:
     """Two classes of one flow that start at these Gbps."""
     return [Flows(rate_bps=first * GBPS), Flows(rate_bps=second * GBPS)]
 
 
-def late_kb(run, start_s):
+def late_kb(run: Trajectory, start_s: float) -> F64:
     return run.queue_bytes[run.between(start_s)] / 1e3
 
 
@@ -71,8 +93,9 @@ def late_kb(run, start_s):
     "flows that answer random marks, each by itself and without a network, need 9 to 15 % more of them than the equations say.",
     plot=Plot("flows", "mean queue (KB)", "points"),
 )
-def fig2(lab):
-    counts, spread = (2, 4, 6, 10, 20), []
+def fig2(lab: "Lab") -> None:
+    counts = (2, 4, 6, 10, 20)
+    spread: list[float] = []
     for flows in counts:
         run = lab.run(
             "dcqcn", topology__hosts=flows, traffic__0__flows=flows, duration="600ms", record__queues="off"
@@ -81,7 +104,7 @@ def fig2(lab):
         spread.append(ratio(run))
     lab.say("largest ratio of two rates", max(spread))
     lab.curve("packets", counts, [lab.values[f"{n} flows"] for n in counts])
-    fluid = [Dcqcn(flows=n, ramp="extended").fixed_point().queue_bytes / 1e3 for n in counts]
+    fluid = [at_rest(Dcqcn(flows=n, ramp="extended"))[1] for n in counts]
     lab.curve("fluid", counts, fluid)
 
 
@@ -102,24 +125,26 @@ def fig2(lab):
         near("eq. 14 over eq. 11, 100 flows", 1.70, by=0.01, read="derived", held_out=True),
     ],
 )
-def theorem1(lab):
+def theorem1(lab: "Lab") -> None:
     for flows in (1, 2, 10, 64):
-        rest = lab.fluid(Dcqcn(flows=flows, ramp="extended")).fixed_point()
-        lab.say(f"p of {flows} flow{'s' if flows > 1 else ''}", rest.p)
-        lab.say(f"queue of {flows} flows", rest.queue_bytes / 1e3)
+        p, kb = at_rest(lab.fluid(Dcqcn(flows=flows, ramp="extended")))
+        lab.say(f"p of {flows} flow{'s' if flows > 1 else ''}", p)
+        lab.say(f"queue of {flows} flows", kb)
     for flows in (10, 100):
         model = lab.fluid(Dcqcn(flows=flows, ramp="extended"))
-        lab.say(f"eq. 14 over eq. 11, {flows} flows", approximate_marking(model) / model.fixed_point().p)
+        lab.say(f"eq. 14 over eq. 11, {flows} flows", approximate_marking(model) / at_rest(model)[0])
 
 
-def phase_margin(linearised, model):
+def phase_margin(linearised: Callable[[M], Linear], model: M) -> float:
     return linearised(model).loop().margins().phase_margin_deg
 
 
-def published_margins(lab, linearised, model, flows, delays_us):
+def published_margins(
+    lab: "Lab", linearised: Callable[[M], Linear], model: M, flows: Sequence[int], delays_us: Sequence[float]
+) -> None:
     """Says and draws the phase margins that the paper's own linearisation gives."""
     for delay in delays_us:
-        margins = []
+        margins: list[float] = []
         for count in flows:
             at = replace(lab.fluid(model), flows=count, delay=delay * 1e-6)
             margins.append(phase_margin(linearised, at))
@@ -127,7 +152,9 @@ def published_margins(lab, linearised, model, flows, delays_us):
         lab.curve(f"{delay} us", flows, margins)
 
 
-def margins_of(table, by=0.5, held_out=()):
+def margins_of(
+    table: Mapping[tuple[int, float], float], by: float = 0.5, held_out: Collection[tuple[int, float]] = ()
+) -> list[Check]:
     """A check a published phase margin: {(flows, delay in us): degrees}."""
     return [
         near(f"{n} flows, {delay} us", degrees, by=by, unit="°", read="data", held_out=(n, delay) in held_out)
@@ -155,7 +182,7 @@ MANY = (2, 3, 4, 5, 6, 8, 10, 11, 12, 15, 20, 25, 30, 36, 38, 40, 50, 60, 70, 80
     "and 19.5° at 50 us, not 8.3, -6.6 and 29.6: the same valley, less deep.",
     plot=MARGINS,
 )  # fmt: skip
-def fig3a(lab):
+def fig3a(lab: "Lab") -> None:
     published_margins(lab, taylor_dcqcn, Dcqcn(), MANY, (0, 50, 100))
 
 
@@ -178,7 +205,7 @@ def fig3a(lab):
     differs="At 100 us a few numbers of flows stay just unstable (-2.5°): always stable are both changes together (Fig. 3c).",
     plot=MARGINS,
 )
-def fig3b(lab):
+def fig3b(lab: "Lab") -> None:
     delays = (0, 50, 100)
     published_margins(lab, taylor_dcqcn, Dcqcn(r_ai=10e6), MANY, delays)
     for delay in delays:
@@ -210,7 +237,7 @@ def fig3b(lab):
     differs="The jump is one of the frequency at which the loop's gain is 1, from 3400 to 1650 rad/s; q* is 470 KB there, and passes Kmax with 20 flows.",
     plot=MARGINS,
 )
-def fig3c(lab):
+def fig3c(lab: "Lab") -> None:
     model = Dcqcn(r_ai=10e6, kmax=1e6)
     published_margins(lab, taylor_dcqcn, model, MANY, (0, 50, 100))
     lab.say("least of all at 100 us", min(v for k, v in lab.values.items() if k.endswith(" 100 us")))
@@ -235,7 +262,7 @@ def fig3c(lab):
     differs="Kmax 2000 KB and Pmax 10 %, which is what the figure was computed with; the text says 200 KB and 1 %.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig4(lab):
+def fig4(lab: "Lab") -> None:
     for delay in (4, 85):
         for flows in (2, 10, 64):
             model = lab.fluid(Dcqcn(flows=flows, delay=delay * 1e-6, **GENTLE))
@@ -269,7 +296,7 @@ def fig4(lab):
     "authors' simulator does, delays marks by 25 us at any distance, so ten flows swing at 4 us as well.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig5(lab):
+def fig5(lab: "Lab") -> None:
     for words, sampled, times in (("", True, 1), (", answers at once", False, 4)):
         for rtt in (4, 85):
             n = 10 * times
@@ -310,7 +337,7 @@ def fig5(lab):
     ],
     plot=Plot("time (ms)", "rate at the peaks (Gbps)"),
 )
-def fig6(lab):
+def fig6(lab: "Lab") -> None:
     for flows in (2, 10, 64):
         lab.say(f"alpha* of {flows} flows", dcqcn_cycles.steady(flows).alpha)
     run = dcqcn_cycles.cycles([30e9, 10e9], 300)
@@ -340,10 +367,10 @@ def fig6(lab):
     "difference of the whole link that shrinks to a tenth of the fair share, with the upper bound of t (eq. 41).",
     plot=Plot("flows", "convergence time (ms)"),
 )
-def convergence(lab):
+def convergence(lab: "Lab") -> None:
     counts = (2, 5, 10, 20)
     for words, r_ai in (("", 40e6), (", R_AI 10", 10e6)):
-        times = []
+        times: list[float] = []
         for flows in counts:
             t = dcqcn_cycles.longest_marking_time(flows, r_ai)
             times.append(1e3 * dcqcn_cycles.steady(flows, r_ai=r_ai, t=t).efolding_s * np.log(10 * flows))
@@ -361,7 +388,7 @@ def convergence(lab):
     differs="In the authors' data only. At the default R_AI and Kmax; with R_AI 10 and Kmax 1000 two flows have 68.2°.",
     plot=MARGINS,
 )
-def margins_100g(lab):
+def margins_100g(lab: "Lab") -> None:
     published_margins(lab, taylor_dcqcn, Dcqcn(rate=100e9), MANY, (0, 50, 100))
 
 
@@ -387,7 +414,7 @@ def margins_100g(lab):
     "queue, are cut together and use 0.3 of the link.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig8(lab):
+def fig8(lab: "Lab") -> None:
     fluid = trajectory(lab.fluid(Timely(serialization="seg")), 0.2, step_s=1e-6, method="heun")
     late = fluid.between(0.1)
     kb = fluid.queue_bytes[late] / 1e3
@@ -408,14 +435,14 @@ def fig8(lab):
     lab.curve("fluid", (fluid.time_s[late] - 0.1)[:2500] * 1e3, kb[:2500])
 
 
-def say_cycle(lab, run, flows):
+def say_cycle(lab: "Lab", run: "Run", flows: int) -> None:
     kb = samples_kb(run)
     lab.say(f"peak in packets, {flows} flows", kb.max())
     lab.say(f"mean in packets, {flows} flows", kb.mean())
     lab.say(f"utilisation in packets, {flows} flows", port(run)["utilization"])
 
 
-def timely_pair(lab, name, first, second, **changes):
+def timely_pair(lab: "Lab", name: str, first: float, second: float, **changes: Any) -> "Run":
     """Two flows that start at these Gbps, in packets."""
     ccs = {
         f"traffic.{i}.cc": {"name": name, "start_rate": f"{rate:g}Gbps"}
@@ -424,7 +451,7 @@ def timely_pair(lab, name, first, second, **changes):
     return lab.run("timely-split", ccs, **changes)
 
 
-def say_split(lab, run, words=""):
+def say_split(lab: "Lab", run: "Run", words: str = "") -> None:
     first, second = rates(run)
     lab.say(f"first flow{words}", first)
     lab.say(f"second flow{words}", second)
@@ -451,7 +478,7 @@ RATIO = "ratio of the two rates"
     ],
     plot=SPLIT,
 )
-def fig9a(lab):
+def fig9a(lab: "Lab") -> None:
     run = timely_pair(lab, "timely", 5, 5, duration="100ms", warmup="40ms")
     say_split(lab, run)
     lab.say(RATIO, ratio(run))
@@ -471,7 +498,7 @@ def fig9a(lab):
     checks=[within(RATIO, low=1.5, shape=True, reported="unfair")],
     plot=SPLIT,
 )
-def fig9b(lab):
+def fig9b(lab: "Lab") -> None:
     run = timely_pair(lab, "timely", 5, 5, traffic__1__start="10ms", duration="100ms", warmup="60ms")
     say_split(lab, run)
     lab.say(RATIO, ratio(run))
@@ -494,7 +521,7 @@ def fig9b(lab):
     "chance as well: means of 7.3 and 1.8 Gbps over ten seeds.",
     plot=SPLIT,
 )
-def fig9c(lab):
+def fig9c(lab: "Lab") -> None:
     run = timely_pair(lab, "timely", 7, 3, duration="100ms", warmup="60ms")
     say_split(lab, run)
     lab.say(RATIO, ratio(run))
@@ -520,7 +547,7 @@ def fig9c(lab):
     ],
     plot=SPLIT,
 )
-def fig10(lab):
+def fig10(lab: "Lab") -> None:
     fair = timely_pair(lab, "timely@ecn-or-delay-16KB", 7, 3, warmup="100ms")
     say_split(lab, fair, ", 16 KB")
     lab.say("ratio with bursts of 16 KB", ratio(fair))
@@ -551,7 +578,7 @@ def fig10(lab):
     "for 2 to 19 flows.",
     plot=MARGINS,
 )  # fmt: skip
-def fig11(lab):
+def fig11(lab: "Lab") -> None:
     published_margins(
         lab, linearise_as_published, PatchedTimely(), [n for n in MANY if n <= 50], (0, 50, 100)
     )
@@ -575,7 +602,7 @@ def fig11(lab):
     differs="The authors' packets have 72.6 KB, with a cap of 0.96 of the link.",
     plot=SPLIT,
 )
-def fig12a(lab):
+def fig12a(lab: "Lab") -> None:
     run = timely_pair(lab, "patched-timely", 7, 3)
     say_split(lab, run)
     lab.say(RATIO, ratio(run))
@@ -599,7 +626,7 @@ def fig12a(lab):
     ],
     plot=Plot("flows", "mean queue (KB)", "points"),
 )
-def fig12bc(lab):
+def fig12bc(lab: "Lab") -> None:
     counts = (5, 10, 20, 40)
     for flows in counts:
         run = lab.run(
@@ -608,7 +635,8 @@ def fig12bc(lab):
                       "cc": {"name": "patched-timely", "start_rate": f"{10_000 // flows}Mbps"}}],
         )  # fmt: skip
         lab.say(f"{flows} flows", queue_kb(run))
-    lab.say("rate of one of 40", rates(run).mean())
+        if flows == counts[-1]:
+            lab.say("rate of one of 40", rates(run).mean())
     lab.curve("packets", counts, [lab.values[f"{n} flows"] for n in counts])
     lab.curve("eq. 31", counts, [62.5 * (1 + n / 8) for n in counts])
 
@@ -621,7 +649,7 @@ FIG14 = {
 }  # fmt: skip
 
 
-def short_flows(lab, load, name, flows=None):
+def short_flows(lab: "Lab", load: float, name: str, flows: int | None = None) -> "tuple[Series, Run]":
     """Completion times in us of the flows below 100 KB, and the run."""
     changes = {"cc": {"name": SHORT[name]}, "traffic.0.load": round(0.8 * load, 3)}
     run = lab.run("short-flows", changes | {"traffic.0.flows": flows or lab.pick(1500, 5000)})
@@ -651,9 +679,9 @@ def short_flows(lab, load, name, flows=None):
     "15 to 40 % above the paper's, as at 0.1, whose 16 us are 14 frames: it had shorter flows.",
     plot=Plot("load", "median FCT (us)", y_log=True),
 )  # fmt: skip
-def fig14(lab):
+def fig14(lab: "Lab") -> None:
     for name in SHORT:
-        medians = []
+        medians: list[float] = []
         for load in (0.1, 0.4, 0.8):
             times, _ = short_flows(lab, load, name)
             lab.say(f"median {name}, load {load}", times.median())
@@ -679,7 +707,7 @@ def fig14(lab):
     "(7341 and 7292 us), the time that 9 MB take; between them the paper shows no order either.",
     plot=Plot("FCT (us)", "share of flows", "cdf", x_log=True),
 )
-def fig15(lab):
+def fig15(lab: "Lab") -> None:
     for name in SHORT:
         times, _ = short_flows(lab, 0.8, name)
         for q in (50, 75, 90, 99):
@@ -709,7 +737,7 @@ def fig15(lab):
     "to 10 % at 50 KB gives 150 to 210 KB, but then 90 us at the 90th percentile where the paper has 190.",
     plot=Plot("algorithm", "largest queue (KB)", "bars", y_log=True, names=tuple(SHORT)),
 )
-def fig16(lab):
+def fig16(lab: "Lab") -> None:
     for name in SHORT:
         _, run = short_flows(lab, 0.8, name)
         lab.say(name, port(run)["queue_max_pkt"] * run.scenario.mtu / 1e3)
@@ -736,7 +764,7 @@ def fig16(lab):
     "mechanism shows, where the queue delays marks as much as the loop does.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig17(lab):
+def fig17(lab: "Lab") -> None:
     for at in ("dequeue", "enqueue"):
         run = trajectory(lab.fluid(Dcqcn(delay=85e-6, at=at, **GENTLE)), 0.2)
         late = late_kb(run, 0.18)
@@ -772,14 +800,14 @@ def fig17(lab):
     "flows the median is 59 KB and the 99th percentile 1555.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig18(lab):
-    swings = []
+def fig18(lab: "Lab") -> None:
+    swings: list[float] = []
     for delay in (4, 85):
         for flows in (2, 10, 64):
             run = trajectory(lab.fluid(DcqcnPi(flows=flows, delay=delay * 1e-6, buffer=12e6)), 0.35)
             late = late_kb(run, 0.3)
             lab.say(f"{flows} flows, {delay} us", late.mean())
-            swings.append(np.ptp(late))
+            swings.append(float(np.ptp(late)))
             if delay == 85:
                 lab.curve(f"{flows} flows", run.time_s * 1e3, run.queue_bytes / 1e3)
     lab.say("largest swing", max(swings))
@@ -807,7 +835,7 @@ def fig18(lab):
     differs="The text says 300 KB, the figure's data 343.75: the mean of both thresholds. Both are reproduced.",
     plot=Plot("time (ms)", "rate (Gbps)"),
 )
-def fig19(lab):
+def fig19(lab: "Lab") -> None:
     starts = [Flows(rate_bps=r * GBPS, state={"p": p}) for r, p in ((7, 0.002), (3, 0.006))]
     script = trajectory(ScriptHostPi(), 5.0, flows=starts, step_s=4e-6)
     lab.say("queue as computed for the figure", script.queue_bytes[-1] / 1e3)
@@ -844,8 +872,8 @@ def fig19(lab):
     "empties the queue. DCQCN's mean delay stays below its margin of 85.6 us; with 300 us it does not.",
     plot=Plot("time (ms)", "queue (KB)"),
 )
-def fig20(lab):
-    def late(model, width_us):
+def fig20(lab: "Lab") -> None:
+    def late(model: Model, width_us: float) -> F64:
         jitter = Jitter(width_us * 1e-6, seed=lab.seed) if width_us else None
         run = trajectory(lab.fluid(model), 0.2, jitter=jitter)
         if width_us == 100:
@@ -873,7 +901,7 @@ def fig20(lab):
         near("measured wait of a standing megabyte", 200, rel=0.02, unit="us", read="derived"),
     ],
 )
-def section52(lab):
+def section52(lab: "Lab") -> None:
     for size, words in ((1e6, "a megabyte"), (12e6, "12 MB")):
         lab.say(f"{words} at 40 Gbps", size * 8 / 40e9 * 1e6)
     # Ten windows of 100 frames of 1000 B, less what the path holds, stand at the port.
@@ -911,9 +939,10 @@ SECOND_HALF_LATE = {"DCQCN": "dcqcn@ecn-or-delay", "Patched TIMELY": "patched-ti
     scenarios=["timely-split", "dcqcn"],
     differs="All three on the 10 Gbps link of the TIMELY figures; shares are those of the two halves, over 200 ms.",
 )
-def reach(lab):
-    def at(on):
-        half, found = int(on["flows"]) // 2, {}
+def reach(lab: "Lab") -> None:
+    def at(on: dict[str, float]) -> dict[str, float]:
+        half = int(on["flows"]) // 2
+        found: dict[str, float] = {}
         for name, cc in SECOND_HALF_LATE.items():
             table = {"name": cc} | ({} if name == "DCQCN" else {"start_rate": f"{5 / half:g}Gbps"})
             halves = [

@@ -3,12 +3,21 @@
 Source: Cho, Jang and Han, "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017, §4 to 6.2.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from shallows.fluid import expresspass_rounds
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
 from shallows.papers.runs import jain, port, probe
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+    from shallows.papers.lab import Lab
+    from shallows.results.run import Run
 
 EXPRESSPASS = Paper(
     "expresspass",
@@ -33,28 +42,28 @@ ROUND_TRIPS = (
 )
 
 
-def of(flows):
+def of(flows: int) -> dict[str, Any]:
     return {"topology.hosts": flows, "traffic.0.flows": flows}
 
 
-def credits(lab, flows, name="expresspass@ns-2", **changes):
+def credits(lab: "Lab", flows: int, name: str = "expresspass@ns-2", **changes: Any) -> "Run":
     settings = of(flows) | DUMBBELL | QUIET | {"cc.name": name, "duration": "120ms"}
     return lab.run("expresspass", settings | changes)
 
 
-def rcp(lab, flows):
+def rcp(lab: "Lab", flows: int) -> "Run":
     """Flows that come one by one, settled."""
     settled = {"warmup": "60ms", "duration": "160ms", "traffic.0.stagger": "100us"}
     return lab.run("rcp", of(flows) | QUIET | settled)
 
 
-def dctcp(lab, flows):
+def dctcp(lab: "Lab", flows: int) -> "Run":
     """ns-2's windows begin with two packets (windowInit_)."""
     settings = {"hosts.initial_window": "2pkt", "record.queues": "off", "record.flows": "all"}
     return lab.run("dctcp-many", of(flows) | DUMBBELL | settings)
 
 
-def fairness(run):
+def fairness(run: "Run") -> float:
     """Jain's index of every 100 ms, averaged: "using the throughput of each flow at every 100 ms interval" (§6.1)."""
     rates = probe(run, "rate_gbps", 1e6 * run.summary["warmup_s"] + 1).groupby("time_us").value
     return rates.agg(jain).mean()
@@ -77,10 +86,9 @@ def fairness(run):
     "period late, and rates swing 34 times as far.",
     plot=Plot("update period", "credit rate (Gbps)", "steps"),
 )
-def fig12(lab):
+def fig12(lab: "Lab") -> None:
     for flows in (2, 4, 16):
-        start = np.full(flows, 0.1e9)
-        start[0] = 9e9
+        start = [9e9] + [0.1e9] * (flows - 1)
         run = expresspass_rounds.rounds(start, 3000)
         lab.say(f"swing of {flows} flows", np.abs(run.rates_bps[-1] - run.rates_bps[-2]).max() / 1e6)
         if flows == 4:
@@ -111,7 +119,7 @@ def fig12(lab):
     differs="The stairs take 20 ms each, not seconds.",
     plot=Plot("time (ms)", "throughput (Gbps)"),
 )
-def fig13(lab):
+def fig13(lab: "Lab") -> None:
     stairs = {
         "topology.hosts": 5, "traffic": [{"kind": "staircase", "flows": 5, "interval": "20ms"}], "duration": "180ms",
         "warmup": "0s", "record.probes": "1ms",
@@ -130,7 +138,7 @@ def fig13(lab):
     lab.say("largest queue of DCTCP", port(other)["queue_max_pkt"] * 1.538)
 
 
-def lone(lab, name):
+def lone(lab: "Lab", name: str) -> "Run":
     """A single flow that takes the whole link."""
     return lab.run("expresspass", of(1) | {"cc.name": name, "duration": "200ms", "record.probes": "5us"})
 
@@ -153,7 +161,7 @@ def lone(lab, name):
     "a credit waits for a slow one before it. The queue is a consequence: nothing was put in for it.",
     plot=Plot("from credit to data (us)", "share", "cdf"),
 )
-def fig14a(lab):
+def fig14a(lab: "Lab") -> None:
     times = probe(lone(lab, "expresspass@testbed"), "credit_to_data_us", 5e3).value
     lab.say("median", times.median())
     lab.say("99.99 %", times.quantile(0.9999))
@@ -176,7 +184,7 @@ def fig14a(lab):
     differs="Ports that space credits exactly stand for the testbed's pacer and switch: what changes is what the receiver's jitter had put in.",
     plot=Plot("change of the gap (us)", "share", "cdf"),
 )
-def fig14b(lab):
+def fig14b(lab: "Lab") -> None:
     change = probe(lone(lab, "expresspass@testbed"), "credit_gap_change_us", 5e3).value
     lab.say("99.9 % of the changes", change.abs().quantile(0.999))
     lab.cdf("port by port", change)
@@ -199,7 +207,7 @@ def fig14b(lab):
     "run beside ours: 94.8 % for 4, 64 and 256 flows, 94.7 for 8, 93.2 for 16, 91.9 for 32. " + ROUND_TRIPS,
     plot=Plot("flows", "utilisation (%)", "points", x_log=True),
 )
-def fig15ab(lab):
+def fig15ab(lab: "Lab") -> None:
     counts = (4, 8, 16, 24, 48, 64, 256, 1024)
     for n in counts:
         lab.say(f"ExpressPass, {n} flows", 100 * port(credits(lab, n))["utilization"])
@@ -227,8 +235,8 @@ def fig15ab(lab):
     differs=ROUND_TRIPS,
     plot=Plot("flows", "Jain's index", "points", x_log=True),
 )
-def fig15cd(lab):
-    def once(run):
+def fig15cd(lab: "Lab") -> None:
+    def once(run: "Run") -> float:
         """Of the only 100 ms that are measured."""
         return jain(run.flows.goodput_gbps)
 
@@ -261,7 +269,7 @@ def fig15cd(lab):
     "order of 16, 32 and 64 flows is the paper's from 55 to 75 us, and at 100 us the other way round. The first 0.1 s is left out: in it all are in slow start.",
     plot=Plot("flows", "largest queue (KB)", "points", x_log=True, guides=("DCTCP's K",)),
 )
-def fig15ef(lab):
+def fig15ef(lab: "Lab") -> None:
     counts = (4, 16, 64, 256)
     largest = [port(credits(lab, n))["queue_max_pkt"] * 1.538 for n in counts]
     lab.say("ExpressPass", max(largest))
@@ -278,7 +286,7 @@ def fig15ef(lab):
     lab.say("RCP, 32 flows at once: dropped", port(lab.run("rcp"))["dropped"])
 
 
-def shares(lab, rate, span, **changes):
+def shares(lab: "Lab", rate: str, span: str, **changes: Any) -> "Series":
     """Of the second of two flows, in twice its fair share, every `span` after it joined the first."""
     settings = of(2) | {
         "topology.rate": rate, "traffic.0.stagger": "20ms", "warmup": "0s", "duration": "26ms", "record.queues": "off",
@@ -290,19 +298,19 @@ def shares(lab, rate, span, **changes):
     return 2 * rates[1] / rates.sum(axis=1)
 
 
-def last_outside(share, by):
+def last_outside(share: "Series", by: float) -> int:
     """How many spans pass until both stay within `by` of their share."""
     outside = (share - 1).abs() > by
     return int(outside.to_numpy().nonzero()[0].max(initial=-1)) + 1
 
 
-def first_within(share, by):
+def first_within(share: "Series", by: float) -> int:
     """How many spans pass until both are first within `by` of their share."""
     inside = (share - 1).abs() <= by
     return int(inside.to_numpy().nonzero()[0][0]) + 1
 
 
-def joins(lab, rate, name="expresspass@ns-2", rtt_us=RTT_US):
+def joins(lab: "Lab", rate: str, name: str = "expresspass@ns-2", rtt_us: float = RTT_US) -> "list[Series]":
     """Seven runs of two flows of ExpressPass, a share each round trip."""
     settings = {"cc.name": name, "topology.rtt": f"{rtt_us}us"}
     runs = [shares(lab, rate, f"{rtt_us}us", seed=100 * lab.seed + i, **settings) for i in range(7)]
@@ -310,7 +318,7 @@ def joins(lab, rate, name="expresspass@ns-2", rtt_us=RTT_US):
     return runs
 
 
-def convergence(runs, by):
+def convergence(runs: "Sequence[Series]", by: float) -> float:
     """Spans until both stay within `by` of their share: the median of the runs."""
     return float(np.median([last_outside(share, by) for share in runs]))
 
@@ -318,7 +326,7 @@ def convergence(runs, by):
 SLOW = {"10Gbps": ("65pkt", 0.0625, "150ms"), "100Gbps": ("650pkt", 0.01976, "600ms")}
 
 
-def slow(lab, rate, rtt_us=RTT_US):
+def slow(lab: "Lab", rate: str, rtt_us: float = RTT_US) -> "Series":
     """The share of the second of two DCTCP flows, averaged over ten round trips."""
     threshold, g, duration = SLOW[rate]
     share = shares(
@@ -356,7 +364,7 @@ JOIN = Plot("time after the second joined (us)", "its share, in fair shares", x_
     "the kernel adds hundreds of microseconds: 25 and 200 us here.",
     plot=JOIN,
 )
-def fig16a(lab):
+def fig16a(lab: "Lab") -> None:
     runs = joins(lab, "10Gbps", name="expresspass@testbed", rtt_us=25)
     firsts = [first_within(share, 0.25) for share in runs]
     us = 25 * float(np.median(firsts))
@@ -366,9 +374,10 @@ def fig16a(lab):
     lab.say("ExpressPass's time, for good", 25 * convergence(runs, 0.25))
     lab.say("DCTCP's time over ExpressPass's", dctcp_us / us)
     later = [share.iloc[first:].mean() for first, share in zip(firsts, runs, strict=True)]
-    lab.say("ExpressPass: the second's mean share from then on", np.mean(later))
+    lab.say("ExpressPass: the second's mean share from then on", float(np.mean(later)))
     lab.say(
-        "ExpressPass's time, the mean of seven runs for good", 25 * last_outside(sum(runs) / len(runs), 0.25)
+        "ExpressPass's time, the mean of seven runs for good",
+        25 * last_outside(sum(runs[1:], runs[0]) / len(runs), 0.25),
     )
 
 
@@ -394,7 +403,7 @@ def fig16a(lab):
     "to a tenth within 41 round trips at 10 Gbps (median of seven runs, 9 to 56) and 9 at 100 (of five, 5 to 10), to a quarter within 8 and 5.",
     plot=JOIN,
 )
-def fig16(lab):
+def fig16(lab: "Lab") -> None:
     for rate in ("10 Gbps", "100 Gbps"):
         text = rate.replace(" ", "")
         runs = joins(lab, text)
@@ -451,8 +460,8 @@ REACH = (
     scenarios=["expresspass"],
     differs="A host's time is the tail, its 99.99th percentile; the median is a sixteenth of it, as on the testbed (0.38 and 6.2 us).",
 )
-def reach(lab):
-    def at(on):
+def reach(lab: "Lab") -> None:
+    def at(on: dict[str, float]) -> dict[str, float]:
         frame, tail_us = on["frame size"], on["host time for a credit"]
         run = credits(
             lab, int(on["flows"]),

@@ -1,14 +1,26 @@
 """Draws a row's curves in the form of the paper's figure: its axes, its order of series."""
 
 import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from shallows.contract import F64
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from shallows.papers.claim import Check, Plot, Row
+    from shallows.papers.reach import Axis, Extent, Point
+    from shallows.papers.survey import Sample
 
 COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
 MARKS = "osD^vP"
 
 
-def draw(row, samples):
+def draw(row: "Row", samples: "Sequence[Sample]") -> "Figure | None":
     """The row's `Figure`, from the first seed's curves; None where it has none."""
     if row.plot is None or not samples or not samples[0]["series"]:
         return None
@@ -19,7 +31,7 @@ def draw(row, samples):
     return figure
 
 
-def draw_reach(found):
+def draw_reach(found: "Extent") -> "Figure":
     """The `Figure` of an `Extent`: a column an axis, a row a check; filled marks pass, hollow ones do not."""
     from matplotlib.figure import Figure
 
@@ -35,7 +47,7 @@ def draw_reach(found):
     return figure
 
 
-def _reach_on(axes, axis, points, check):
+def _reach_on(axes: "Axes", axis: "Axis", points: "Sequence[Point]", check: "Check") -> None:
     at = range(len(points))
     means = [point.estimates[check.metric].mean for point in points]
     bars = [point.estimates[check.metric].half for point in points]
@@ -55,13 +67,15 @@ def _reach_on(axes, axis, points, check):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _wrapped(text):
+def _wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 18))
 
 
-def draw_on(axes, row, samples):
+def draw_on(axes: "Axes", row: "Row", samples: "Sequence[Sample]") -> None:
     """The same on Axes."""
     plot, series = row.plot, samples[0]["series"]
+    if plot is None:
+        return
     drawn = [label for label in series if label not in plot.guides]
     for i, label in enumerate(drawn):
         x, y = (np.array(values) for values in series[label])
@@ -78,7 +92,7 @@ def draw_on(axes, row, samples):
         axes.legend(frameon=False, fontsize=8 if len(series) < 5 else 7)
 
 
-def _series_on(axes, kind, label, x, y, i, of):
+def _series_on(axes: "Axes", kind: str, label: str, x: F64, y: F64, i: int, of: int) -> None:
     """The curve with number `i` of `of`."""
     how = {"color": COLOURS[i % len(COLOURS)], "label": label}
     if kind == "bars":
@@ -93,7 +107,7 @@ def _series_on(axes, kind, label, x, y, i, of):
         axes.plot(x, y, lw=1.1, gid=label, drawstyle=steps, **how)
 
 
-def _scales_on(axes, plot, series):
+def _scales_on(axes: "Axes", plot: "Plot", series: Mapping[str, Any]) -> None:
     if plot.x_log:
         axes.set_xscale("log")
     if plot.y_log:
@@ -116,13 +130,13 @@ def _scales_on(axes, plot, series):
 _ONE_TWO_FIVE = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5)]
 
 
-def _ticks_on(axes, at):
+def _ticks_on(axes: "Axes", at: Sequence[float]) -> None:
     """In plain numbers: powers of ten are for axes of many decades."""
     axes.set_xticks(at, [f"{one:g}" for one in at])
     axes.minorticks_off()
 
 
-def _apart(points, log):
+def _apart(points: Sequence[float], log: bool) -> list[float]:
     """Those whose labels do not touch: a sixteenth of the axis from each other."""
     places = np.log(points) if log else np.array(points)
     least, kept = (places[-1] - places[0]) / 16, [0]

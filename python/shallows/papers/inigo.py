@@ -5,12 +5,19 @@ Mininet scripts.
 """
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
 from shallows.papers.runs import jain, noisy, port, probe, queue
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+    from shallows.papers.lab import Lab
+    from shallows.results.run import Run
 
 INIGO = Paper(
     "inigo",
@@ -34,7 +41,7 @@ K = {"kind": "step", "threshold": "28pkt"}
 APART_S = 5
 
 
-def room(flows):
+def room(flows: int) -> str:
     """Of 425 segments in bytes: Mininet's limit counts what a host hands over at once, offloads on.
 
     Linux 4.2 makes a segment 1/1024 s long at its pacing rate, twice a flow's own (tcp_tso_autosize).
@@ -45,13 +52,13 @@ def room(flows):
 BUFFER = "Mininet's limit of 425 counts segments as Linux 4.2 makes them, of two milliseconds of their flow: room for 166 ms of five flows, 41 of twenty."
 
 
-def five(lab, cc, **changes):
+def five(lab: "Lab", cc: Any, **changes: Any) -> "Run":
     """Five flows that join and leave, five seconds apart as in the authors' script."""
     paper = {"network.buffer": room(5), "traffic.0.interval": f"{APART_S}s", "duration": f"{9 * APART_S}s"}
     return lab.run("inigo-five", paper, cc=cc, **changes)
 
 
-def fairness(run):
+def fairness(run: "Run") -> float:
     """The least of Jain's indices of the spans in which the same flows are there, their first three tenths left out."""
     rates, least = probe(run, "rate_gbps"), 1.0
     for span in range(1, 8):
@@ -64,14 +71,13 @@ def fairness(run):
     return least
 
 
-def smoothed_ms(run, after_us=0):
+def _smoothed(rtt: "Series") -> "Series":
+    return rtt.ewm(alpha=1 / 8, adjust=False).mean()
+
+
+def smoothed_ms(run: "Run", after_us: float = 0) -> "Series":
     """Smoothed round trips in ms of all flows, a sample a millisecond, an eighth of the weight to each new one."""
-    return (
-        probe(run, "rtt_us", after_us)
-        .groupby("flow")
-        .value.transform(lambda rtt: rtt.ewm(alpha=1 / 8, adjust=False).mean())
-        / 1e3
-    )
+    return probe(run, "rtt_us", after_us).groupby("flow").value.transform(_smoothed) / 1e3
 
 
 QUEUE = Plot("queue (packets)", "share of time", "cdf")
@@ -96,7 +102,7 @@ SRTT = Plot("smoothed round trip (ms)", "share", "cdf", x_log=True)
     "paper's 1 ms gives 0.99 at 4 ms of round trip.",
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
-def fig2(lab):
+def fig2(lab: "Lab") -> None:
     runs = PLAIN | {f"{name}, Inigo's receiver": cc for name, cc in MANAGED.items()}
     for name, cc in runs.items():
         run = five(lab, cc, record__probes="250ms")
@@ -120,7 +126,7 @@ def fig2(lab):
     differs=BUFFER,
     plot=QUEUE,
 )
-def fig3(lab):
+def fig3(lab: "Lab") -> None:
     for name, cc in (PLAIN | {f"{name}, Inigo's receiver": cc for name, cc in MANAGED.items()}).items():
         run = five(lab, cc, record__queues="5ms")
         lab.say(name, port(run)["queue_mean_pkt"])
@@ -142,7 +148,7 @@ def fig3(lab):
     "times show how long packets waited there: 4 % of the link is used.",
     plot=QUEUE,
 )
-def fig4(lab):
+def fig4(lab: "Lab") -> None:
     marks = {"kind": "step", "threshold": "424pkt"}
     receivers = {
         "without": None,
@@ -173,7 +179,7 @@ def fig4(lab):
     + BUFFER,
     plot=QUEUE,
 )
-def fig5(lab):
+def fig5(lab: "Lab") -> None:
     runs = {
         "Inigo": five(lab, PLAIN["Inigo"], record__queues="1ms"),
         "CDG": five(lab, PLAIN["CDG"], record__queues="1ms"),
@@ -209,7 +215,7 @@ def fig5(lab):
     differs=BUFFER + " With room for 425 packets, 10 ms, medians are 1.4 times the largest of Inigo.",
     plot=SRTT,
 )
-def fig6(lab):
+def fig6(lab: "Lab") -> None:
     for name, cc in (PLAIN | {f"{name}, Inigo's receiver": cc for name, cc in MANAGED.items()}).items():
         run = five(lab, cc, record__probes="1ms")
         srtt = smoothed_ms(run, 1e5)
@@ -242,7 +248,7 @@ def fig6(lab):
     "took the place of the delay. The corrected shape is tested.",
     plot=SRTT,
 )
-def fig7(lab):
+def fig7(lab: "Lab") -> None:
     cases = {
         "DCTCP": ({"name": "dctcp"}, K),
         "Reno with ECN": ({"name": "reno", "ecn": True}, K),
@@ -268,14 +274,14 @@ def fig7(lab):
     ],
     differs=BUFFER,
 )
-def section41(lab):
+def section41(lab: "Lab") -> None:
     for words, cc in (("", PLAIN["CUBIC"]), (", Inigo's receiver", MANAGED["CUBIC"])):
         lost = five(lab, cc).flows.retransmits
         lab.say(f"first of CUBIC{words}", lost.iloc[0])
         lab.say(f"last of CUBIC{words}", lost.iloc[-1])
 
 
-def incast(lab, cc, **changes):
+def incast(lab: "Lab", cc: Any, **changes: Any) -> "Run":
     """Twenty flows at once."""
     return lab.run("inigo-incast", {"network.buffer": room(20)}, cc=cc, **changes)
 
@@ -299,7 +305,7 @@ INCAST = {"Inigo": {"name": "inigo", "samples": 8}} | {name: PLAIN[name] for nam
     differs="The variants with ECN of CUBIC and Reno, which the paper shows starved, run over marks that had replaced the delay (see Fig. 7).",
     plot=Plot("flow", "throughput (Mbps)", "points"),
 )
-def fig8(lab):
+def fig8(lab: "Lab") -> None:
     for name, cc in (INCAST | {"DCTCP": {"name": "dctcp"}}).items():
         run = incast(lab, cc, **({"network__marking": K} if name == "DCTCP" else {}))
         rates = run.flows.goodput_gbps
@@ -324,7 +330,7 @@ def fig8(lab):
     differs=BUFFER,
     plot=QUEUE,
 )
-def fig9(lab):
+def fig9(lab: "Lab") -> None:
     for name, cc in (INCAST | {"DCTCP": {"name": "dctcp"}}).items():
         run = incast(lab, cc, record__queues="5ms", **({"network__marking": K} if name == "DCTCP" else {}))
         lab.say(f"median, {name}", port(run)["queue_p50_pkt"])
@@ -347,8 +353,8 @@ def fig9(lab):
     differs=BUFFER,
     plot=SRTT,
 )
-def fig11(lab):
-    others = []
+def fig11(lab: "Lab") -> None:
+    others: list[Series] = []
     for name, cc in INCAST.items():
         srtt = smoothed_ms(incast(lab, cc, record__probes="1ms"), 1e6)
         lab.say(f"median, {name}", srtt.median())
@@ -374,8 +380,8 @@ def fig11(lab):
     differs="Two flows and a ping, not four and Flent's eight. The share is small: Inigo fights three windows in forty.",
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
-def fig13(lab):
-    def mean(run, flow, name, start_s, stop_s):
+def fig13(lab: "Lab") -> None:
+    def mean(run: "Run", flow: int, name: str, start_s: float, stop_s: float) -> float:
         its = probe(run, name, start_s * 1e6, flow)
         return its[its.time_us <= stop_s * 1e6].value.mean()
 
@@ -406,7 +412,7 @@ def fig13(lab):
     ],
     differs=BUFFER,
 )  # fmt: skip
-def abstract(lab):
+def abstract(lab: "Lab") -> None:
     for where, simulate, ccs in (("five flows", five, PLAIN), ("incast", incast, INCAST)):
         medians = {
             name: smoothed_ms(simulate(lab, cc, record__probes="1ms"), 1e6).median()
@@ -428,7 +434,7 @@ def abstract(lab):
     ],
     differs="The print begins with 100 where it must be 200. The event scripts of the sender hold the algorithm to the same numbers.",
 )
-def section25(lab):
+def section25(lab: "Lab") -> None:
     w, alpha = 200, 300 / 1024
     lab.say("after a mark", w + 1 / w - alpha / 2)
     lab.say("after a round trip", w * (1 - alpha / 2))
@@ -447,7 +453,7 @@ def section25(lab):
         near("sub-window 64", 32, by=0, read="derived", held_out=True),
     ],
 )
-def equation5(lab):
+def equation5(lab: "Lab") -> None:
     for packets in (3, 10, 20, 64):
         lab.say(f"sub-window {packets}", 2 * math.ceil(math.ceil(2 * 1024 / packets) / 2))
 
@@ -475,8 +481,8 @@ REACH = (
     scenarios=["inigo-incast"],
     differs="The incast's network: all flows start at once.",
 )
-def reach(lab):
-    def at(on):
+def reach(lab: "Lab") -> None:
+    def at(on: dict[str, float]) -> dict[str, float]:
         count = int(on["flows"])
         settings = {
             "topology": {"kind": "star", "hosts": count + 1, "rate": "500Mbps", "rtt": f"{on['round trip']}ms"},

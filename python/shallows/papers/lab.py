@@ -1,12 +1,22 @@
 """What a row's function is given: it runs scenarios for one seed and collects numbers and curves."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from shallows import examples
+from shallows.fluid.model import Model
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Measured
+    from shallows.results.run import Run
+    from shallows.scenario import Scenario
 
 SCENARIOS = examples.folder()
+V = TypeVar("V")
+M = TypeVar("M", bound=Model)
 
 
 class Lab:
@@ -16,15 +26,19 @@ class Lab:
     value, to see whether verdicts depend on it.
     """
 
-    def __init__(self, row, seed=1, quick=False, perturb=None):
-        self.row, self.seed, self.quick, self.perturb = row, seed, quick, perturb or {}
-        self.values, self.series, self.ran = {}, {}, []
+    def __init__(
+        self, row: "Measured", seed: int = 1, quick: bool = False, perturb: Mapping[str, str] | None = None
+    ) -> None:
+        self.row, self.seed, self.quick, self.perturb = row, seed, quick, dict(perturb or {})
+        self.values: dict[str, float] = {}
+        self.series: dict[str, list[list[float]]] = {}
+        self.ran: list[str] = []
 
-    def pick(self, quick, full):
+    def pick(self, quick: V, full: V) -> V:
         """`quick` in quick mode, else `full`."""
         return quick if self.quick else full
 
-    def run(self, name, changes=None, **more):
+    def run(self, name: str, changes: Mapping[str, Any] | None = None, **more: Any) -> "Run":
         """The packet run of scenarios/NAME.toml with `changes`; the keywords have `__` for dots."""
         from shallows.scenario import Scenario
         from shallows.worlds import packet
@@ -38,8 +52,8 @@ class Lab:
         self.ran.append(f"shallows run scenarios/{name}.toml {options} --seed {self.seed}".replace("  ", " "))
         return packet.run(scenario).check_books()
 
-    def _perturbed(self, scenario):
-        changes = {}
+    def _perturbed(self, scenario: "Scenario") -> "Scenario":
+        changes: dict[str, Any] = {}
         for key, value in self.perturb.items():
             algorithm, _, parameter = key.partition(".")
             if scenario.cc is not None and scenario.cc.name == algorithm:
@@ -49,7 +63,7 @@ class Lab:
                     changes[f"traffic.{i}.cc.{parameter}"] = value
         return scenario.replace(changes) if changes else scenario
 
-    def fluid(self, model):
+    def fluid(self, model: M) -> M:
         """A fluid model, perturbed if that is asked for."""
         names = {spec.name for spec in fields(model)}
         for key, value in self.perturb.items():
@@ -61,29 +75,29 @@ class Lab:
         self.ran.append(f"fluid {model.name}, {model.flows:g} flows, {model.delay * 1e6:g} us")
         return model
 
-    def say(self, metric, value):
+    def say(self, metric: str, value: float) -> None:
         """Keeps a number under its name."""
         self.values[metric] = float(value)
 
-    def ratio(self, metric, of, over):
+    def ratio(self, metric: str, of: str, over: str) -> None:
         """Keeps how many times one number kept before is another."""
         self.say(metric, self.values[of] / self.values[over])
 
-    def curve(self, label, x, y):
+    def curve(self, label: str, x: Any, y: Any) -> None:
         """Keeps a curve of the figure, thinned to what can be seen."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         every = max(1, len(x) // 400)
         self.series[label] = [_short(x[::every]), _short(y[::every])]
 
-    def cdf(self, label, values):
+    def cdf(self, label: str, values: Any) -> None:
         """Keeps the distribution of `values` as a curve."""
         at = np.linspace(0, 1, 101)
         self.curve(label, np.quantile(values, at), at)
 
 
-def _short(values):
+def _short(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.5g}") for value in values]
 
 
-def _text(value):
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).replace(" ", "")

@@ -1,12 +1,20 @@
 """The report: one HTML file with everything in it, for a browser without a network, a phone, or paper."""
 
+from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from shallows.pages.chart import chart
 from shallows.pages.document import document
 from shallows.papers.claim import CLASSES, READ
 from shallows.papers.figures import draw, draw_reach
 from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Check, Paper, Row
+    from shallows.papers.reach import Extent
+    from shallows.papers.survey import Results, Sample
+    from shallows.papers.verdict import Finding
 
 _TAG = {HOLDS: "holds", SHAPE: "shape", FAILS: "fails", CANNOT: "cannot"}
 
@@ -19,7 +27,13 @@ table { width: 100%; } td:first-child, td:last-child { min-width: 0 !important; 
 """
 
 
-def page(papers, results, commit, quick, extents=()):
+def page(
+    papers: "Sequence[Paper]",
+    results: "Results",
+    commit: str,
+    quick: bool,
+    extents: "Sequence[tuple[Extent, Sequence[Sample]]]" = (),
+) -> str:
     """The HTML of `results`, {id: (`Finding`, samples)}, of rows of `papers`, and of `extents`, (`Extent`, samples)."""
     shown = [paper for paper in papers if any(row.id in results for row in paper.rows)]
     links = {
@@ -37,13 +51,13 @@ def page(papers, results, commit, quick, extents=()):
     return document("Shallows and five papers", links, parts, _STYLE)
 
 
-def _tag(verdict):
+def _tag(verdict: str) -> str:
     return f'<span class="tag {_TAG[verdict]}">{verdict}</span>'
 
 
-def _summary(papers, results, commit, quick):
+def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: bool) -> str:
     head = "".join(f"<th>{verdict}</th>" for verdict in VERDICTS)
-    lines = []
+    lines: list[str] = []
     for paper in papers:
         found = [results[row.id][0].verdict for row in paper.rows if row.id in results]
         cells = "".join(f"<td class=number>{found.count(verdict) or ''}</td>" for verdict in VERDICTS)
@@ -60,7 +74,7 @@ tolerance; the numbers alone decide the verdict. <strong>{mode}</strong> Commit 
 does not. A mean of several seeds has its 95 % interval. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
 
 
-def _paper(paper, results):
+def _paper(paper: "Paper", results: "Results") -> str:
     rows = [row for row in paper.rows if row.id in results]
     table = "".join(
         f'<tr><td><a href="#{row.id}">{row.id}</a></td><td>{escape(row.figure)}</td><td>{escape(row.claim)}</td>'
@@ -73,7 +87,7 @@ def _paper(paper, results):
 {articles}"""
 
 
-def _article(row, finding, samples):
+def _article(row: "Row", finding: "Finding", samples: "Sequence[Sample]") -> str:
     head = f"{row.id}, {escape(row.figure)} {_tag(finding.verdict)}"
     parts = [f'<article id="{row.id}"><h3>{head}</h3><p>{escape(row.claim)}</p>']
     if row.cannot:
@@ -90,24 +104,24 @@ def _article(row, finding, samples):
     return "".join([*parts, _runs(samples), "</article>"])
 
 
-def _runs(samples):
+def _runs(samples: "Sequence[Sample]") -> str:
     if not samples[0]["ran"]:
         return ""
     shown = "\n".join(dict.fromkeys(samples[0]["ran"]))
     return f"<details><summary>Runs of seed 1</summary><pre>{escape(shown)}</pre></details>"
 
 
-def _seeds(samples):
+def _seeds(samples: "Sequence[Sample]") -> str:
     return f"{len(samples)} seeds." if len(samples) > 1 else "One run."
 
 
-def _checks(finding):
+def _checks(finding: "Finding") -> str:
     lines = "".join(_check(finding, check, ok) for check, ok in finding.checked)
     head = "".join(f"<th>{name}</th>" for name in ("measured", "here", "the paper", "expected", ""))
     return f'<div class="wide"><table><tr>{head}</tr>{lines}</table></div>'
 
 
-def _check(finding, check, ok):
+def _check(finding: "Finding", check: "Check", ok: bool) -> str:
     name = check.metric + f", {check.unit}" * bool(check.unit) + " (held out)" * check.held_out
     said = escape(check.said)
     if said and check.read != "text":
@@ -118,7 +132,7 @@ def _check(finding, check, ok):
     )
 
 
-def _reaches(extents):
+def _reaches(extents: "Sequence[tuple[Extent, Sequence[Sample]]]") -> str:
     articles = "\n".join(_reach(found, samples) for found, samples in extents)
     return f"""<section id="reach"><h2>How far the headlines reach</h2><p>One condition at a time is moved away from the paper's own, which
 is shaded. A filled mark is a point where the check holds, a hollow one where it does not; dashed is the bound. What was expected was
@@ -126,7 +140,7 @@ written before the runs.</p></section>
 {articles}"""
 
 
-def _reach(found, samples):
+def _reach(found: "Extent", samples: "Sequence[Sample]") -> str:
     reach = found.row
     bounds = "; ".join(f"{check.metric}: {check.expected}" for check in reach.checks)
     parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
@@ -137,13 +151,13 @@ def _reach(found, samples):
     return "".join([*parts, _runs(samples), "</article>"])
 
 
-def _not(papers, results):
+def _not(papers: "Sequence[Paper]", results: "Results") -> str:
     findings = (results[row.id][0] for paper in papers for row in paper.rows if row.id in results)
     articles = "".join(_missed(finding) for finding in findings if finding.verdict != HOLDS)
     return f'<section id="not"><h2>What does not hold, and why</h2>{articles}</section>'
 
 
-def _missed(finding):
+def _missed(finding: "Finding") -> str:
     row = finding.row
     numbers = "".join(
         f"<li>{escape(check.metric)}: {finding.estimates[check.metric].text}, expected {escape(check.expected)}</li>"

@@ -3,11 +3,18 @@
 Source: Lee, Jang and Moon, "Reviving Delay-based TCP for Data Centers", SIGCOMM 2012 (poster).
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shallows.papers.claim import Paper, Plot, below, near, within
 from shallows.papers.reach import Axis, points
 from shallows.papers.runs import noisy, port
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from shallows.papers.lab import Lab
 
 POSTER = Paper(
     "poster",
@@ -50,8 +57,8 @@ FRAME_US = 1.2
     ],
     plot=Plot("flows", "queueing delay (us)", "points"),
 )
-def fig1(lab):
-    def waits_us(flows, rtt="20us"):
+def fig1(lab: "Lab") -> None:
+    def waits_us(flows: int, rtt: str = "20us") -> float:
         run = lab.run(
             "pingpong", traffic__0__flows=flows, traffic__0__stagger="1us", duration="20ms", warmup="10ms",
             topology__rtt=rtt, record__queues="off",
@@ -84,8 +91,8 @@ def fig1(lab):
     "the queue for distance: 248 packets, the whole buffer, with 50 flows.",
     plot=Plot("time (s)", "queue (packets)"),
 )
-def fig2(lab):
-    queues = {}
+def fig2(lab: "Lab") -> None:
+    queues: dict[str, DataFrame] = {}
     for name, cc, marking in (
         ("Vegas", {"name": "vegas@ns-2"}, "none"),
         ("DCTCP", {"name": "dctcp@ns-2"}, {"kind": "step", "threshold": "65pkt"}),
@@ -130,8 +137,8 @@ REACH = (
     differs="Every flow is told the base round trip, as the authors' script has it measured before. All flows are there from the start. Variation is the standard "
     "deviation of the queue.",
 )
-def reach(lab):
-    def at(on):
+def reach(lab: "Lab") -> None:
+    def at(on: dict[str, float]) -> dict[str, float]:
         count, size, rtt_us = int(on["flows"]), on["packet size"], on["round trip"]
         settings = {
             "topology": {"kind": "dumbbell", "hosts": count, "rate": "10Gbps", "rtt": f"{rtt_us}us"},

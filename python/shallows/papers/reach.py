@@ -3,10 +3,15 @@
 A reach is stated before it runs, as a claim is: the headline as checks, the axes, and what is expected to break it.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from shallows.papers.verdict import estimate
+from shallows.papers.verdict import Estimate, estimate
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Check
+    from shallows.papers.lab import Lab
 
 
 class Axis(NamedTuple):
@@ -17,7 +22,7 @@ class Axis(NamedTuple):
     home: float
     points: tuple[float, ...]
 
-    def at(self, value):
+    def at(self, value: float) -> str:
         """Such as "round trip 400 us"."""
         return f"{self.name} {value:g} {self.unit}".rstrip()
 
@@ -30,20 +35,22 @@ class Reach:
     headline: str
     expected: str
     axes: tuple[Axis, ...]
-    checks: tuple
-    measure: object
+    checks: "tuple[Check, ...]"
+    measure: "Callable[[Lab], None]"
     scenarios: tuple[str, ...]
     differs: str = ""
     seeds: tuple[int, int] = (3, 5)
     cannot: str = ""
 
 
-def metric(axis, value, name):
+def metric(axis: Axis, value: float, name: str) -> str:
     """The name under which a lab keeps a number of a point."""
     return f"{axis.at(value)}: {name}"
 
 
-def points(lab, axes, measure):
+def points(
+    lab: "Lab", axes: Sequence[Axis], measure: Callable[[dict[str, float]], Mapping[str, float]]
+) -> None:
     """Keeps what `measure` answers, {name: number}, at every point of every axis.
 
     It is given {axis name: value}, in which all axes but one are at home.
@@ -59,7 +66,7 @@ class Point(NamedTuple):
     """What was found at one point. missed: the names of the checks that fail."""
 
     value: float
-    estimates: dict
+    estimates: dict[str, Estimate]
     missed: tuple[str, ...]
 
 
@@ -68,10 +75,10 @@ class Extent:
     """What came out of a reach. axes: axis -> its points, in order."""
 
     row: Reach
-    axes: dict
+    axes: dict[Axis, list[Point]]
 
     @property
-    def summary(self):
+    def summary(self) -> str:
         """Where the headline stops holding, by which check, and along which axes it never does."""
         broken = {axis: [point for point in found if point.missed] for axis, found in self.axes.items()}
         stops = [_stops(axis, bad) for axis, bad in broken.items() if bad]
@@ -81,25 +88,24 @@ class Extent:
         return " ".join(parts)
 
 
-def _span(axis):
+def _span(axis: Axis) -> str:
     return f"{axis.name} {axis.points[0]:g} to {axis.points[-1]:g} {axis.unit}".rstrip()
 
 
-def _stops(axis, bad):
+def _stops(axis: Axis, bad: Sequence[Point]) -> str:
     where = _listed([f"{point.value:g}" for point in bad])
     missed = dict.fromkeys(name for point in bad for name in point.missed)
     return f"{axis.name} {where} {axis.unit}".rstrip() + f" ({_listed(list(missed))})"
 
 
-def _listed(words):
+def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def extent(reach, samples):
+def extent(reach: Reach, samples: Sequence[Mapping[str, float]]) -> Extent:
     """The `Extent` of a reach from `samples`, a dict metric -> value for each seed."""
-    axes = {}
-    for axis in reach.axes:
-        axes[axis] = found = []
+    axes: dict[Axis, list[Point]] = {axis: [] for axis in reach.axes}
+    for axis, found in axes.items():
         for value in axis.points:
             names = dict.fromkeys(check.metric for check in reach.checks)
             estimates = {

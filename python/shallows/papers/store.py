@@ -9,13 +9,20 @@ import hashlib
 import inspect
 import json
 import os
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
 from functools import cache
+from os import PathLike
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, cast
 
 from shallows.papers import lab
 from shallows.papers.lab import SCENARIOS
+
+if TYPE_CHECKING:
+    from shallows.papers.claim import Measured
+    from shallows.papers.survey import Sample
 
 _PACKAGE = Path(__file__).parents[1]
 _APART = (
@@ -36,21 +43,25 @@ _APART = (
 class Store:
     """A folder with a file for each row, seed and mode."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def _path(self, row, seed, quick, perturb):
+    def _path(self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None) -> Path:
         mode = "quick" if quick else "full"
         return self.folder / f"{row.id}-{mode}-{seed}-{key(row, perturb)}.json"
 
-    def get(self, row, seed, quick, perturb=None):
+    def get(
+        self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None = None
+    ) -> "Sample | None":
         """What `put` kept, or None."""
         try:
             return json.loads(self._path(row, seed, quick, perturb).read_text("utf-8"))
         except (OSError, ValueError):
             return None
 
-    def put(self, row, seed, quick, perturb, sample):
+    def put(
+        self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None, sample: "Sample"
+    ) -> None:
         """Keeps `sample`; a file is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(row, seed, quick, perturb)
@@ -59,7 +70,7 @@ class Store:
         os.replace(partial, path)
 
 
-def key(row, perturb=None):
+def key(row: "Measured", perturb: Mapping[str, str] | None = None) -> str:
     """The content that a measurement depends on, as 16 hexadecimal digits."""
     digest = hashlib.sha256(_core().encode())
     digest.update(_source(row.measure).encode())
@@ -70,7 +81,7 @@ def key(row, perturb=None):
 
 
 @cache
-def _core():
+def _core() -> str:
     """The compiled core, and the package's Python but for what only shows results."""
     from shallows import _core as core
 
@@ -80,7 +91,7 @@ def _core():
     return digest.hexdigest()
 
 
-def _sources():
+def _sources() -> list[Path]:
     """The package's Python that makes flows and tables of them, and the distributions of sizes, in order."""
     return [
         path
@@ -91,12 +102,12 @@ def _sources():
 
 
 @cache
-def _source(measure):
+def _source(measure: Callable[..., Any] | None) -> str:
     """Read once, so that an edit during a survey does not file what ran under what did not."""
-    return _text(measure, set())
+    return _text(cast(FunctionType, measure), set())
 
 
-def _text(function, seen):
+def _text(function: FunctionType, seen: set[str]) -> str:
     """The source of a function and of the functions of its module that it names, and its module's constants."""
     if function.__name__ in seen:
         return ""
@@ -107,17 +118,17 @@ def _text(function, seen):
         if isinstance(value, FunctionType) and value.__module__.startswith("shallows.papers"):
             parts.append(_text(value, seen))
         elif isinstance(value, int | float | str | tuple | dict):
-            parts.append(f"{name} = {value!r}")
+            parts.append(f"{name} = {cast(Any, value)!r}")
     return "\n".join(parts)
 
 
-def _names(code):
+def _names(code: CodeType) -> set[str]:
     """The globals that code names, its lambdas and comprehensions included."""
     inner = [const for const in code.co_consts if inspect.iscode(const)]
     return set(code.co_names).union(*(_names(one) for one in inner))
 
 
-def _body(function):
+def _body(function: FunctionType) -> str:
     """The source from `def` on: what stands in the decorator only judges."""
     lines = inspect.getsource(function).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("def "))
