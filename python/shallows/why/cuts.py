@@ -5,9 +5,13 @@ flow waits for the round trip as it would have had to anyway.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.why.record import DATA_LIKE, NONE
+
+if TYPE_CHECKING:
+    from shallows.why.path import Walks
 
 
 class _Notice(NamedTuple):
@@ -21,9 +25,10 @@ class _Notice(NamedTuple):
 class Cuts:
     """The cuts of the flows of a record, from its tables as `path` has indexed them."""
 
-    def __init__(self, walks):
+    def __init__(self, walks: "Walks") -> None:
         self._walks = walks
-        self._data, self._answers = {}, {}
+        self._data: dict[int, list[int]] = {}
+        self._answers: dict[int, list[int]] = {}
         for packet, flow in enumerate(walks.packets["flow"]):
             if walks.kind[packet] == "data":
                 self._data.setdefault(flow, []).append(packet)
@@ -34,7 +39,7 @@ class Cuts:
         }
         self._falls = {flow: self._fallen(data) for flow, data in self._data.items()}
 
-    def queue(self, flow, packet):
+    def queue(self, flow: int, packet: int) -> dict[int, int]:
         """What was in the queue where the window that `packet` waited for was cut: bytes by other flow.
 
         Empty where it has not been cut, or has regrown; where that was for no mark and no loss, or nobody
@@ -50,14 +55,15 @@ class Cuts:
         queue = self._walks.frames[port].queue(happened)
         return {other: held for other, held in queue.items() if other not in (flow, NONE)}
 
-    def _asked(self, packet):
+    def _asked(self, packet: int) -> int:
         """When its sender found that it could leave, and the window was what it says."""
         return self._walks.causes["at_ps"][self._walks.packets["cause"][packet]]
 
-    def _fallen(self, data):
+    def _fallen(self, data: Sequence[int]) -> dict[int, tuple[int, int]]:
         """Of each packet whose window is below an earlier one's: the last such, and the packet after that."""
         windows = [self._walks.causes["window"][self._walks.packets["cause"][packet]] for packet in data]
-        greater, fallen = [], {}
+        greater: list[int] = []
+        fallen: dict[int, tuple[int, int]] = {}
         for place, packet in enumerate(data):
             while greater and windows[greater[-1]] <= windows[place]:
                 greater.pop()
@@ -66,7 +72,7 @@ class Cuts:
             greater.append(place)
         return fallen
 
-    def _marks(self, flow, data):
+    def _marks(self, flow: int, data: Sequence[int]) -> Iterator[_Notice]:
         """A mark is known as the first answer comes that was sent once the packet was there."""
         walks = self._walks
         marked = walks.record.outcomes.index("marked")
@@ -79,7 +85,7 @@ class Cuts:
                     if answer < len(answers):
                         yield self._notice(walks.arrival(answers[answer]), hop)
 
-    def _losses(self, data):
+    def _losses(self, data: Sequence[int]) -> Iterator[_Notice]:
         """A loss is known as its repair may leave."""
         walks = self._walks
         for packet in data:
@@ -87,5 +93,5 @@ class Cuts:
             if copy is not None and walks.was_dropped(copy):
                 yield self._notice(self._asked(packet), walks.hops_of[copy][-1])
 
-    def _notice(self, known, hop):
+    def _notice(self, known: int, hop: int) -> _Notice:
         return _Notice(known, self._walks.hops["link"][hop], self._walks.hops["offered_ps"][hop])

@@ -9,14 +9,19 @@ and their sum is the completion time; `Path` refuses anything else.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shallows.why import stops
 from shallows.why.causes import SENDERS
 from shallows.why.cuts import Cuts
 from shallows.why.record import DATA_LIKE, NONE
+
+if TYPE_CHECKING:
+    from shallows.why.record import Record
 
 CALLS = ("credit", "pull", "ack", "nack")
 """Kinds by which a receiver calls a packet."""
@@ -31,9 +36,14 @@ HELD = {
     "delayed": "delayed_ack",
     "granted": "credit",
 }
-"""What time that passed is told as, by why it had to."""
+"""The cause of time that passed, by why it had to."""
 STOPPED = {"paused": "pause", "down": "fault"}
 """And what time at a port that was stopped is."""
+
+
+Key = TypeVar("Key")
+Place = tuple[str, int, int] | tuple[str, int, int, int]
+"""Where a walk goes on: the step of `_Walk` by name, the packet, its cause if it counts, the time."""
 
 
 class Piece(NamedTuple):
@@ -53,7 +63,7 @@ class Piece(NamedTuple):
     """Whether it is transmission or propagation of a round trip that `cause` made necessary."""
 
     @property
-    def length_ps(self):
+    def length_ps(self) -> int:
         """How long it is."""
         return self.end_ps - self.begin_ps
 
@@ -61,7 +71,15 @@ class Piece(NamedTuple):
 class Path:
     """The pieces of a flow's completion time, in order of time, and those of its ideal path."""
 
-    def __init__(self, flow, start_ps, finish_ps, pieces, ideal, before):
+    def __init__(
+        self,
+        flow: int,
+        start_ps: int,
+        finish_ps: int,
+        pieces: list[Piece],
+        ideal: list[Piece],
+        before: list[Piece],
+    ) -> None:
         self.flow, self.start_ps, self.finish_ps = flow, start_ps, finish_ps
         self.pieces, self.ideal, self.before = pieces, ideal, before
         reached = start_ps
@@ -74,56 +92,59 @@ class Path:
         if reached != finish_ps:
             raise AssertionError(f"flow {flow}: its pieces end at {reached} ps, not at {finish_ps} ps")
 
+    def __repr__(self) -> str:
+        return f"<Path of flow {self.flow}: {self.fct_ps / 1e6:.2f} us in {len(self.pieces)} pieces>"
+
     @property
-    def fct_ps(self):
+    def fct_ps(self) -> int:
         """The completion time."""
         return self.finish_ps - self.start_ps
 
     @property
-    def ideal_ps(self):
+    def ideal_ps(self) -> int:
         """The completion time of the same bytes on the empty path."""
         return sum(piece.length_ps for piece in self.ideal)
 
-    def by_cause(self):
+    def by_cause(self) -> dict[str, int]:
         """Picoseconds by cause, the greatest first."""
         return _sums((piece.cause, piece) for piece in self.pieces)
 
-    def by_port(self, *causes):
+    def by_port(self, *causes: str) -> dict[int, int]:
         """Picoseconds by port, of these causes only if there are any, the greatest first."""
         mine = (piece for piece in self.pieces if not causes or piece.cause in causes)
         return _sums((piece.port, piece) for piece in mine if piece.port is not None)
 
-    def by_flow(self):
+    def by_flow(self) -> dict[int, int]:
         """Picoseconds that it waited behind each other flow, the greatest first."""
         return _sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
 
 
-def _sums(pairs):
-    sums = {}
+def _sums(pairs: Iterable[tuple[Key, Piece]]) -> dict[Key, int]:
+    sums: dict[Key, int] = {}
     for key, piece in pairs:
         sums[key] = sums.get(key, 0) + piece.length_ps
     return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
 
-def of_record(record, flows=None):
+def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int, Path]:
     """The `Path` of each flow of a `Record`, or of these: `{flow: Path}`."""
-    walks = _Walks(record)
+    walks = Walks(record)
     return {flow: walks.path(flow) for flow in (record.flows if flows is None else flows)}
 
 
 class _Frames(NamedTuple):
     """What was sent over a link, in order."""
 
-    offered: list
-    begun: list
-    ended: list
-    flow: list
-    packet: list
-    length: list
+    offered: list[int]
+    begun: list[int]
+    ended: list[int]
+    flow: list[int]
+    packet: list[int]
+    length: list[int]
 
-    def queue(self, time):
+    def queue(self, time: int) -> dict[int, int]:
         """Bytes by flow that were at the port at `time`."""
-        held = {}
+        held: dict[int, int] = {}
         for at in range(bisect_right(self.ended, time), len(self.ended)):
             if self.offered[at] > time:
                 break
@@ -131,22 +152,22 @@ class _Frames(NamedTuple):
         return held
 
 
-class _Walks:
+class Walks:
     """The tables of a record, indexed for walking back."""
 
-    def __init__(self, record):
+    def __init__(self, record: "Record") -> None:
         tables = record.tables
         self.record = record
-        self.packets = {name: column.tolist() for name, column in tables["packets"].items()}
-        self.causes = {name: column.tolist() for name, column in tables["causes"].items()}
-        self.hops = {name: column.tolist() for name, column in tables["hops"].items()}
+        self.packets, self.causes, self.hops = (
+            _lists(tables[name]) for name in ("packets", "causes", "hops")
+        )
         self.kind = [record.kinds[kind] for kind in self.packets["kind"]]
         self.hops_of = _grouped(self.hops["packet"], len(self.kind))
         self.delay = [int(delay) for delay in record.scenario.wiring.delay_ps]
-        self.is_nic = record.scenario.wiring.is_nic.tolist()
+        self.is_nic: list[bool] = record.scenario.wiring.is_nic.tolist()
         self.pacers = bool(record.scenario.pacer)
         self.payload = record.scenario.frame.payload
-        self.completed = dict(
+        self.completed: dict[int, int] = dict(
             zip(*(tables["completed"][name].tolist() for name in ("flow", "packet")), strict=True)
         )
         self.copies = self._copies()
@@ -157,46 +178,49 @@ class _Walks:
         returned = record.outcomes.index("returned")
         self.returned = [outcome == returned for outcome in self.hops["outcome"]]
         self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
-        self.cc = record.scenario.flows.cc.tolist()
+        self.cc: list[int] = record.scenario.flows.cc.tolist()
         self.cuts = Cuts(self)
         self.first_loss = self._first_losses()
 
-    def _copies(self):
+    def _copies(self) -> dict[int, tuple[int | None, int | None]]:
         """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
-        newest, previous, copies = {}, {}, {}
+        newest: dict[tuple[int, int], int] = {}
+        previous: dict[int, int] = {}
+        copies: dict[int, tuple[int | None, int | None]] = {}
         for packet, (flow, seq) in enumerate(zip(self.packets["flow"], self.packets["seq"], strict=True)):
             if self.kind[packet] == "data":
                 copies[packet] = newest.get((flow, seq)), previous.get(flow)
                 newest[flow, seq] = previous[flow] = packet
         return copies
 
-    def was_dropped(self, packet):
+    def was_dropped(self, packet: int) -> bool:
         """Whether a port dropped it, or a wire lost it."""
         return self.dropped[self.hops_of[packet][-1]]
 
-    def arrival(self, packet):
+    def arrival(self, packet: int) -> int:
         """When it came to its host."""
         hop = self.hops_of[packet][-1]
         return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
 
-    def _first_losses(self):
+    def _first_losses(self) -> dict[int, int]:
         """By flow: when its first data packet was dropped, or lost on a wire."""
-        first = {}
+        first: dict[int, int] = {}
         for packet, hops in enumerate(self.hops_of):
             if self.kind[packet] == "data" and self.was_dropped(packet):
                 flow, time = self.packets["flow"][packet], self.hops["offered_ps"][hops[-1]]
                 first[flow] = min(time, first.get(flow, time))
         return first
 
-    def path(self, flow):
+    def path(self, flow: int) -> Path:
         start, finish = int(self.record.start_ps[flow]), int(self.record.finish_ps[flow])
         pieces = _Walk(self, flow).pieces(self.completed[flow], finish)
         return Path(flow, start, finish, pieces, self._ideal(flow), self._before(flow))
 
-    def _ideal(self, flow):
+    def _ideal(self, flow: int) -> list[Piece]:
         """The ideal path, from the start on."""
         table = self.record.tables["ideal"]
-        mine, now, pieces = table["flow"] == flow, int(self.record.start_ps[flow]), []
+        mine, now = table["flow"] == flow, int(self.record.start_ps[flow])
+        pieces: list[Piece] = []
         columns = [table[name][mine].tolist() for name in ("link", "waits_ps", "sending_ps", "delay_ps")]
         for link, waits, sending, delay in zip(*columns, strict=True):
             for cause, length in (("transmission", waits + sending), ("propagation", delay)):
@@ -205,9 +229,10 @@ class _Walks:
                     now += length
         return pieces
 
-    def _before(self, flow):
+    def _before(self, flow: int) -> list[Piece]:
         """What was before its start, if it waited for others: their lives, the application's time between."""
-        flows, pieces = self.record.scenario.flows, []
+        flows = self.record.scenario.flows
+        pieces: list[Piece] = []
         while (other := int(flows.after[flow])) != NONE:
             start, begun = int(self.record.start_ps[flow]), int(self.record.start_ps[other])
             ready = start - int(flows.start_ps[flow])
@@ -218,15 +243,19 @@ class _Walks:
         return pieces[::-1]
 
 
-def _grouped(keys, count):
+def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[int]]:
+    return {name: column.tolist() for name, column in columns.items()}
+
+
+def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
     """The places of each key from 0 to `count`, in order."""
-    groups = [[] for _ in range(count)]
+    groups: list[list[int]] = [[] for _ in range(count)]
     for place, key in enumerate(keys):
         groups[key].append(place)
     return groups
 
 
-def _frames(table):
+def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, _Frames]:
     """`_Frames` by link."""
     order = np.argsort(table["link"], kind="stable")
     links, firsts = np.unique(table["link"][order], return_index=True)
@@ -240,9 +269,9 @@ def _frames(table):
     }
 
 
-def _stops(record):
+def _stops(record: "Record") -> dict[int, list[stops.Stop]]:
     """By link: its `Stop`s."""
-    found = {}
+    found: dict[int, list[stops.Stop]] = {}
     for stop in stops.of_events(record.tables["links"], record.link_events, record.ended_ps):
         found.setdefault(stop.link, []).append(stop)
     return found
@@ -251,24 +280,39 @@ def _stops(record):
 class _Walk:
     """One walk, from the finish of a flow back to its start."""
 
-    def __init__(self, walks, flow):
+    def __init__(self, walks: Walks, flow: int) -> None:
         self.walks, self.flow = walks, flow
-        self.found = []
-        self.via = None
+        self.found: list[Piece] = []
+        self.via: str | None = None
         """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
         self.one_was_enough = False
         """Whether the window would have let the last packet go for one frame less in flight."""
-        self.queue = {}
+        self.queue: dict[int, int] = {}
         """Where that is a window that was cut: bytes of the other flows in the queue where it happened."""
 
-    def pieces(self, packet, finish):
-        place = ("came", packet, finish)
+    def pieces(self, packet: int, finish: int) -> list[Piece]:
+        steps: dict[str, Callable[..., Place | None]] = {
+            "came": self._came,
+            "left": self._left,
+            "because": self._because,
+        }
+        place: Place | None = ("came", packet, finish)
         while place is not None:
             step, *rest = place
-            place = {"came": self._came, "left": self._left, "because": self._because}[step](*rest)
+            place = steps[step](*rest)
         return self.found[::-1]
 
-    def _add(self, packet, begin, end, cause, *, port=None, flow=None, base=False):
+    def _add(
+        self,
+        packet: int,
+        begin: int,
+        end: int,
+        cause: str,
+        *,
+        port: int | None = None,
+        flow: int | None = None,
+        base: bool = False,
+    ) -> None:
         if end > begin:
             kind, seq = self.walks.kind[packet], self.walks.packets["seq"][packet]
             for behind, since in self._split(begin, end) if cause == "cut" else [(flow, begin)]:
@@ -276,20 +320,21 @@ class _Walk:
                     self.found.append(Piece(since, end, cause, port, behind, kind, seq, base))
                 end = since
 
-    def _split(self, begin, end):
+    def _split(self, begin: int, end: int) -> list[tuple[int, int]]:
         """A span, split by the bytes of `queue`, from its end on: each flow, and when its part begins."""
-        total, bytes_, length, parts = sum(self.queue.values()), 0, end - begin, []
+        total, bytes_, length = sum(self.queue.values()), 0, end - begin
+        parts: list[tuple[int, int]] = []
         for flow, held in self.queue.items():
             bytes_ += held
             parts.append((flow, end - length * bytes_ // total))
         return parts
 
-    def _came(self, packet, now):
+    def _came(self, packet: int, now: int) -> Place:
         """`packet` came to its host, or was dropped, at `now`: back to where it left."""
         hops = self.walks.hops_of[packet]
         return self._along(packet, len(hops) - 1, now)
 
-    def _along(self, packet, at, now):
+    def _along(self, packet: int, at: int, now: int) -> Place:
         """It came to the end of its hop `at` at `now`."""
         walks = self.walks
         while at >= 0:
@@ -309,14 +354,14 @@ class _Walk:
             at -= 1
         return ("because", packet, walks.packets["cause"][packet], now)
 
-    def _ready(self, packet, at):
+    def _ready(self, packet: int, at: int) -> int:
         """When it could have been sent at its hop `at`: at its host, as soon as its flow could send."""
         walks = self.walks
         if at == 0:
             return walks.causes["at_ps"][walks.packets["cause"][packet]]
         return walks.hops["offered_ps"][walks.hops_of[packet][at]]
 
-    def _wait(self, packet, link, ready, begun):
+    def _wait(self, packet: int, link: int, ready: int, begun: int) -> tuple[int, int]:
         """It was ready at `ready` and began to be sent at `begun`: what was sent before it.
 
         Gives the first of the flow's own packets that the link sent one after the other, and when that came.
@@ -343,16 +388,16 @@ class _Walk:
             at -= 1
         return packet, ready
 
-    def _place(self, packet, link):
+    def _place(self, packet: int, link: int) -> int:
         hops = self.walks.hops_of[packet]
         return next(place for place, hop in enumerate(hops) if self.walks.hops["link"][hop] == link)
 
-    def _next_flow(self, frames, at):
+    def _next_flow(self, frames: _Frames, at: int) -> int | None:
         """The other flow that the frame after a gap belongs to, if it does."""
         flow = frames.flow[at] if at < len(frames.flow) else NONE
         return None if flow in (self.flow, NONE) else flow
 
-    def _idle(self, packet, link, span, next_flow):
+    def _idle(self, packet: int, link: int, span: tuple[int, int], next_flow: int | None) -> None:
         """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens.
 
         Of data at a host that is the class of what goes through the server's pacer.
@@ -370,14 +415,14 @@ class _Walk:
                 now = since
         self._add(packet, begin, now, held, port=link, flow=next_flow)
 
-    def _left(self, packet, now):
+    def _left(self, packet: int, now: int) -> Place:
         """It left its host at `now`: back to what let it, past its turn at the NIC."""
         walks = self.walks
         link = walks.hops["link"][walks.hops_of[packet][0]]
         packet, now = self._wait(packet, link, self._ready(packet, 0), now)
         return ("because", packet, walks.packets["cause"][packet], now)
 
-    def _because(self, packet, cause, now):
+    def _because(self, packet: int, cause: int, now: int) -> Place | None:
         """`packet` could leave at `now` because of `cause`."""
         causes = self.walks.causes
         why = self.walks.record.whys[causes["why"][cause]]
@@ -412,7 +457,7 @@ class _Walk:
             return ("left" if sent else "came", by, since)
         return ("because", packet, before, since)
 
-    def _just_sent(self, cause, now):
+    def _just_sent(self, cause: int, now: int) -> int | None:
         """The packet that left as `cause`, if its host had sent it by `now`."""
         causes, walks = self.walks.causes, self.walks
         if walks.record.whys[causes["why"][cause]] != "followed":
@@ -421,12 +466,12 @@ class _Walk:
         hop = walks.hops_of[sent][0]
         return sent if not walks.dropped[hop] and walks.hops["ended_ps"][hop] <= now else None
 
-    def _first(self, ack):
+    def _first(self, ack: int) -> int | None:
         """The first packet that `ack` is for, where its receiver held that and it would have been enough."""
         first = self.walks.packets["first"][ack]
         return first if self.one_was_enough and first != NONE else None
 
-    def _lost(self, packet, by, why):
+    def _lost(self, packet: int, by: int, why: str) -> int | None:
         """The copy of `packet` whose loss has just been noticed, if one was lost."""
         copy, previous = self.walks.copies.get(packet, (None, None))
         if copy is None or not self.walks.was_dropped(copy):
@@ -435,7 +480,7 @@ class _Walk:
         noticed = why == "timed_out" or not repairing or self.walks.kind[by] == "nack"
         return copy if noticed else None
 
-    def _edge(self, packet, by, cause):
+    def _edge(self, packet: int, by: int, cause: int) -> str | None:
         """What the flow waited for until `by` came and `packet` could leave, because of `cause`."""
         walks, kind = self.walks, self.walks.kind
         if kind[packet] not in DATA_LIKE:
@@ -452,7 +497,7 @@ class _Walk:
         self.queue = walks.cuts.queue(self.flow, packet)
         return "cut" if self.queue else "window"
 
-    def _repairs(self, packet, by):
+    def _repairs(self, packet: int, by: int) -> bool:
         """Whether a copy of what was not lost is sent in the repair of something else that was."""
         lost = self.walks.first_loss.get(self.flow)
         return (

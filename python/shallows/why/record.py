@@ -4,13 +4,26 @@ The record is a set of tables (`TABLES`; docs/why.md explains them), in numpy co
 Arrow of one and `Record.save` Parquet files. Times are integers in picoseconds.
 """
 
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
 from shallows.units import NEVER
 from shallows.why import again
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from shallows.contract import Answer
+    from shallows.results.run import Run
+    from shallows.runner import OnProgress
+    from shallows.scenario import Scenario
 
 NONE = 2**32 - 1
 """No packet, flow, link or cause."""
@@ -78,7 +91,9 @@ TABLES = {
 class Record:
     """What a second pass wrote down of the flows in `flows`: a dict of columns for each of `TABLES`."""
 
-    def __init__(self, scenario, flows, answer, tables):
+    def __init__(
+        self, scenario: "Scenario", flows: list[int], answer: "Answer", tables: dict[str, Any]
+    ) -> None:
         self.scenario = scenario
         self.flows = flows
         self.fingerprint = answer["fingerprint"]
@@ -92,7 +107,11 @@ class Record:
         self.link_events = list(tables["link_events"])
         self.names = scenario.wiring.port_names
 
-    def table(self, name):
+    def __repr__(self) -> str:
+        frames = len(self.tables["frames"]["link"])
+        return f"<Record of {len(self.flows)} flows of {self.scenario.name}: {frames} frames>"
+
+    def table(self, name: str) -> "Table":
         """One of `TABLES` as a pyarrow table, with its definitions in the metadata of the columns."""
         import pyarrow
 
@@ -117,7 +136,7 @@ class Record:
         ]
         return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=about))
 
-    def save(self, folder):
+    def save(self, folder: str | PathLike[str]) -> Path:
         """Write a Parquet file for each table into `folder`; return its path."""
         import pyarrow.parquet
 
@@ -128,7 +147,7 @@ class Record:
         return folder
 
 
-def _arrow(values, kind):
+def _arrow(values: NDArray[Any], kind: Any) -> Any:
     import pyarrow
 
     return pyarrow.Array.from_buffers(
@@ -136,7 +155,7 @@ def _arrow(values, kind):
     )
 
 
-def of_run(run, flows, on_progress=None):
+def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = None) -> Record:
     """The `Record` of a second pass over `run`, a `Run` of the packet world, for these flows.
 
     Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
@@ -151,37 +170,49 @@ def of_run(run, flows, on_progress=None):
         if not np.isfinite(fct[flow]):
             expected = "one that has finished: it has not, so its completion time has no path"
             raise ScenarioError("flow", int(flow), expected)
-    flows = np.asarray(flows, np.uint32)
-    begin = np.maximum(start[flows] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
-    end = ((start + fct)[flows] * 1e6 + MARGIN_PS).astype(np.uint64)
-    record = of_scenario(scenario, flows, begin, end, on_progress)
+    chosen = np.asarray(flows, np.uint32)
+    begin = np.maximum(start[chosen] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
+    end = ((start + fct)[chosen] * 1e6 + MARGIN_PS).astype(np.uint64)
+    record = of_scenario(scenario, flows, (begin, end), on_progress)
     again.check(run, record.fingerprint)
     return record
 
 
-def of_scenario(scenario, flows, begin_ps=None, end_ps=None, on_progress=None):
-    """The `Record` of a run of `scenario` for these flows, from `begin_ps` to `end_ps` each (else always)."""
+def of_scenario(
+    scenario: "Scenario",
+    flows: Sequence[int],
+    spans: tuple[U64, U64] | None = None,
+    on_progress: "OnProgress | None" = None,
+) -> Record:
+    """The `Record` of a run of `scenario` for these flows, each in its span from one time (ps) to another."""
     from shallows import _core
 
     request = again.request(scenario)
-    flows = np.asarray(flows, np.uint32)
-    if begin_ps is None:
-        begin_ps, end_ps = np.zeros(len(flows), np.uint64), np.full(len(flows), NEVER, np.uint64)
-    watched = {"flows": flows, "spans": _spans(_core.paths(request), scenario, flows, begin_ps, end_ps)}
+    chosen = np.asarray(flows, np.uint32)
+    if spans is None:
+        spans = np.zeros(len(chosen), np.uint64), np.full(len(chosen), NEVER, np.uint64)
+    watched = {"flows": chosen, "spans": _spans(_core.paths(request), scenario, chosen, *spans)}
     answer, tables = _core.watch(request, watched, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt("in the second pass: what was saved is as it was")
-    return Record(scenario, [int(flow) for flow in flows], answer, tables)
+    return Record(scenario, list(flows), answer, tables)
 
 
-def _spans(paths, scenario, flows, begin, end):
+def _spans(
+    paths: list[tuple[list[int], list[int]]],
+    scenario: "Scenario",
+    flows: U32,
+    begin: U64,
+    end: U64,
+) -> dict[str, NDArray[Any]]:
     """For each link that one of the flows may use: the spans in which one does, in order and apart."""
     links = scenario.wiring.link_from
     everywhere = range(len(links))
-    spans = {}
+    spans: dict[int, list[tuple[int, int]]] = {}
     for flow, since, until in zip(flows.tolist(), begin.tolist(), end.tolist(), strict=True):
         one_way = scenario.network.balancing == "flow"
-        mine = [link for way in paths[flow] for link in way] if one_way else everywhere
+        there, back = paths[int(flow)]
+        mine = [*there, *back] if one_way else everywhere
         for link in mine:
             spans.setdefault(link, []).append((since, until))
     rows = [(link, *span) for link, its in sorted(spans.items()) for span in _apart(sorted(its))]
@@ -193,9 +224,9 @@ def _spans(paths, scenario, flows, begin, end):
     }
 
 
-def _apart(spans):
+def _apart(spans: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Sorted spans, those that touch as one."""
-    merged = []
+    merged: list[list[int]] = []
     for since, until in spans:
         if merged and since <= merged[-1][1]:
             merged[-1][1] = max(merged[-1][1], until)
