@@ -71,6 +71,38 @@ def test_of_many_that_start_together_only_the_first_windows_wait():
     assert np.mean(length[at > 3800]) <= 32
 
 
+def test_on_a_long_path_with_room_for_the_first_windows_nothing_is_sent_twice():
+    """Two flows begin at 1 Gbps and hear nothing for 100.05 ms, 8338 frames of 12 us: as many wait."""
+    long = {
+        "topology": {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps", "rtt": "100ms"},
+        "traffic.0.flows": 2,
+        "network.buffer": "9500pkt",
+        "duration": "3s",
+        "warmup": "0s",
+    }
+    result = run(long)
+    assert result.summary["bottleneck"]["queue_max_pkt"] == pytest.approx(8338, rel=0.01)
+    assert result.flows.retransmits.sum() == result.flows.timeouts.sum() == 0
+
+
+def test_at_slow_rates_it_is_as_theory_has_it_where_timers_wait_for_frames():
+    """A frame takes 1.2 ms, the empty path 3 of these and 3 acks: B T is 4.8 KB, U = 0.95 + 320 / 4800.
+
+    Timers of RFC 6298, a second at least, call nothing lost that waits for a frame.
+    """
+    slow = {
+        "topology": {"kind": "dumbbell", "hosts": 4, "rate": "10Mbps", "rtt": "100us"},
+        "traffic.0.flows": 4,
+        "hosts": {"rto": "internet"},
+        "duration": "4s",
+        "warmup": "1s",
+    }
+    result = run(slow)
+    assert 0.94 <= result.summary["bottleneck"]["utilization"] <= 1
+    assert result.summary["bottleneck"]["queue_mean_pkt"] <= 4
+    assert result.flows.retransmits.sum() == result.flows.timeouts.sum() == 0
+
+
 def test_it_needs_ports_that_keep_records_and_one_way():
     with pytest.raises(sh.ScenarioError, match=r'kind = "step".*records, which hpcc cannot do without'):
         run({"network.marking": {"kind": "step"}})

@@ -152,10 +152,9 @@ impl Sending {
             one_way_delay: answer.delay,
             samples: 1,
             acked,
-            marked: Bytes::ZERO,
             in_flight: self.message.mss * u64::from(self.next - self.unacked),
-            window_limited: false,
             recovering: self.next < self.reached,
+            ..Ack::default()
         };
         self.gate.on_ack(now, &ack);
     }
