@@ -56,6 +56,21 @@ def test_a_port_holds_eight_packets_and_what_was_cut_of_others():
     assert three.summary["network"]["dropped"] == 0
 
 
+@pytest.mark.parametrize("edge", ["20Gbps", "100Gbps", "1480Gbps"])
+def test_headers_leave_data_most_of_a_narrow_core(edge):
+    """§3.1: ten headers to a packet, against collapse. Of 640 B and 1500 B, 1460 B are payload: 68 %.
+
+    Hosts call for ever more than a core can carry that is narrower than their links.
+    """
+    core = {"kind": "dumbbell", "hosts": 6, "rate": "10Gbps", "edge_rate": edge, "rtt": "100us"}
+    tables = STAR | {"topology": core, "duration": "20ms", "traffic": [{"kind": "long-lived"}]}
+    tables["warmup"] = "5ms"
+    result = run(tables)
+    assert 0.65 <= result.summary["flows"]["goodput_gbps"] / 10 <= 0.98
+    strict = run(tables, **{"network.trimming": {"ratio": 100_000}}).summary
+    assert edge == "20Gbps" or strict["flows"]["goodput_gbps"] < 0.1
+
+
 def test_it_is_the_same_on_any_number_of_threads():
     one, three = (sh.run(sh.Scenario(**TREE), threads=threads) for threads in (1, 3))
     trimmed = one.summary["network"]["trimmed"]

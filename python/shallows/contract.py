@@ -54,6 +54,7 @@ class Class(TypedDict):
     limit_packets: NotRequired[int | None]
     limit_bytes: NotRequired[int | None]
     trims: NotRequired[bool | None]
+    turn: NotRequired[int | None]
     shaper_bps: NotRequired[int | None]
     shaper_burst_bytes: NotRequired[int | None]
     pacer: NotRequired[Pacer | None]

@@ -101,6 +101,7 @@ class Trimming(Part):
 
     queue: data packets that a port holds; of one more only the header goes on; default 8
     headers: what it holds of headers, answers and pulls; default 16pkt
+    ratio: of these, how many go before one data packet that waits; default 10
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Trimming(Part):
         *,
         queue: int = 8,
         headers: Size = "16pkt",
+        ratio: int = 10,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)

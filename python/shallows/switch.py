@@ -50,6 +50,7 @@ class Trimming(Table):
 
     queue: Count = Key(8, description="data packets that a port holds; of one more only the header goes on")
     headers: WireSize = Key("16pkt", description="what it holds of headers, answers and pulls")
+    ratio: Count = Key(10, description="of these, how many go before one data packet that waits")
 
 
 def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
@@ -90,8 +91,9 @@ def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
 
 
 def _trimming(trimming: Trimming, network: "Network") -> Scheduling:
-    """Switch ports send headers and answers first; data that finds no room joins them as a header."""
-    data = {**class_of(["data"], None), "limit_packets": trimming.queue, "trims": True}
+    """Headers and answers go first, but for turns of data; data that finds no room joins them as a header."""
+    turns = {"trims": True, "turn": trimming.ratio}
+    data = {**class_of(["data"], None), "limit_packets": trimming.queue, **turns}
     classes = [class_of(["other"], trimming.headers), data]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 

@@ -182,7 +182,7 @@ impl Class {
             }
             (Some(_), None) => return Err(format!("the shaper of {:?} has no burst", self.carries)),
         };
-        Ok(ClassSpec { limit, shaper, trims: self.trims == Some(true) })
+        Ok(ClassSpec { limit, shaper, trims: self.trims == Some(true), turn: self.turn })
     }
 }
 

@@ -92,6 +92,9 @@ request! {
         limit_bytes: Option<u64>,
         /// Whether data that finds it full is cut to its header, where its transport can do with that, instead of dropped
         trims: Option<bool>,
+        /// After so many packets of classes above it that went before what waits here, one of this class goes; left out: it waits
+        /// for all of them
+        turn: Option<u32>,
         /// How fast its bucket of tokens fills; left out: nothing holds it back
         shaper_bps: Option<u64>,
         /// What the bucket holds, where there is one

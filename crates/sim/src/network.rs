@@ -269,6 +269,9 @@ impl Network {
             if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
             }
+            if discipline.classes.iter().filter(|class| class.turn.is_some()).count() > 1 {
+                return Err(format!("discipline {at} has several classes with turns: expected one"));
+            }
             let trims = discipline.classes.iter().any(|class| class.trims);
             let headers = discipline.class_of[PacketKind::Trimmed as usize];
             if trims

@@ -24,16 +24,16 @@ fn default_marking(mechanism: &'static port::Mechanism) -> network::Marking {
 fn credits_first(values: &Values) -> Discipline {
     let shaper = CreditShaper::new(values, MTU);
     let tokens = Shaper { rate: shaper.rate(Rate::from_gbps(10)), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false };
-    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
+    let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
     Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
 }
 
 /// Headers and answers before data, of which a port holds eight packets.
 fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true };
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
+    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
     Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None }
 }

@@ -18,7 +18,7 @@ const MTU: Bytes = Bytes(1500);
 /// Everything in one class: a FIFO by other means.
 fn one_class(limit: Bytes) -> Discipline {
     Discipline {
-        classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None, trims: false }],
+        classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None, trims: false, turn: None }],
         class_of: [0; PACKET_KINDS.len()],
         urgent: None,
         paced: None,
@@ -27,7 +27,7 @@ fn one_class(limit: Bytes) -> Discipline {
 
 /// Pauses first, then what comes back, then data.
 fn lossless() -> Discipline {
-    let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+    let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
     let class_of = PACKET_KINDS.map(|kind| match kind {
         PacketKind::Pause | PacketKind::Resume => 0,
         PacketKind::Data => 2,

@@ -113,8 +113,8 @@ fn share_with_credits(network: &mut Network, control: &Control) {
     let shaper = CreditShaper::new(&control.values, MTU);
     for port in &mut network.ports {
         let tokens = Shaper { rate: shaper.rate(port.rate), burst: shaper.burst_bytes(), pacer: None };
-        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false };
-        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None, trims: false };
+        let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
+        let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None, trims: false, turn: None };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
         let discipline = Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None };
         let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {

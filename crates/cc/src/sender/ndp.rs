@@ -9,7 +9,7 @@
 //! is the affair of the receiver, whose host paces pulls for all its flows together, and of ports that cut packets to their
 //! headers instead of dropping them: `network.trimming` of a scenario, which this algorithm turns on.
 //!
-//! Differs: switches send headers strictly first (the simulator: 100 000 to 1, the paper: 10 to 1). As in the simulator an
+//! Switches send ten headers to a data packet that waits, as the paper says (its simulator: 100 000). As in the simulator an
 //! answer carries the pull where no flow of its host waits for one.
 
 use crate::event::{Ack, Loss};

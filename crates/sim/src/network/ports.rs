@@ -66,6 +66,8 @@ pub struct ClassSpec {
     pub shaper: Option<Shaper>,
     /// Whether what finds it full is cut to its header where it may be, instead of dropped.
     pub trims: bool,
+    /// After so many packets of other classes that went before what waits here, one of this class goes; none: it waits for all.
+    pub turn: Option<u32>,
 }
 
 /// The classes of a port, the first one served first, and which packets go where.

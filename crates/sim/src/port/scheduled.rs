@@ -1,4 +1,5 @@
-//! A port that schedules: classes with strict priority, each of which can be paused or shaped.
+//! A port that schedules: classes with strict priority, each of which can be paused or shaped. One of them may have turns:
+//! what waits there goes after so many packets of the classes above it.
 //!
 //! What such a port will send next is not known before the link is free, so its packets wait here, in front
 //! of the FIFO that is its transmitter and its wire, and it needs a wake of its own on the event queue.
@@ -56,6 +57,22 @@ struct Waiting {
     since: Time,
 }
 
+/// A class whose packets go before the classes above it from time to time.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    class: usize,
+    /// Packets of others that go before one of it.
+    after: u32,
+    /// How many of them have gone while something waits in it.
+    gone: u32,
+}
+
+impl Turn {
+    fn new(classes: &[ClassSpec]) -> Option<Self> {
+        classes.iter().enumerate().find_map(|(class, spec)| Some(Self { class, after: spec.turn?, gone: 0 }))
+    }
+}
+
 #[derive(Debug)]
 struct Class {
     spec: ClassSpec,
@@ -92,6 +109,18 @@ impl Class {
         }
     }
 
+    /// When to ask for its first packet, which may go if that is now; none if nothing waits, or it is paused.
+    #[inline]
+    fn goes_at(&self, now: Time, packets: &Slab) -> Option<Time> {
+        let first = self.queue.front()?;
+        if self.paused_since.is_some() {
+            return None;
+        }
+        let Some(bucket) = &self.bucket else { return Some(now) };
+        let ready = bucket.ready_at(packets[first.packet].bytes());
+        Some(if ready <= now { now } else { bucket.look_at(ready) })
+    }
+
     #[inline]
     fn arrive(&mut self, length: Bytes) {
         if let Some(bucket) = &mut self.bucket {
@@ -113,6 +142,7 @@ pub(super) struct Classes {
     class_of: [u8; PACKET_KINDS.len()],
     urgent: Option<u8>,
     paced: Option<u8>,
+    turn: Option<Turn>,
     /// Time to send all that waits, and its length.
     work: Time,
     bytes: Bytes,
@@ -145,6 +175,7 @@ impl Classes {
             class_of: discipline.class_of,
             urgent: discipline.urgent,
             paced: discipline.paced,
+            turn: Turn::new(&discipline.classes),
             work: Time::ZERO,
             bytes: Bytes::ZERO,
             flat_since: None,
@@ -193,19 +224,30 @@ impl Classes {
         if self.rests_until > now {
             return Err(self.rests_until);
         }
+        if let Some(turn) = self.turn
+            && turn.gone >= turn.after
+            && self.classes[turn.class].goes_at(now, packets) == Some(now)
+        {
+            return Ok(turn.class);
+        }
         let mut later = Time::MAX;
         for (at, class) in self.classes.iter().enumerate() {
-            let Some(first) = class.queue.front() else { continue };
-            if class.paused_since.is_some() {
-                continue;
-            }
-            let Some(bucket) = &class.bucket else { return Ok(at) };
-            match bucket.ready_at(packets[first.packet].bytes()) {
-                ready if ready <= now => return Ok(at),
-                ready => later = later.min(bucket.look_at(ready)),
+            match class.goes_at(now, packets) {
+                Some(ready) if ready <= now => return Ok(at),
+                Some(ready) => later = later.min(ready),
+                None => {}
             }
         }
         Err(later)
+    }
+
+    /// A packet of this class is sent: one more goes before what waits for its turn, or the turn has come.
+    #[inline]
+    fn take_turn(&mut self, chosen: usize) {
+        if let Some(turn) = &mut self.turn {
+            let waits = chosen != turn.class && !self.classes[turn.class].queue.is_empty();
+            turn.gone = if waits { turn.gone.saturating_add(1) } else { 0 };
+        }
     }
 
     /// How long the link rests after a frame that took `sending`, because it is slower than that.
@@ -471,6 +513,7 @@ impl Port {
         room.work -= sending;
         room.bytes -= length;
         room.sending = chosen;
+        room.take_turn(chosen);
         let (left_behind, waited) = (room.bytes, now - waiting.since.max(room.measured_from));
         self.mark_leaving(now, left_behind, waiting.packet, packets);
         self.busy_until = now + sending;
@@ -708,8 +751,8 @@ mod tests {
         let (rate, delay) = (RATE, Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
-        let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), trims: false };
-        let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+        let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), trims: false, turn: None };
+        let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
         let discipline = Discipline { classes: vec![shaped, open], class_of, urgent: None, paced: None };
         Port::new(&spec, Bytes(1538)).scheduled(&discipline, Draws::new(1, 0))
     }

@@ -176,7 +176,7 @@ pub fn scheduled(mut network: Network, discipline: Discipline, nics: bool) -> Ne
     network
 }
 
-const OPEN: ClassSpec = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
+const OPEN: ClassSpec = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
 
 /// Pauses first, then what comes back, then data.
 pub fn lossless() -> Discipline {
@@ -190,7 +190,7 @@ pub fn lossless() -> Discipline {
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
 pub fn urgent_first() -> Discipline {
-    let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false };
+    let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
     Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], urgent: Some(0), paced: None }
 }
 
@@ -199,16 +199,16 @@ pub fn credits_first(control: &Control) -> Discipline {
     assert!(control.waits_for_credits());
     let shaper = CreditShaper::new(&control.values, MTU);
     let tokens = Shaper { rate: shaper.rate(RATE), burst: shaper.burst_bytes(), pacer: None };
-    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false };
-    let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false };
+    let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
+    let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
     Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
 }
 
 /// Headers and answers first, then data, of which a port holds eight packets and cuts what comes beyond (NDP).
 pub fn trimming() -> Discipline {
-    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false };
-    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true };
+    let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
+    let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
     Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None }
 }

@@ -2,7 +2,8 @@
 //!
 //! A packet that finds its class full is cut, or by the toss of a coin the last one of that class is, and the one that came
 //! takes its place: so that nobody's packets always come just too late. The header joins the class of headers, and has
-//! overtaken the data by then. Where that is full too, the header that came goes back to its sender.
+//! overtaken the data by then; of what waits one packet goes for so many headers, or nothing else would get through where headers
+//! alone fill a link. Where that is full too, the header that came goes back to its sender.
 //!
 //! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of
 //! headers is full, it is always the packet that came which goes back.
@@ -79,6 +80,7 @@ mod tests {
 
     use super::*;
     use crate::header::{Header, PulledData};
+    use crate::link::Link;
     use crate::network::{ClassSpec, Discipline, Limit, PortSpec};
     use crate::packet::{NIL, PACKET_KINDS, Packet};
 
@@ -87,8 +89,8 @@ mod tests {
         let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false };
-        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true };
+        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
         let discipline = Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None };
         Port::new(&spec, Bytes(1500)).scheduled(&discipline, Draws::new(1, 0))
     }
@@ -109,5 +111,30 @@ mod tests {
         assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
         let whole = |class: usize| port.room().classes[class].queue.len();
         assert_eq!([1, 0].map(whole), [8, 1000]);
+    }
+
+    /// §3.1: ten headers to a packet, while both wait; then what is left.
+    #[test]
+    fn a_data_packet_goes_for_every_ten_headers() {
+        let (mut port, mut packets, mut link) = (port(), Slab::default(), Link::new(0, 1, false));
+        let mut enter = |kind: PacketKind, port: &mut Port| {
+            let mut packet = Packet::new(0, Bytes(1500), false, Header::PulledData(PulledData::default()));
+            if kind == PacketKind::Trimmed {
+                packet.cut(kind);
+            }
+            let at = packets.insert(packet);
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets)
+        };
+        for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {
+            assert_eq!(enter(kind, &mut port).outcome, Outcome::Queued);
+        }
+        let mut places = Vec::new();
+        for number in 0.. {
+            let Some(sent) = port.dispatch(port.busy_until, &mut link, &mut packets) else { break };
+            if sent.kind == PacketKind::Data {
+                places.push(number);
+            }
+        }
+        assert_eq!(places, [10, 21, 32]);
     }
 }
