@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows.scenario import Scenario
+from shallows.faults import Fault
+from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
+from shallows.switch import Pauses, Shared, Trimming
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
 from soak.checks import problem
-from soak.scenarios import how, text
+from soak.scenarios import Draw, how, text
 
 BASE = {
     "seed": 11,
@@ -113,6 +117,38 @@ def test_random_scenarios_are_refused_or_run_true(number):
     """A fixed few; a minute of new ones goes on in continuous integration, hours with `make soak`."""
     kind, world, written = text(20261122, number)
     assert problem(written, world, **how(20261122, number))[1] is None, f"{kind}, {world} world\n{written}"
+
+
+def _keys(at, value):
+    """Every key of a table of a scenario, with the table's place and kind: ("traffic.incast", "size")."""
+    if isinstance(value, dict):
+        here = f"{at}.{value['kind']}" if at in ("topology", "traffic") else at
+        for key, inside in value.items():
+            yield here, key
+            yield from _keys(f"{here}.{key}".lstrip("."), inside)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(at, item)
+
+
+def test_the_soak_draws_every_key():
+    """But two: nothing is saved by name there, and a trace has its rows in the scenario."""
+    tables = {
+        "": Scenario,
+        "network": NetworkTable,
+        "hosts": HostTable,
+        "record": RecordTable,
+        "faults": Fault,
+    }
+    tables |= {"network.pfc": Pauses, "network.shared": Shared, "network.trimming": Trimming}
+    tables |= {f"topology.{name}": kind for name, kind in TOPOLOGIES.items()}
+    tables |= {f"traffic.{name}": kind for name, kind in TRAFFICS.items()}
+    left = {
+        (at, field.alias or key) for at, table in tables.items() for key, field in table.model_fields.items()
+    }
+    for number in range(2000):
+        left -= set(_keys("", Draw(random.Random(f"keys/{number}")).tables()))
+    assert left == {("", "name"), ("traffic.trace", "file")}
 
 
 def test_the_same_number_is_the_same_scenario():

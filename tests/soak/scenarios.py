@@ -131,6 +131,7 @@ class Draw:
                 "rate": rate,
                 "edge_rate": self.rate(),
                 "rtt": rtt,
+                "same_rtt": self.maybe(0.5),
             },
             "leaf-spine": {
                 "leaves": few(),
@@ -209,10 +210,15 @@ class Draw:
                     True,
                     {"threshold": self.size(100, 1e6)},
                     {"threshold": "2pkt", "hysteresis": self.size(1, 1e6)},
+                    {"headroom": self.one(("auto", self.size(1, 1e6)))},
                 )
             )
         if self.maybe(0.1):
-            keys = {"queue": self.one((1, 3, 8, 100)), "headers": self.size(64, 1e6)}
+            keys = {
+                "queue": self.one((1, 3, 8, 100)),
+                "headers": self.size(64, 1e6),
+                "ratio": self.one((1, 2, 10, 100_000)),
+            }
             table["trimming"] = self.one((True, {key: keys[key] for key in keys if self.maybe()}))
         if self.maybe(0.25):
             row = self.one(MARKINGS)
@@ -277,10 +283,17 @@ class Draw:
                 "interval": self.time(1e-6, 1e-3),
                 "start": start,
             },
-            "incast": {"size": payload(), "start": start},
+            "incast": {
+                "senders": self.random.randint(1, 3),
+                "size": payload(),
+                "start": start,
+                "to": self.random.randrange(self.wired.hosts),
+            },
             "shuffle": {"size": self.size(1, 2e4), "start": start},
             "request-response": {
+                "pairs": self.random.randint(1, 6),
                 "exchanges": self.random.randint(1, 10),
+                "start": start,
                 "request": payload(),
                 "response": payload(),
                 "service": self.time(1e-9, 1e-3),
@@ -311,6 +324,9 @@ class Draw:
             table["cc"] = self.cc()
         if self.maybe(0.1) and kind == "long-lived":
             table["stop"] = self.time(1e-4, 1e-2)
+        if self.maybe(0.2) and kind == "long-lived":
+            turns = {key: self.time(1e-9, 1e-2) for key in ("on", "off")} if self.maybe(0.7) else {}
+            table |= turns | ({"exchange": payload()} if self.maybe(0.6) else {})
         return {"kind": kind, **table}
 
     def row(self, seconds):
