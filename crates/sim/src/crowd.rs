@@ -15,6 +15,9 @@ pub const MOST_PACKETS: u64 = (2 << 30) / size_of::<Packet>() as u64;
 /// Events between two looks. An event makes a few packets at most; a NIC that takes all that a window allows looks itself.
 pub const LOOK_EVERY: u64 = 1 << 16;
 
+/// And packets more in flight, each time: a tenth of a second of nothing but one NIC that takes them.
+pub const LOOK_AFTER: u64 = 1 << 20;
+
 /// Says which port holds the most packets, of which flow, and what to write so that it does not.
 pub fn problem<O: Observer>(network: &Network, domains: &Domains<O>) -> String {
     let live = domains.live();

@@ -32,7 +32,7 @@ use crate::watchman::Standing;
 pub enum Stop {
     /// Nothing is left to happen before the driver's next turn.
     Due,
-    /// So many events have happened.
+    /// So many events have happened, or one has made so many packets.
     Enough,
     /// A link was paused then.
     Paused(Time),
@@ -105,10 +105,12 @@ impl<O: Observer + Send> Domains<O> {
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
     /// to look.
     pub fn run(&mut self, limit: Time, events: u64, heeds_pauses: bool) -> Stop {
+        let look_from = self.most_packets.min(self.live() + crowd::LOOK_AFTER);
+        self.parts.iter_mut().for_each(|part| part.fabric.look_from = look_from);
         if let [domain] = &mut self.parts[..] {
             run_whole(domain, limit, events);
         } else {
-            self.run_windows(limit, events, heeds_pauses);
+            self.run_windows(limit, events, heeds_pauses, look_from);
         }
         let paused = self.take_pause();
         if self.live() >= self.most_packets {
@@ -117,14 +119,14 @@ impl<O: Observer + Send> Domains<O> {
             Stop::Done
         } else if let Some(at) = paused {
             Stop::Paused(at)
-        } else if self.events() >= events {
+        } else if self.events() >= events || self.next() < limit {
             Stop::Enough
         } else {
             Stop::Due
         }
     }
 
-    fn run_windows(&mut self, limit: Time, events: u64, heeds_pauses: bool) {
+    fn run_windows(&mut self, limit: Time, events: u64, heeds_pauses: bool, look_from: u64) {
         loop {
             let plan = Plan {
                 limit,
@@ -133,12 +135,12 @@ impl<O: Observer + Send> Domains<O> {
                 lookahead: self.partition.lookahead,
                 longest: if heeds_pauses { crate::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
                 exact_from: self.exact_from,
-                most_packets: self.most_packets,
+                look_from,
             };
             let (closed, next) = self.go_on(&plan);
             self.closed = closed;
             let paused = heeds_pauses && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
-            if next >= limit || self.events() >= events || paused || self.live() >= self.most_packets {
+            if next >= limit || self.events() >= events || paused || self.live() >= look_from {
                 return;
             }
             let end = plan.window(next);

@@ -30,7 +30,7 @@ pub struct Plan {
     /// They end before this: from here on a single event may end the run.
     pub exact_from: Time,
     /// Or until so many packets are in flight.
-    pub most_packets: u64,
+    pub look_from: u64,
 }
 
 impl Plan {
@@ -159,7 +159,7 @@ impl Exchange {
         let sum = |value: fn(&Report) -> &AtomicU64| -> u64 {
             self.sides[side].reports.iter().map(|report| value(report).load(Ordering::Relaxed)).sum()
         };
-        let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.most_packets;
+        let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.look_from;
         let paused = plan.heeds_pauses && self.least(side, |report| &report.paused) < Time::MAX;
         next < plan.limit && !enough && !paused && end <= plan.exact_from
     }

@@ -187,7 +187,7 @@ impl<O: Observer + Send> Simulation<O> {
                 Stop::Due => self.do_what_is_due(),
                 Stop::Paused(at) => self.watch_for_deadlock(at),
                 Stop::Done => self.over = true,
-                Stop::Enough => {}
+                Stop::Enough => return false,
             }
         }
         self.over

@@ -78,3 +78,21 @@ fn packets_that_would_fill_the_memory_end_the_run() {
     assert_eq!(crowded.ports[2].in_flight, 950);
     run(network);
 }
+
+/// A turn ends while a NIC takes one window after the other: who wants to stop the run waits for a million packets at most,
+/// and those of one window more. Several domains stop between what they go through together.
+#[test]
+fn a_turn_ends_while_a_nic_takes_millions() {
+    const WINDOW: u64 = 300_000;
+    let mut network = star(2);
+    network.host.nic = Nic::Fifo;
+    network.host.initial_window = Bytes(1460 * WINDOW);
+    let starts = (0..8).map(|number| Time::from_micros(100 * number));
+    network.flows = starts.map(|start| FlowSpec { start, ..flow(0, 1, Bytes(1460 * WINDOW)) }).collect();
+    for domains in [1, 2] {
+        let mut simulation = Simulation::parted(until_done(network.clone()), domains).expect("a lawful network");
+        assert_eq!(simulation.advance(1_000_000), Progress::Running);
+        let sent: u64 = simulation.finish().ports.iter().map(|port| port.in_flight).sum();
+        assert!((1 << 20..(1 << 20) + 2 * WINDOW).contains(&sent), "{domains} domains: {sent}");
+    }
+}

@@ -47,6 +47,8 @@ pub struct Fabric<O> {
     pub packets: Slab,
     /// How many of them are too many.
     pub most_packets: u64,
+    /// From how many on the driver has to look, while a NIC takes all that a window allows.
+    pub look_from: u64,
     pub ports: Vec<Port>,
     pub links: Vec<Link>,
     pub routes: Arc<Routes>,
@@ -88,6 +90,7 @@ impl<O: Observer> Fabric<O> {
             events: EventQueue::default(),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
+            look_from: MOST_PACKETS,
             links: pages::collected(count, ports.iter().zip(&network.ports).zip(0..).map(link)),
             ports,
             routes,
