@@ -269,6 +269,22 @@ def test_ctrl_c_while_python_loads_is_one_line(tmp_path, module):
     assert done.stderr == "shallows: interrupted before there was anything to save\n"
 
 
+@pytest.mark.parametrize("method", ["make_context", "parse_args", "get_command", "main"])
+def test_ctrl_c_while_the_command_line_is_read_is_one_line(tmp_path, method):
+    """Wherever typer is, which by itself ends with status 130 and no word."""
+    code = (
+        "from shallows import cli\n"
+        "from typer.core import TyperGroup\n"
+        "def interrupted(*_, **__): raise KeyboardInterrupt\n"
+        f"{'cli.Commands' if method == 'get_command' else 'TyperGroup'}.{method} = interrupted\n"
+        "cli.main()"
+    )
+    words = [sys.executable, "-c", code, "run", "small.toml"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 130
+    assert done.stderr == "shallows: interrupted before there was anything to save\n"
+
+
 def broken_world(tmp_path, body):
     """A command line whose packet world is replaced by `body`."""
     code = f"import shallows.worlds.packet as packet\n{body}\nfrom shallows.cli import main; main()"

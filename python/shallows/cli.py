@@ -8,6 +8,8 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -40,14 +42,15 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **settings)
         self.commands = dict.fromkeys(COMMANDS)
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Reads the words of the command line; Ctrl-C meanwhile is one line."""
+        with _one_line():
+            return super().make_context(*arguments, **settings)
+
     def invoke(self, ctx: Any) -> Any:
         """Runs the command that is asked for; Ctrl-C while it is loaded is one line."""
-        try:
+        with _one_line():
             return super().invoke(ctx)
-        except KeyboardInterrupt as when:
-            from shallows.cli_status import interrupted
-
-            raise typer.Exit(interrupted(when)) from None
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command called so; None where there is none."""
@@ -59,6 +62,17 @@ class Commands(TyperGroup):
             app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
             app.command(cmd_name)(found)
         return typer.main.get_command(app)
+
+
+@contextmanager
+def _one_line() -> Generator[None]:
+    """Ctrl-C that nobody else has heard: typer would end without a word."""
+    try:
+        yield
+    except KeyboardInterrupt as when:
+        from shallows.cli_status import interrupted
+
+        raise typer.Exit(interrupted(when)) from None
 
 
 app = typer.Typer(
@@ -85,6 +99,11 @@ def main() -> None:
     except SystemExit as end:
         status.append(end.code)
         raise
+    except KeyboardInterrupt as when:
+        from shallows.cli_status import interrupted
+
+        status.append(interrupted(when))
+        sys.exit(status[0])
 
 
 def _leave(status: list[Any]) -> None:
