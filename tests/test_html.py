@@ -106,13 +106,18 @@ def test_a_page_needs_nothing_but_itself(made):
 
 @pytest.mark.parametrize(
     ("file", "message"),
-    [("small/page.html", "outside the folder of the result"), ("small", "a file, not a folder")],
+    [
+        ("small/page.html", "outside the folder of the result"),
+        ("small", "a file, not a folder"),
+        ("summary.json", r"its name is not that of a page: expected a name such as \S*summary.html"),
+    ],
 )
 def test_a_place_that_cannot_be_is_refused_before_anything_runs(made, file, message):
     folder = made[0]
     result = CliRunner().invoke(cli.app, ["report", str(folder / "small"), "--html", str(folder / file)])
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert re.search(message, result.stderr)
+    assert not (folder / "summary.json").exists()
 
 
 @pytest.fixture(scope="module")

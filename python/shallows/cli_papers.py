@@ -179,7 +179,8 @@ def report(
     results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(PAPERS, results, __version__, quick, extents), "utf-8")
+    with folders.naming(out):
+        out.write_text(page(PAPERS, results, __version__, quick, extents), "utf-8")
     if record:
         from shallows.papers.documentation import picture
 

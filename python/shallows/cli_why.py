@@ -100,7 +100,10 @@ def _say(text: str) -> None:
 
 
 def _draw(found: "Paths", file: Path) -> None:
-    found.figure().savefig(file, dpi=150)
+    from shallows.results import store
+
+    with store.naming(file):
+        found.figure().savefig(file, dpi=150)
     _say(f"figure in {file}")
 
 

@@ -28,7 +28,7 @@ def write(taps: "Taps", file: Path) -> Path:
     headers, section = Headers(taps.scenario), blocks.SectionHeader(options={"shb_userappl": "shallows"})
     interfaces = _interfaces(section, taps)
     store.check_file(file, *store.CAPTURE)
-    with file.open("wb") as stream:
+    with store.naming(file), file.open("wb") as stream:
         writer = FileWriter(stream, section)
         for row in _rows(taps, taken):
             begun_ns = row["begun_ps"] // 1000

@@ -37,7 +37,7 @@ INSTANTS = {
 def write(taps: "Taps", file: Path) -> Path:
     """Write the trace of `taps` into `file`; return its path."""
     store.check_file(file, *store.TRACE)
-    with file.open("wb") as stream:
+    with store.naming(file), file.open("wb") as stream:
         trace = _Trace(stream)
         _ports(trace, taps)
         _flows(trace, taps)

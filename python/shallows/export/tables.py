@@ -28,7 +28,9 @@ def write(taps: "Taps", folder: Path) -> Path:
         ("flows", _flows(taps)),
         ("probes", _probes(taps)),
     ):
-        pandas.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
+        file = folder / f"{name}.csv"
+        with store.naming(file):
+            pandas.DataFrame(columns).to_csv(file, index=False)
     return folder
 
 

@@ -81,7 +81,8 @@ def write(file: str | PathLike[str], page: str) -> Path:
     file = Path(file)
     store.check_file(file, *store.PAGE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(page, "utf-8")
+    with store.naming(file):
+        file.write_text(page, "utf-8")
     return file
 
 

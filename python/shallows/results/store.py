@@ -26,8 +26,9 @@ FILES = {
     *(f"{name}.parquet" for name in TABLES),
 }
 """Every file that a run or a comparison may have written: only such files are ever replaced."""
-PAGE, CAPTURE, TRACE = ("a page", b"<!doctype html>"), ("a capture", b"\n\r\r\n"), ("a trace", b"\n")
-"""What is written beside results: its kind, and how it begins."""
+PAGE = "a page", b"<!doctype html>", (".html", ".htm")
+CAPTURE, TRACE = ("a capture", b"\n\r\r\n"), ("a trace", b"\n")
+"""What is written beside results: its kind, how it begins, and how its name ends where that tells."""
 
 
 @contextmanager
@@ -37,9 +38,9 @@ def replacing(folder: Place) -> Generator[Path]:
     Where the block raises, `folder` stays as it was. Raises `ScenarioError` where `folder` holds anything
     that is not a result's.
     """
-    folder = Path(os.path.realpath(folder))
+    asked, folder = folder, Path(os.path.realpath(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with naming(asked), _locked(folder):
         check_replaceable(folder)
         filling = _beside(folder, "partial")
         shutil.rmtree(filling, ignore_errors=True)
@@ -50,6 +51,17 @@ def replacing(folder: Place) -> Generator[Path]:
             put(filling, folder)
         finally:
             shutil.rmtree(filling, ignore_errors=True)
+
+
+@contextmanager
+def naming(place: Place) -> Generator[None]:
+    """What cannot be written names `place`: of a full disk a system says neither file nor folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(place)) from error
 
 
 def check_replaceable(folder: Place, source: Place | None = None) -> None:
@@ -88,13 +100,17 @@ def check_writable(folder: Place) -> None:
         raise ScenarioError(problem, None, "another place for the results", file=str(folder)) from None
 
 
-def check_file(file: Place, kind: str, begins: bytes = b"") -> None:
+def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...] = ()) -> None:
     """Raise `ScenarioError` where a file of a `kind` that `begins` so would spoil something else.
 
-    That is a file of another kind, such as the scenario, and any in the folder of a result.
+    That is a file of another kind, such as the scenario, any in the folder of a result, and a name that
+    `ends` as if it were another kind.
     """
     check_outside(file)
     path = Path(os.path.realpath(file))
+    if ends and Path(file).suffix.lower() not in ends:
+        better = Path(file).with_suffix(ends[0]) if Path(file).name else f"page{ends[0]}"
+        raise ScenarioError("its name is not that of " + kind, file=file, expected=f"a name such as {better}")
     if path.is_dir():
         raise ScenarioError("it is a folder", file=file, expected=f"a file for {kind}")
     if not path.is_file():

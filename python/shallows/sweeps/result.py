@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run
+from shallows.results import Run, store
 from shallows.sweeps import statistics
 from shallows.sweeps.jobs import METRICS
 
@@ -292,5 +292,6 @@ def listed(value: Any) -> list[str]:
 @contextmanager
 def _replaced(path: Path) -> Generator[Path]:
     new = path.with_name(f".{path.name}.partial")
-    yield new
-    os.replace(new, path)
+    with store.naming(path):
+        yield new
+        os.replace(new, path)
