@@ -64,7 +64,10 @@ def flows():
         group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
-        ccs=[SimpleNamespace(name=name, transport="tcp", honours=frozenset()) for name in ("dctcp", "dx")],
+        ccs=[
+            SimpleNamespace(name=name, transport="tcp", honours=frozenset(), trims=False)
+            for name in ("dctcp", "dx")
+        ],
         loads=[None],
     )
 

@@ -55,6 +55,24 @@ def test_a_timeout_shorter_than_the_path_says_so():
     assert doubts(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
 
 
+def test_packets_that_were_cut_are_not_losses():
+    """Of an incast of 40 windows most packets are cut, and sent again: that is NDP."""
+    star = {"kind": "star", "hosts": 41, "rate": "1Gbps"}
+    settings = {"topology": star, "traffic": [{"kind": "incast", "size": "20KB"}], "duration": "until-done"}
+    run = sh.run(sh.Scenario(cc="ndp", **settings))
+    assert run.summary["flows"]["retransmits"] > 100
+    assert run.summary["doubts"] == []
+
+
+def test_a_link_that_slows_down_is_told_at_its_own_rate():
+    """Full at 200 Mbps, it sends a fifth of the time; what never left its rate is not told."""
+    faults = [{"link": "h4<->s0", "kind": "rate", "value": "200Mbps"}]
+    settings = {"cc": "dctcp", "traffic": [{"kind": "long-lived", "from": 0, "to": 4}]}
+    (said,) = doubts(faults=faults, **settings)
+    assert said.startswith("h4->s0 and 1 more slowed down, to 200Mbps of 1Gbps: utilization")
+    assert doubts(faults=[{**faults[0], "value": "1Gbps"}], **settings) == []
+
+
 def test_runs_as_they_should_be_raise_none():
     short = {"duration": "100ms", "warmup": "20ms"}
     for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.summary import jain
-from shallows.units import MOST_ROWS, NEVER, SIZE, TIME
+from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.contract import Flags
@@ -42,6 +42,7 @@ def of_run(answer: "Answer") -> list[str]:
         _idle,
         _unlike,
         _several_ways,
+        _slower,
     )
     return [doubt for check in checks for doubt in check(answer)]
 
@@ -166,10 +167,14 @@ def _impatient(answer: Any) -> list[str]:
 
 
 def _repaired(answer: Any) -> list[str]:
-    """Where so much is lost, the goodput is not the algorithm's but its loss recovery's."""
-    payload = answer.scenario.frame.payload
-    again = int(answer.flow_columns["retransmits"].sum())
-    first = float(answer.answer["flows"]["delivered_bytes"].sum()) / payload
+    """Where so much is lost, the goodput is not the algorithm's but its loss recovery's.
+
+    Where ports cut packets instead of dropping them, to send again is the algorithm's own way.
+    """
+    payload, flows = answer.scenario.frame.payload, answer.scenario.flows
+    lost = ~np.array([used.trims for used in flows.ccs])[flows.cc]
+    again = int(answer.flow_columns["retransmits"][lost].sum())
+    first = float(answer.answer["flows"]["delivered_bytes"][lost].sum()) / payload
     share = again / (again + first) if again else 0.0
     if again >= RESENT_PACKETS and share >= RESENT_SHARE:
         return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
@@ -208,8 +213,8 @@ def _idle(answer: Any) -> list[str]:
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
     began = flows["start_us"] * 1e6 <= answer.warmup_ps
     its = np.flatnonzero(of_dctcp & steady[flows["traffic"]] & began)
-    if not answer.measured_ps or not len(its) or not answer.network.is_nic.any():
-        return []
+    if not answer.measured_ps or not len(its) or not answer.network.is_nic.any() or scenario.faults:
+        return []  # a link that fails or slows down is idle for reasons of its own
     ways, used = _ways(scenario), answer.port_columns["utilization"]
     at: dict[int, list[int]] = {}
     for flow in its:
@@ -253,6 +258,33 @@ def _step(scenario: "Scenario", link: int) -> int | None:
 def _about(time_ps: float) -> str:
     """A time in three digits."""
     return TIME.text(int(float(f"{time_ps:.3g}")))
+
+
+def _slower(answer: Any) -> list[str]:
+    """A full link that a fault has slowed down reads as one that is nearly idle."""
+    slower = _slowed_down(answer)
+    if not slower:
+        return []
+    link, rate = next(iter(slower.items()))
+    own = RATE.text(int(answer.network.rate_bps[link]))
+    others = f" and {len(slower) - 1} more" if len(slower) > 1 else ""
+    return [
+        f"{answer.network.port_names[link]}{others} slowed down, to {RATE.text(rate)} of {own}: utilization "
+        "and backlog are told at a link's own rate"
+    ]
+
+
+def _slowed_down(answer: Any) -> dict[int, int]:
+    """By number of a link that was slower for a time, its slowest rate."""
+    slower: dict[int, int] = {}
+    for fault in answer.scenario.faults:
+        for link in (
+            fault.links(answer.network) if fault.kind == "rate" and fault.at < answer.ended_ps else ()
+        ):
+            rate = min(int(fault.number), slower.get(link, NEVER))
+            if rate < answer.network.rate_bps[link]:
+                slower[link] = rate
+    return slower
 
 
 def _unlike(answer: Any) -> list[str]:
