@@ -45,10 +45,20 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
     if wrong["type"] in ("model_attributes_type", "model_type"):
         inner = _inside(model, last)
         return key, value, f"a table of {', '.join(inner.model_fields)}" if inner else "a table"
+    if wrong["type"] in ("list_type", "tuple_type"):
+        return key, value, _list(model, key.rpartition(".")[2].partition("[")[0])
     if wrong["type"] == "too_short":
         return key, value, "one table or more"
     message = wrong["msg"].removeprefix("Input should be ")
     return key, value, message[:1].lower() + message[1:]
+
+
+def _list(model: type[Table], name: str) -> str:
+    """What a list called `name` is expected to hold: one of tables is written in a way of its own."""
+    if name in ("traffic", "faults"):
+        return f"a list of tables; in a file each stands below a line [[{name}]]"
+    field = next((of for key, of in model.model_fields.items() if name in (key, of.alias)), None)
+    return f"a list ({field.description})" if field and field.description else "a list"
 
 
 def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, Any]:
