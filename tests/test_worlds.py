@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import cli, cli_status
+from shallows import _core, cli, cli_status, live
 from shallows.algorithm import catalog
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
@@ -325,3 +325,20 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
 
 def _row(table, name):
     return next(row for row in table if row["name"] == name)
+
+
+@pytest.mark.parametrize(("sources", "message"), [("0" * 8, "`make live` builds it again"), (None, "run it")])
+def test_a_program_that_was_not_built_again_says_so(tmp_path, monkeypatch, sources, message):
+    """Either it does not know of what is asked, as it is older, or this machine cannot do it."""
+    program = tmp_path / "shallows-live"
+    program.write_text(
+        f"""#!/bin/sh
+if [ "$1" = sources ]; then echo '"{sources or _core.sources()}"'; exit; fi
+echo "no such parameter" >&2; exit 2
+"""
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("SHALLOWS_LIVE", str(program))
+    with pytest.raises(sh.ScenarioError, match=rf"{message} \(.*no such parameter\)"):
+        live.ask({})
+    assert live.call("status") == 2

@@ -35,8 +35,11 @@ def program() -> str | Path:
 
 def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
     """Run a command of the program on this terminal, with a request if it takes one; return its status."""
-    text = encode(request) if request else None
-    return subprocess.run([program(), *words], input=text, text=True, check=False).returncode
+    path, text = program(), encode(request) if request else None
+    status = subprocess.run([path, *words], input=text, text=True, check=False).returncode
+    if status and _is_stale(path):
+        print(f"shallows: expected {_rebuilt(path)}", file=sys.stderr)
+    return status
 
 
 def ask(request: Mapping[str, Any], word: str = "run") -> Any:
@@ -44,7 +47,8 @@ def ask(request: Mapping[str, Any], word: str = "run") -> Any:
 
     Raises `ScenarioError` with what it says where it cannot do it.
     """
-    process = subprocess.Popen([program(), word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+    path = program()
+    process = subprocess.Popen([path, word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
     with process:
         try:
             answer, said = process.communicate(encode(request))
@@ -53,8 +57,22 @@ def ask(request: Mapping[str, Any], word: str = "run") -> Any:
             answer, said = process.communicate()
     if process.returncode:
         said = said.strip() or f"it ended with status {process.returncode}"
+        if _is_stale(path):
+            raise ScenarioError("world", "kernel", f"{_rebuilt(path)} (it said: {said})")
         raise ScenarioError("world", "kernel", f"a machine that can run it ({said})")
     return json.loads(answer)
+
+
+def _is_stale(path: str | Path) -> bool:
+    """Whether it was built from other sources than the core: a request may mean other things to it."""
+    from shallows import _core
+
+    told = subprocess.run([path, "sources"], capture_output=True, text=True, check=False).stdout
+    return told.strip() != json.dumps(_core.sources())
+
+
+def _rebuilt(path: str | Path) -> str:
+    return f"{path} built from the sources of this package, which it was not: `make live` builds it again"
 
 
 def encode(request: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def of_checkout(root: Path, core: str | None = None) -> str | None:
 
 
 def rust_sources(crates: Path) -> str:
-    """CRC-32 of names and contents of the core's Rust files, as `crates/py/build.rs` makes it."""
+    """CRC-32 of names and contents of the core's Rust files, as `crates/contract/build.rs` makes it."""
     files = (path for path in crates.glob("*/src/**/*.rs") if path.relative_to(crates).parts[0] != "live")
     total = 0
     for name, path in sorted((path.relative_to(crates).as_posix(), path) for path in files):

@@ -16,6 +16,9 @@ pub mod request;
 pub use shape::{Field, Shape};
 pub use value::{IntoValue, Value};
 
+/// A checksum of the Rust sources that this was built from, but for those of the kernel world's program.
+pub const SOURCES: &str = env!("SHALLOWS_SOURCES");
+
 /// Every table of the contract by its name, the request and the answer first.
 #[must_use]
 pub fn shapes() -> Vec<(&'static str, Vec<Field>)> {

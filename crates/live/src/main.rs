@@ -36,8 +36,8 @@ use serde::de::DeserializeOwned;
 /// What every command may fail with: a sentence.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: shallows-live check | run | two-hosts | attach | detach [--force] | status   (run, two-hosts and \
-                     attach read a request)";
+const USAGE: &str = "usage: shallows-live check | run | two-hosts | attach | detach [--force] | status | sources   (run, \
+                     two-hosts and attach read a request)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -67,6 +67,7 @@ fn run_command(words: &[&str]) -> Outcome<bool> {
         ["detach"] => attach::detach(false),
         ["detach", "--force"] => attach::detach(true),
         ["status"] => attach::status(),
+        ["sources"] => answer(&shallows_contract::SOURCES),
         _ => Err(USAGE.into()),
     }
 }

@@ -189,10 +189,10 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// A checksum of the Rust sources that this was built from (build.rs).
+/// A checksum of the Rust sources that this was built from.
 #[pyfunction]
 fn sources() -> &'static str {
-    env!("SHALLOWS_SOURCES")
+    shallows_contract::SOURCES
 }
 
 /// A field of the contract: its key, what it holds, whether it may be left out, and what it means.

@@ -1,13 +1,13 @@
-//! Gives the core a checksum of the Rust sources it is built from (`_core.sources()`).
+//! Gives the core and the kernel world's program a checksum of the Rust sources that both are built from (`SOURCES`).
 //!
-//! python/shallows/version.py compares it with the sources beside a checkout: a core that was not rebuilt
-//! must not pass for the commit that is checked out.
+//! python/shallows/version.py compares that of the core with the sources beside a checkout: a core that was not rebuilt
+//! must not pass for the commit that is checked out. python/shallows/live.py compares the program's with the core's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/py lies in crates");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/contract lies in crates");
     let mut files = Vec::new();
     for entry in fs::read_dir(crates).expect("crates can be read") {
         let folder = entry.expect("crates can be read").path();
