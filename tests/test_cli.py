@@ -308,6 +308,22 @@ def test_open_books_are_saved_and_fail(place):
     assert sh.Run.load(place / "out").summary["books"]["closed"] is False
 
 
+def test_what_a_users_algorithm_raises_is_no_bug_of_shallows(place):
+    """A recursion without an end is a RuntimeError, as our own bugs are."""
+    (place / "mine.py").write_text(
+        "class Endless:\n"
+        "    def __init__(self, initial_window, line_rate): self.window = initial_window\n"
+        "    def on_ack(self, now, ack): self.on_ack(now, ack)\n"
+        "    def on_loss(self, now, loss): pass\n"
+        "    def decision(self): return self.window\n"
+    )
+    command = [sys.executable, "-m", "shallows", "run", "small.toml", "--cc", "./mine.py:Endless"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1
+    assert "RecursionError" in done.stderr
+    assert "report" not in done.stderr
+
+
 def test_a_bug_asks_to_be_reported_with_all_it_takes(place):
     body = (
         "from shallows._core import Bug\n"

@@ -129,6 +129,8 @@ def in_world(
         except RuntimeError as bug:
             from shallows import __version__
 
+            if type(bug).__name__ != "Bug":  # an algorithm of the user's raised it
+                raise
             bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
