@@ -11,22 +11,25 @@ use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 const MSS: Bytes = Bytes(1460);
+/// Payload of the smallest frame that a scenario may have.
+const LEAST: Bytes = Bytes(1);
 const SEEDS: u64 = 60;
 const EVENTS: u32 = 400;
 
 /// One flow under a random life: a path with a base RTT, queueing that comes and goes, losses, silences, marks.
 struct Life {
     draws: Draws,
+    mss: Bytes,
     now: Time,
     base: Time,
     sent_at: Time,
 }
 
 impl Life {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, mss: Bytes) -> Self {
         let mut draws = Draws::new(seed, 0);
         let base = Time::from_micros(5).scale(1.0 + draws.uniform() * 2000.0);
-        Self { draws, now: base, base, sent_at: Time::ZERO }
+        Self { draws, mss, now: base, base, sent_at: Time::ZERO }
     }
 
     fn below(&mut self, most: u64) -> u64 {
@@ -52,7 +55,7 @@ impl Life {
         let later = self.now + Time::from_nanos(100).scale(1.0 + self.draws.uniform() * 20_000.0);
         self.pass(later.max(self.sent_at + rtt), sender, row);
         self.sent_at = self.sent_at.max(self.now - rtt);
-        let acked = MSS * self.below(30);
+        let acked = self.mss * self.below(30);
         Ack {
             sent_at: self.sent_at,
             rtt,
@@ -60,7 +63,7 @@ impl Life {
             samples: 1 + self.below(4) as u32,
             acked,
             marked: if self.chance(0.2) { acked } else { Bytes::ZERO },
-            in_flight: MSS * self.below(200),
+            in_flight: self.mss * self.below(200),
             window_limited: self.chance(0.7),
             recovering: self.chance(0.1),
         }
@@ -72,7 +75,7 @@ impl Life {
         let hops = if self.chance(0.95) { 2 } else { 3 };
         let record = |hop| HopRecord {
             rate: Rate::from_gbps(10),
-            queue: MSS * self.below(100),
+            queue: self.mss * self.below(100),
             sent: Rate::from_gbps(10).sent_in(at).scale(self.draws.uniform()),
             at: at + Time::from_nanos(hop),
         };
@@ -85,10 +88,10 @@ impl Life {
             0..4 => {
                 let kind = if self.chance(0.3) { LossKind::Timeout } else { LossKind::FastRetransmit };
                 let repeated = kind == LossKind::Timeout && self.chance(0.5);
-                sender.on_loss(self.now, &Loss { kind, in_flight: MSS * (1 + self.below(200)), repeated });
+                sender.on_loss(self.now, &Loss { kind, in_flight: self.mss * (1 + self.below(200)), repeated });
             }
             4..10 if *row.transport == ROCE => sender.on_notification(self.now),
-            10..40 if *row.transport == ROCE => sender.on_sent(self.now, MSS),
+            10..40 if *row.transport == ROCE => sender.on_sent(self.now, self.mss),
             43..60 if *row.transport == RATED => sender.on_offer(self.now, Rate(self.below(40_000_000_000))),
             40..43 => {
                 let later = self.now + Time::from_millis(self.below(20));
@@ -117,17 +120,17 @@ fn check(row: &Algorithm, seed: u64, decision: &Decision, sender: &dyn Sender) {
     sender.probe(&mut |name, value| assert!(!value.is_nan(), "{} seed {seed}: {name} is no number", row.name));
 }
 
-fn live(row: &Algorithm, values: &Values, seed: u64) -> Vec<Decision> {
+fn live(row: &Algorithm, values: &Values, mss: Bytes, seed: u64) -> Vec<Decision> {
     let path = Path {
-        mss: MSS,
-        initial_window: MSS * 10,
+        mss,
+        initial_window: mss * 10,
         line_rate: Rate::from_gbps(10),
         base_rtt: Time::from_micros(50),
         seed,
         ..Path::default()
     };
     let mut sender = (row.sender)(values, &path);
-    let mut life = Life::new(seed);
+    let mut life = Life::new(seed, mss);
     let mut decisions = vec![sender.decision()];
     for _ in 0..EVENTS {
         let decision = life.step(sender.as_mut(), row);
@@ -154,7 +157,7 @@ fn every_algorithm_survives_a_random_life_and_lives_it_the_same_again() {
     for row in ALGORITHMS {
         for values in variants(row) {
             for seed in 0..SEEDS {
-                let (once, again) = (live(row, &values, seed), live(row, &values, seed));
+                let (once, again) = (live(row, &values, MSS, seed), live(row, &values, MSS, seed));
                 assert_eq!(once, again, "{} seed {seed}: two lives", row.name);
             }
         }
@@ -170,7 +173,8 @@ fn every_parameter_may_be_at_either_end_of_its_range() {
                 let mut values = Values::defaults(row.parameters);
                 values.set(parameter.name, end).expect("an end of a range lies in it");
                 for seed in 0..SEEDS / 10 {
-                    live(row, &values, seed);
+                    live(row, &values, MSS, seed);
+                    live(row, &values, LEAST, seed);
                 }
             }
         }

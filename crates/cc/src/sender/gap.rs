@@ -145,7 +145,7 @@ impl Sender for Gap {
         let pace = (self.rate * (1.0 + self.damping * self.error)).clamp(self.slowest, self.fastest);
         Decision {
             window: self.mss.scale(2.0 * self.packets() + SLACK),
-            pace: Some(Rate((pace * self.mss.0 as f64 * 8.0) as u64)),
+            pace: Some(Rate((pace * self.mss.0 as f64 * 8.0) as u64).max(Rate(1))),
             wake: None,
         }
     }
