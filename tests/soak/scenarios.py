@@ -286,6 +286,8 @@ class Draw:
             "incast": {
                 "senders": self.random.randint(1, 3),
                 "size": payload(),
+                "times": self.random.randint(1, 3),
+                "period": self.time(1e-6, 1e-3),
                 "start": start,
                 "to": self.random.randrange(self.wired.hosts),
             },
