@@ -215,6 +215,7 @@ WRONG = [
     ({"traffic": [{"kind": "incast"}]}, 'traffic[0].kind = "incast": expected long-lived or staircase'),
     ({"topology": {"kind": "parking-lot"}}, 'topology.kind = "parking-lot": expected dumbbell or star'),
     ({"cc.name": "vegas"}, 'cc.name = "vegas": expected an algorithm with a fluid model (dctcp, dx,'),
+    ({"duration": "20us", "warmup": "0s"}, 'duration = "20us": expected at least'),
     ({"hosts.acks_every": 2}, "hosts.acks_every = 2: expected 1"),
     ({"hosts.nic": "fifo"}, 'hosts.nic = "fifo": expected "fair"'),
     ({"hosts.timestamps": {"kind": "hardware"}}, "hosts.timestamps: expected none"),

@@ -105,6 +105,7 @@ def translate(scenario: "Scenario") -> Any:
         WORLD.refuse(scenario)
         row, given = _algorithm(scenario)
         path = _path(scenario)
+        _check_duration(scenario, path)
         given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
@@ -120,6 +121,14 @@ def translate(scenario: "Scenario") -> Any:
     except ScenarioError as error:
         raise error.in_file(scenario.file) from None
     return path, model, *_classes(scenario, row, given)
+
+
+def _check_duration(scenario: "Scenario", path: Any) -> None:
+    """Raise `ScenarioError` where a run ends before anything has come back: it would be a step or two."""
+    trip_ps = round(path.base_rtt_s * 1e12)
+    if scenario.duration < trip_ps:
+        expected = f"at least {TIME.text(trip_ps)}, a round trip: before that a fluid has heard nothing"
+        raise ScenarioError("duration", TIME.text(scenario.duration), expected)
 
 
 def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
