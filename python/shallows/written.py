@@ -1,6 +1,6 @@
 """Algorithms written in Python: where their classes are found, and the parameters that they take.
 
-A class is told as itself, by its place ("./mine.py:Aimd"), or by a name that `register` gave it. A saved
+A class is named by itself, by its place ("./mine.py:Aimd"), or by a name that `register` gave it. A saved
 scenario says the place, so it can be run again; a class without one, of a notebook, lasts as long as its
 session. Parameters are the arguments of `__init__` that have to be named and have a default.
 """
