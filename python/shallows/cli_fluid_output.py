@@ -1,0 +1,216 @@
+"""What `shallows fluid` prints, writes into files and draws, from what the fluid world has found."""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.errors import ScenarioError
+from shallows.plain import is_list, is_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shallows.fluid.linear import Linear
+    from shallows.fluid.maps import MarginMap
+    from shallows.fluid.model import FixedPoint, Model
+    from shallows.fluid.recommend import Recommendation
+    from shallows.fluid.trajectory import Trajectory
+
+Report = dict[str, Any]
+Columns = dict[str, NDArray[Any]]
+MARGINS = ("phase_margin_deg", "crossover_rad_s", "delay_margin_us", "rightmost_root", "differential_root")
+FREQUENCIES = np.geomspace(50, 5e4, 600)
+
+
+def of_rest(rest: "FixedPoint") -> Report:
+    """What is said of a fixed point."""
+    return {
+        "p": rest.p,
+        "queue_kb": None if rest.queue_bytes is None else rest.queue_bytes / 1e3,
+        "alpha": rest.alpha,
+        "rate_gbps": rest.rate_bps / 1e9,
+        "on_ramp": rest.on_ramp,
+        "fixed_point": rest.exists,
+        "message": rest.explanation,
+    }
+
+
+def of_margins(linear: "Linear | None") -> Report:
+    """The margins of a linearised model, or of none. A root is [real part, imaginary part] in 1/s."""
+    if linear is None:
+        return dict.fromkeys(MARGINS) | {"stable": False}
+    margins = linear.loop().margins()
+    common, differential = linear.rightmost_root(), linear.rightmost_root("differential")
+    return {
+        "phase_margin_deg": margins.phase_margin_deg,
+        "crossover_rad_s": margins.crossover_rad_s,
+        "delay_margin_us": margins.delay_margin_s * 1e6,
+        "rightmost_root": [common.real, common.imag],
+        "differential_root": [differential.real, differential.imag],
+        "stable": linear.stable,
+    }
+
+
+def of_run(run: "Trajectory") -> Report:
+    """What is said of a trajectory."""
+    late = run.between(run.time_s[-1] / 2)
+    queue = run.queue_bytes[late] / 1e3
+    return {
+        "duration_s": float(run.time_s[-1]),
+        "step_us": run.step_s * 1e6,
+        "utilization": run.utilization(late),
+        "queue_mean_kb": float(queue.mean()),
+        "queue_min_kb": float(queue.min()),
+        "queue_max_kb": float(queue.max()),
+        "queue_peak_kb": float(run.queue_bytes.max() / 1e3),
+        "rates_gbps": (run.rates_bps[:, late].mean(axis=1) / 1e9).tolist(),
+        "message": "means, least and most are of the second half",
+    }
+
+
+def of_map(result: "MarginMap", in_full: bool) -> Report:
+    """What is said of a map; `in_full` with every point of it."""
+    margin = np.where(result.exists, result.phase_margin_deg, np.nan)
+    report: Report = {
+        "points": margin.size,
+        "stable": int(result.stable.sum()),
+        "without_fixed_point": int((~result.exists).sum()),
+    }
+    if np.isfinite(margin).any():
+        place = np.unravel_index(np.nanargmin(margin), margin.shape)
+        at = {name: values[i] for (name, values), i in zip(result.axes.items(), place, strict=True)}
+        report["least_phase_margin_deg"] = float(margin[place])
+        report["at"] = {name: with_unit(result.model, name, value) for name, value in at.items()}
+    if in_full:
+        report["axes"] = {name: values.tolist() for name, values in result.axes.items()}
+        report["phase_margin_deg"] = margin.tolist()
+        report["delay_margin_us"] = (result.delay_margin_s * 1e6).tolist()
+        report["queue_kb"] = (result.queue_bytes / 1e3).tolist()
+    return report
+
+
+def with_unit(model: "Model", name: str, value: float) -> Any:
+    """The value of a parameter as a user would write it."""
+    from shallows.fluid.model import in_words
+
+    return in_words(type(model).__dataclass_fields__[name].metadata["kind"], float(value))
+
+
+def show(report: Report, as_json: bool) -> None:
+    """Print a report, as JSON or a line for each of its keys."""
+    if as_json:
+        print(json.dumps(_plain(report), indent=2))
+        return
+    for name, value in report.items():
+        if is_table(value):
+            value = ", ".join(f"{key} {_text(part)}" for key, part in value.items())
+        if value not in (None, ""):
+            print(f"{name:24}{_text(value)}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if is_list(value):
+        return ", ".join(_text(part) for part in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """`value` with what JSON cannot say (NaN, infinity, NumPy's types) as null or plain numbers."""
+    if is_table(value):
+        return {key: _plain(part) for key, part in value.items()}
+    if is_list(value):
+        return [_plain(part) for part in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def run_columns(run: "Trajectory") -> Columns:
+    """A trajectory as columns by name: [times] each."""
+    columns = {"time_us": run.time_s * 1e6, "queue_bytes": run.queue_bytes}
+    for flow, rates in enumerate(run.rates_bps):
+        columns[f"rate_bps_{flow}"] = rates
+    for name, values in run.internals.items():
+        rows = {name: values} if values.ndim == 1 else {f"{name}_{i}": row for i, row in enumerate(values)}
+        columns |= rows
+    return columns
+
+
+def map_columns(result: "MarginMap") -> Columns:
+    """A map as columns by name: [points] each."""
+    grid = np.meshgrid(*result.axes.values(), indexing="ij")
+    columns = {name: values.ravel() for name, values in zip(result.axes, grid, strict=True)}
+    for name in ("phase_margin_deg", "crossover_rad_s", "delay_margin_s", "queue_bytes"):
+        columns[name] = getattr(result, name).ravel()
+    return columns | {"status": result.status.ravel()}
+
+
+def write_csv(path: Path, columns: Columns) -> None:
+    """Write columns into a file."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+
+
+def draw(path: Path, shape: tuple[int, int], paint: Callable[[Any], None]) -> None:
+    """A figure of `shape` (rows, columns), painted by paint(its Axes), written to `path`."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(*shape, figsize=(6.4, 2.9 * shape[0] + 0.6), layout="constrained")
+    paint(axes)
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:
+        expected = f"a name that ends in a format matplotlib writes ({error})"
+        raise ScenarioError("--plot", str(path), expected) from None
+    finally:
+        plt.close(figure)
+
+
+def bodes(axes: "Sequence[Axes]", columns: "Mapping[str, Linear]") -> None:
+    """The loops of linearised models by label, on two Axes."""
+    from shallows.fluid.plot import bode
+
+    for index, (label, linear) in enumerate(columns.items()):
+        bode(axes[0], axes[1], linear.loop(), label=label, omega_rad_s=FREQUENCIES, index=index)
+
+
+def draw_map(path: Path, result: "MarginMap") -> None:
+    """Draw the margins of a map of one or two parameters."""
+    from shallows.fluid.plot import phase_margin, stability_map
+
+    if len(result.axes) > 2:
+        raise ScenarioError("--plot", str(path), "one or two --over to draw")
+    if len(result.axes) == 1:
+        draw(path, (1, 1), lambda axes: phase_margin(axes, result))
+        return
+
+    def paint(axes: "Axes") -> None:
+        axes.figure.colorbar(stability_map(axes, result), ax=axes, label="phase margin (degrees)")
+
+    draw(path, (1, 1), paint)
+
+
+def draw_recommendation(path: Path, found: "Recommendation") -> None:
+    """Draw the choice over the two parameters that were tuned."""
+    from shallows.fluid.plot import recommendation
+
+    if len(found.map.axes) != 3:
+        raise ScenarioError("--plot", str(path), "two --tune to draw")
+
+    def paint(axes: "Axes") -> None:
+        axes.figure.colorbar(recommendation(axes, found), ax=axes, label="worst phase margin (degrees)")
+
+    draw(path, (1, 1), paint)
