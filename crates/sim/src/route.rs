@@ -192,9 +192,10 @@ struct Choices {
     /// By host: its rack, and the ports that lead to it alone, with their switches.
     rack: Vec<u32>,
     down: Vec<Vec<(u32, u32)>>,
-    /// By rack and node: where its ports begin in `ports`, and where they end.
+    /// By rack and switch: where its ports begin in `ports`, and where they end.
     sets: Vec<[u32; 2]>,
-    nodes: u32,
+    hosts: u32,
+    switches: u32,
     ports: Vec<u32>,
 }
 
@@ -203,8 +204,9 @@ impl Choices {
         let mut choices = Self {
             rack: search.rack.clone(),
             down: vec![Vec::new(); network.hosts as usize],
-            sets: Vec::with_capacity(search.racks.len() * network.nodes as usize),
-            nodes: network.nodes,
+            sets: Vec::with_capacity(search.racks.len() * (network.nodes - network.hosts) as usize),
+            hosts: network.hosts,
+            switches: network.nodes - network.hosts,
             ports: Vec::new(),
         };
         for (port, number) in network.ports.iter().zip(0..) {
@@ -214,7 +216,7 @@ impl Choices {
         }
         for rack in 0..search.racks.len() as u32 {
             let distance = search.distances(rack);
-            for node in 0..network.nodes {
+            for node in network.hosts..network.nodes {
                 let begin = choices.ports.len() as u32;
                 let here = distance[node as usize];
                 let leads = |&&port: &&u32| {
@@ -232,7 +234,7 @@ impl Choices {
         if let Some((_, port)) = self.down[host as usize].iter().find(|(from, _)| *from == switch) {
             return std::slice::from_ref(port);
         }
-        let [begin, end] = self.sets[(self.rack[host as usize] * self.nodes + switch) as usize];
+        let [begin, end] = self.sets[(self.rack[host as usize] * self.switches + switch - self.hosts) as usize];
         &self.ports[begin as usize..end as usize]
     }
 }
