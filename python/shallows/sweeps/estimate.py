@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 BASE_BYTES = 98_000_000
 """A process with everything loaded."""
 LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, ROW_BYTES = 2_500, 4, 900, 50
-"""Of memory: a link with its port and name, a way from a switch to a host, a flow, a recorded sample."""
+"""Of memory: a link with its port and name, a way from a switch to a host where switches choose by packet, a
+flow, a recorded sample."""
 RUN_S, FLOW_S, ROW_S = 0.012, 10e-6, 0.3e-6
 """Of CPU time: a run whatever its size, in a process that is warm; a flow; a recorded sample."""
 SMALL_PORTS, GROWTH = 100, 0.175
@@ -54,8 +55,10 @@ def of_scenario(scenario: "Scenario") -> Estimate:
     """The `Estimate` of one run of a `Scenario` in the packet world."""
     hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
     cpu_s = RUN_S + hops * _hop_s(scenario) + FLOW_S * flows + ROW_S * rows
-    links, switches = len(scenario.wiring.link_from), scenario.wiring.nodes - scenario.wiring.hosts
-    memory = LINK_BYTES * links + ROUTE_BYTES * switches * scenario.wiring.hosts
+    network = scenario.wiring
+    memory = LINK_BYTES * len(network.link_from)
+    if scenario.network.balancing != "flow":
+        memory += ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts
     return Estimate(1, hops, cpu_s, BASE_BYTES + memory + FLOW_BYTES * flows + ROW_BYTES * rows, 1)
 
 
