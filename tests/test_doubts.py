@@ -100,6 +100,20 @@ def test_more_drops_than_halved_windows_cause():
     assert int(said[0].split()[0]) > 4 * 142
 
 
+def test_flows_that_have_heard_nothing_have_halved_nothing():
+    """400 packets at once into a buffer of 10, and the run ends before any answer: there is no window yet."""
+    long = {"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "edge_rate": "40Gbps", "rtt": "100ms"}
+    said = doubts(
+        duration="40ms",
+        topology=long,
+        traffic=[{"kind": "long-lived"}],
+        cc={"name": "reno"},
+        network={"buffer": "10pkt"},
+        hosts={"initial_window": "400pkt"},
+    )
+    assert not any("halve" in doubt for doubt in said)
+
+
 @pytest.mark.parametrize(
     ("cc", "rate", "rtt", "flows"),
     [("reno", "7Gbps", "130us", 10), ("cubic", "3Gbps", "310us", 7), ("cdg", "23Gbps", "90us", 10)],

@@ -198,7 +198,7 @@ def _more_than_halving_drops(answer: Any) -> list[str]:
     starts = flows["start_us"][its] * 1e6 >= answer.warmup_ps
     theory = float(np.nansum(3 * packets / window**2 + np.where(starts, 2 * window, 0.0)))
     dropped = int(answer.port_columns["dropped"].sum()) - int(flows["retransmits"][~its].sum())
-    if dropped < RESENT_PACKETS or dropped <= TIMES_THEORY * theory:
+    if dropped < RESENT_PACKETS or dropped <= TIMES_THEORY * theory or np.isnan(window).all():
         return []
     return [
         f"{dropped} packets were dropped: flows that halve their windows at a loss would have {theory:.0f} "
