@@ -44,11 +44,11 @@ impl Request {
                 .flatten()
                 .map(|classes| discipline(classes))
                 .collect::<Result<_, _>>()?,
-            shared: self.shared.as_ref().map(|told| SharedSpec { size: Bytes(told.size_bytes), alpha: told.alpha }),
-            pause: self.pause.as_ref().map(|told| PauseSpec {
-                threshold: Bytes(told.threshold_bytes),
-                hysteresis: Bytes(told.hysteresis_bytes),
-                headroom: told.headroom_bytes.map(Bytes),
+            shared: self.shared.as_ref().map(|given| SharedSpec { size: Bytes(given.size_bytes), alpha: given.alpha }),
+            pause: self.pause.as_ref().map(|given| PauseSpec {
+                threshold: Bytes(given.threshold_bytes),
+                hysteresis: Bytes(given.hysteresis_bytes),
+                headroom: given.headroom_bytes.map(Bytes),
             }),
             balancing: self.balancing.map_or(sim::Balancing::Flow, balancing),
             faults: self.faults.as_ref().map_or(Ok(Vec::new()), Faults::changes)?,
@@ -72,11 +72,11 @@ impl Request {
     /// Columns of unequal lengths, and a marking that is not there.
     pub fn ports(&self) -> Result<Vec<PortSpec>, String> {
         let Links { from, to, rate_bps, delay_ps, buffer_bytes, marking, discipline } = &self.links;
-        let told = discipline.as_ref().map_or(from.len(), Vec::len);
-        let lengths = [from.len(), to.len(), rate_bps.len(), delay_ps.len(), buffer_bytes.len(), marking.len(), told];
+        let given = discipline.as_ref().map_or(from.len(), Vec::len);
+        let lengths = [from.len(), to.len(), rate_bps.len(), delay_ps.len(), buffer_bytes.len(), marking.len(), given];
         let mut real = 0..;
         let place: Vec<Option<u32>> =
-            self.markings.iter().map(|told| told.is_some().then(|| real.next()).flatten()).collect();
+            self.markings.iter().map(|given| given.is_some().then(|| real.next()).flatten()).collect();
         let port = |at: usize| {
             let marking = place.get(marking[at] as usize).copied();
             Ok(PortSpec {
@@ -97,7 +97,7 @@ impl Request {
     /// # Errors
     /// An unknown kind or parameter.
     pub fn markings(&self) -> Result<Vec<sim::Marking>, String> {
-        self.markings.iter().filter(|told| told.is_some()).map(Marking::spec).collect()
+        self.markings.iter().filter(|given| given.is_some()).map(Marking::spec).collect()
     }
 }
 
@@ -109,17 +109,17 @@ fn equal(table: &str, lengths: &[usize]) -> Result<usize, String> {
     Ok(lengths[0])
 }
 
-/// The defaults of a row, with what was told.
-fn values(name: &str, parameters: &'static [Parameter], told: &BTreeMap<String, f64>) -> Result<Values, String> {
+/// The defaults of a row, with what was given.
+fn values(name: &str, parameters: &'static [Parameter], given: &BTreeMap<String, f64>) -> Result<Values, String> {
     let mut values = Values::defaults(parameters);
-    for (key, &value) in told {
+    for (key, &value) in given {
         values.set(key, value).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(values)
 }
 
-fn balancing(told: Balancing) -> sim::Balancing {
-    match told {
+fn balancing(given: Balancing) -> sim::Balancing {
+    match given {
         Balancing::Flow => sim::Balancing::Flow,
         Balancing::Packet => sim::Balancing::Packet,
         Balancing::Queue => sim::Balancing::Queue,
@@ -138,20 +138,20 @@ impl Marking {
             Some(At::Enqueue) => MarkAt::Enqueue,
             Some(At::Dequeue) => MarkAt::Dequeue,
         };
-        let told = self.parameters.clone().unwrap_or_default();
-        Ok(sim::Marking { mechanism, values: values(&self.kind, mechanism.parameters, &told)?, at })
+        let given = self.parameters.clone().unwrap_or_default();
+        Ok(sim::Marking { mechanism, values: values(&self.kind, mechanism.parameters, &given)?, at })
     }
 }
 
 /// Kinds that no class names go where one says "other".
 fn discipline(classes: &[Class]) -> Result<Discipline, String> {
     let (mut class_of, mut others) = ([u8::MAX; PACKET_KINDS.len()], u8::MAX);
-    let (mut urgent, mut paced) = (None, None);
+    let (mut priority, mut paced) = (None, None);
     for (number, class) in (0..).zip(classes) {
         for name in &class.carries {
             match name.as_str() {
                 "other" => others = number,
-                "urgent" => urgent = Some(number),
+                "priority" => priority = Some(number),
                 "paced" => paced = Some(number),
                 _ => {
                     let kind = PACKET_KINDS.iter().position(|kind| kind.name() == name);
@@ -164,7 +164,7 @@ fn discipline(classes: &[Class]) -> Result<Discipline, String> {
     if let Some(kind) = class_of.iter().position(|&class| class == u8::MAX) {
         return Err(format!("a discipline has no class for {:?}", PACKET_KINDS[kind].name()));
     }
-    Ok(Discipline { classes: classes.iter().map(Class::spec).collect::<Result<_, _>>()?, class_of, urgent, paced })
+    Ok(Discipline { classes: classes.iter().map(Class::spec).collect::<Result<_, _>>()?, class_of, priority, paced })
 }
 
 impl Class {
@@ -177,7 +177,7 @@ impl Class {
         let shaper = match (self.shaper_bps, self.shaper_burst_bytes) {
             (None, _) => None,
             (Some(rate), Some(burst)) => {
-                let pacer = self.pacer.as_ref().map(|told| told.spec(Rate(rate))).transpose()?;
+                let pacer = self.pacer.as_ref().map(|given| given.spec(Rate(rate))).transpose()?;
                 Some(Shaper { rate: Rate(rate), burst: Bytes(burst), pacer })
             }
             (Some(_), None) => return Err(format!("the shaper of {:?} has no burst", self.carries)),
@@ -219,8 +219,8 @@ impl Flows {
     /// Columns of unequal lengths.
     pub fn specs(&self) -> Result<Vec<FlowSpec>, String> {
         let Self { src, dst, bytes, start_ps, stop_ps, application, after, priority, cc } = self;
-        let told = |column: &Option<Vec<u32>>| column.as_ref().map_or(src.len(), Vec::len);
-        let applications = application.as_ref().map(|told| told.specs(src.len())).transpose()?;
+        let given = |column: &Option<Vec<u32>>| column.as_ref().map_or(src.len(), Vec::len);
+        let applications = application.as_ref().map(|given| given.specs(src.len())).transpose()?;
         let lengths = [src.len(), dst.len(), bytes.len(), start_ps.len(), stop_ps.len(), cc.len()];
         let flow = |at: usize| FlowSpec {
             src: src[at],
@@ -229,11 +229,11 @@ impl Flows {
             start: Time(start_ps[at]),
             after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
             stop: Time(stop_ps[at]),
-            application: applications.as_ref().map_or(Application::EAGER, |told| told[at]),
-            urgent: priority.as_ref().is_some_and(|column| column[at] > 0),
+            application: applications.as_ref().map_or(Application::EAGER, |given| given[at]),
+            priority: priority.as_ref().is_some_and(|column| column[at] > 0),
             control: cc[at],
         };
-        let lengths = [&lengths[..], &[told(after), told(priority)]].concat();
+        let lengths = [&lengths[..], &[given(after), given(priority)]].concat();
         Ok((0..equal("flows", &lengths)?).map(flow).collect())
     }
 }

@@ -83,7 +83,7 @@ request! {
     pub struct Class {
         /// Kinds of packets, each carried by one class: `data`, `ack`, `nack`, `notification`, `pause`, `resume`,
         /// `credit_request`, `credit`, `credit_stop`, `rate_request`, `rate_answer`, `trimmed`, `returned`, `pull`; `other` is every kind that no class names,
-        /// `urgent` all packets of flows with a priority, whatever their kind, and `paced` data of flows that their algorithm sends
+        /// `priority` all packets of flows with one, whatever their kind, and `paced` data of flows that their algorithm sends
         /// through the pacer of their host
         carries: Vec<String>,
         /// What it holds at most, in packets
@@ -162,7 +162,7 @@ request! {
         /// An earlier flow that ends: this one starts `start_ps` after it has finished (where both have the same sender: after
         /// that knows), and has no `stop_ps`; `2**32-1` is none
         after: Option<Vec<u32>>,
-        /// 1: its packets, acks too, go before others, at its hosts and in the class that carries `urgent`
+        /// 1: its packets, acks too, go before others, at its hosts and in the class that carries `priority`
         priority: Option<Vec<u32>>,
         /// Index into `ccs`
         cc: Vec<u32>,

@@ -104,13 +104,13 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
     /// to look.
-    pub fn run(&mut self, limit: Time, events: u64, heeds_pauses: bool) -> Stop {
+    pub fn run(&mut self, limit: Time, events: u64, awaits_pause: bool) -> Stop {
         let look_from = self.most_packets.min(self.live() + crowd::LOOK_AFTER);
         self.parts.iter_mut().for_each(|part| part.fabric.look_from = look_from);
         if let [domain] = &mut self.parts[..] {
             run_whole(domain, limit, events);
         } else {
-            self.run_windows(limit, events, heeds_pauses, look_from);
+            self.run_windows(limit, events, awaits_pause, look_from);
         }
         let paused = self.take_pause();
         if self.live() >= self.most_packets {
@@ -126,20 +126,20 @@ impl<O: Observer + Send> Domains<O> {
         }
     }
 
-    fn run_windows(&mut self, limit: Time, events: u64, heeds_pauses: bool, look_from: u64) {
+    fn run_windows(&mut self, limit: Time, events: u64, awaits_pause: bool, look_from: u64) {
         loop {
             let plan = Plan {
                 limit,
                 events,
-                heeds_pauses,
+                awaits_pause,
                 lookahead: self.partition.lookahead,
-                longest: if heeds_pauses { crate::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
+                longest: if awaits_pause { crate::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
                 exact_from: self.exact_from,
                 look_from,
             };
             let (closed, next) = self.go_on(&plan);
             self.closed = closed;
-            let paused = heeds_pauses && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
+            let paused = awaits_pause && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
             if next >= limit || self.events() >= events || paused || self.live() >= look_from {
                 return;
             }

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Or so many events, and what belongs to the same window.
     pub events: u64,
     /// Or until a link is paused.
-    pub heeds_pauses: bool,
+    pub awaits_pause: bool,
     /// Windows are this long, and no longer than `longest`.
     pub lookahead: Time,
     pub longest: Time,
@@ -160,7 +160,7 @@ impl Exchange {
             self.sides[side].reports.iter().map(|report| value(report).load(Ordering::Relaxed)).sum()
         };
         let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.look_from;
-        let paused = plan.heeds_pauses && self.least(side, |report| &report.paused) < Time::MAX;
+        let paused = plan.awaits_pause && self.least(side, |report| &report.paused) < Time::MAX;
         next < plan.limit && !enough && !paused && end <= plan.exact_from
     }
 }

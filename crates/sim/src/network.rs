@@ -146,7 +146,7 @@ pub struct FlowSpec {
     /// When there is something to send.
     pub application: Application,
     /// Its packets, both ways, go before others: at its hosts, and where a port has a class for them.
-    pub urgent: bool,
+    pub priority: bool,
     /// Index of its [`Control`].
     pub control: u32,
 }
@@ -265,7 +265,7 @@ impl Network {
     fn check_disciplines(&self) -> Result<(), String> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
             let classes = discipline.classes.len();
-            let named = discipline.class_of.iter().chain(&discipline.urgent).chain(&discipline.paced);
+            let named = discipline.class_of.iter().chain(&discipline.priority).chain(&discipline.paced);
             if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("discipline {at} puts packets into class {class}: it has {classes}"));
             }

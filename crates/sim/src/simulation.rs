@@ -181,7 +181,7 @@ impl<O: Observer + Send> Simulation<O> {
         let (until, behind) = (self.events() + events, Time(at.0.saturating_add(1)));
         while !self.over && self.events() < until {
             let due = self.schedule.next();
-            match self.domains.run(due.min(behind), until - self.turns, self.heeds_pauses()) {
+            match self.domains.run(due.min(behind), until - self.turns, self.awaits_pause()) {
                 Stop::Due if due >= behind && behind < Time::MAX => return true,
                 Stop::Crowded => self.end_crowded(),
                 Stop::Due => self.do_what_is_due(),
@@ -307,13 +307,13 @@ impl<O: Observer + Send> Simulation<O> {
     }
 
     /// Whether a link that is paused is news.
-    fn heeds_pauses(&self) -> bool {
+    fn awaits_pause(&self) -> bool {
         self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Due::Deadlock)
     }
 
     /// A link was, or still is, paused.
     fn watch_for_deadlock(&mut self, at: Time) {
-        if self.heeds_pauses() {
+        if self.awaits_pause() {
             self.schedule.set(at + DEADLOCK_INTERVAL, Due::Deadlock);
         }
     }

@@ -27,7 +27,7 @@ fn credits_first(values: &Values) -> Discipline {
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
     let rest = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None }
 }
 
 /// Headers and answers before data, of which a port holds eight packets.
@@ -35,7 +35,7 @@ fn trimming() -> Discipline {
     let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
     let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![headers, data], class_of, priority: None, paced: None }
 }
 
 /// Senders 0..n and receivers n..2n around two switches; 10 Gbps everywhere, 200 us there and back.
@@ -67,7 +67,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         after: None,
         stop: Time::MAX,
         application: Application::EAGER,
-        urgent: false,
+        priority: false,
         control: 0,
     };
     let discipline = match row.transport.leave {

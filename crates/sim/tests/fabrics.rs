@@ -51,11 +51,11 @@ fn shared_memory() -> Network {
 /// Short flows that go first, over long ones.
 fn priorities() -> Network {
     let mut network = shifted(scheduled(fat_tree(4), urgent_first(), false), 6, 400_000);
-    let urgent = network.flows.clone();
+    let first = network.flows.clone();
     let start = |at: usize| Time::from_micros(at as u64 * 13);
     let short =
-        |(at, flow): (usize, &FlowSpec)| FlowSpec { urgent: true, bytes: Bytes(9000), start: start(at), ..*flow };
-    network.flows.extend(urgent.iter().enumerate().map(short));
+        |(at, flow): (usize, &FlowSpec)| FlowSpec { priority: true, bytes: Bytes(9000), start: start(at), ..*flow };
+    network.flows.extend(first.iter().enumerate().map(short));
     until_done(network)
 }
 

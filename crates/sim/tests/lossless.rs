@@ -20,7 +20,7 @@ fn one_class(limit: Bytes) -> Discipline {
     Discipline {
         classes: vec![ClassSpec { limit: Limit::Bytes(limit), shaper: None, trims: false, turn: None }],
         class_of: [0; PACKET_KINDS.len()],
-        urgent: None,
+        priority: None,
         paced: None,
     }
 }
@@ -33,7 +33,7 @@ fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![class; 3], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![class; 3], class_of, priority: None, paced: None }
 }
 
 fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window: f64) -> Network {
@@ -96,7 +96,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         after: None,
         stop: Time::MAX,
         application: Application::EAGER,
-        urgent: false,
+        priority: false,
         control: 0,
     }
 }

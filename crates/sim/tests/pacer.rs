@@ -33,7 +33,8 @@ fn with_pacers(mut network: Network, rate: Rate, spec: PacerSpec) -> Network {
     let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
     let shaper = Shaper { rate, burst: MTU * 2, pacer: Some(spec) };
     let classes = vec![open, ClassSpec { shaper: Some(shaper), ..open }];
-    network.disciplines = vec![Discipline { classes, class_of: [0; PACKET_KINDS.len()], urgent: None, paced: Some(1) }];
+    network.disciplines =
+        vec![Discipline { classes, class_of: [0; PACKET_KINDS.len()], priority: None, paced: Some(1) }];
     for port in &mut network.ports {
         port.discipline = (port.from < network.hosts).then_some(0);
     }

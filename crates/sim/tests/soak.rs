@@ -116,7 +116,7 @@ fn share_with_credits(network: &mut Network, control: &Control) {
         let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
         let rest = ClassSpec { limit: Limit::Bytes(port.buffer), shaper: None, trims: false, turn: None };
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-        let discipline = Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None };
+        let discipline = Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None };
         let at = network.disciplines.iter().position(|known| *known == discipline).unwrap_or_else(|| {
             network.disciplines.push(discipline);
             network.disciplines.len() - 1

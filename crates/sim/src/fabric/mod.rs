@@ -61,7 +61,7 @@ pub struct Fabric<O> {
     pub look: bool,
     /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
     pub paused: Time,
-    /// Whether any flow is urgent.
+    /// Whether any flow has a priority.
     priorities: bool,
     /// Packets received over one link.
     pub hops: u64,
@@ -99,7 +99,7 @@ impl<O: Observer> Fabric<O> {
             pauses_due: VecDeque::new(),
             look: false,
             paused: Time::MAX,
-            priorities: network.flows.iter().any(|flow| flow.urgent),
+            priorities: network.flows.iter().any(|flow| flow.priority),
             hops: 0,
             consumed: 0,
             observer,

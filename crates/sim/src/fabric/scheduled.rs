@@ -17,7 +17,7 @@ impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
     #[inline]
     pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
-        let lane = if self.is_urgent(at) { Lane::Urgent } else { Lane::Own };
+        let lane = if self.has_priority(at) { Lane::Priority } else { Lane::Own };
         self.join(number, Joining { packet: at, from, lane });
         if !self.pauses_due.is_empty() {
             self.send_pauses();
@@ -107,9 +107,9 @@ impl<O: Observer> Fabric<O> {
         self.offer(back, at, joining.from);
     }
 
-    /// Whether the packet is one of an urgent flow.
-    fn is_urgent(&self, at: u32) -> bool {
-        self.priorities && self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.urgent)
+    /// Whether the packet is one of a flow with a priority.
+    fn has_priority(&self, at: u32) -> bool {
+        self.priorities && self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.priority)
     }
 
     /// Whether a switch counts this packet against its memory.

@@ -77,8 +77,8 @@ pub struct Discipline {
     pub classes: Vec<ClassSpec>,
     /// By the number of a [`crate::packet::PacketKind`].
     pub class_of: [u8; PACKET_KINDS.len()],
-    /// The class of all packets of urgent flows, if they have one.
-    pub urgent: Option<u8>,
+    /// The class of all packets of flows with a priority, if they have one.
+    pub priority: Option<u8>,
     /// The class of what goes through the pacer of a host, if it has one.
     pub paced: Option<u8>,
 }

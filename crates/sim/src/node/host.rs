@@ -33,7 +33,7 @@ pub struct Host {
     /// The flows that could send, in turn.
     ready: VecDeque<u32>,
     /// Those that go before all others.
-    urgent: VecDeque<u32>,
+    priority: VecDeque<u32>,
     /// Flows that it sends, ready or not.
     active: u32,
     /// Whether the event queue will tell when the port is free.
@@ -41,10 +41,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// A flow joins the turn, or that of the urgent ones.
-    fn push(&mut self, flow: u32, urgent: bool) {
-        if urgent {
-            self.urgent.push_back(flow);
+    /// A flow joins the turn, or that of those with a priority.
+    fn push(&mut self, flow: u32, priority: bool) {
+        if priority {
+            self.priority.push_back(flow);
         } else {
             self.ready.push_back(flow);
         }
@@ -52,22 +52,22 @@ impl Host {
 
     /// The flow whose turn it is.
     fn pop(&mut self) -> Option<u32> {
-        self.urgent.pop_front().or_else(|| self.ready.pop_front())
+        self.priority.pop_front().or_else(|| self.ready.pop_front())
     }
 
     /// The flow whose turn will be next.
     pub fn first(&self) -> Option<u32> {
-        self.urgent.front().or_else(|| self.ready.front()).copied()
+        self.priority.front().or_else(|| self.ready.front()).copied()
     }
 
     /// A flow leaves the turn before it came.
     fn leave(&mut self, flow: u32) {
         self.ready.retain(|&ready| ready != flow);
-        self.urgent.retain(|&ready| ready != flow);
+        self.priority.retain(|&ready| ready != flow);
     }
 
     fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.urgent.is_empty()
+        self.ready.is_empty() && self.priority.is_empty()
     }
 }
 
@@ -259,7 +259,7 @@ impl Hosts {
             self.send_now(fabric, flow, port);
         } else if let Some(sending) = self.sending.get_mut(flow) {
             sending.queued = true;
-            self.hosts[host as usize].push(flow, sending.urgent);
+            self.hosts[host as usize].push(flow, sending.priority);
             if alone {
                 return;
             }
@@ -359,7 +359,7 @@ impl Hosts {
         let (turn, window) = (sending.turn(fabric.now), sending.window());
         if turn == Turn::Now {
             sending.queued = true;
-            self.hosts[sending.ends.src as usize].push(flow, sending.urgent);
+            self.hosts[sending.ends.src as usize].push(flow, sending.priority);
         }
         if paced {
             fabric.offer_paced(port, at);

@@ -51,7 +51,7 @@ pub fn sending(network: &Network, flow: u32, now: Time, path: &[Vec<u32>; 2], ac
         control: control.sender(&path),
     };
     let mut sending = Sending::new(control.algorithm.transport, now, ends(network, flow), opening);
-    sending.urgent = spec.urgent;
+    sending.priority = spec.priority;
     sending
 }
 

@@ -140,7 +140,7 @@ impl Class {
 pub(super) struct Classes {
     classes: Vec<Class>,
     class_of: [u8; PACKET_KINDS.len()],
-    urgent: Option<u8>,
+    priority: Option<u8>,
     paced: Option<u8>,
     turn: Option<Turn>,
     /// Time to send all that waits, and its length.
@@ -173,7 +173,7 @@ impl Classes {
         Self {
             classes: discipline.classes.iter().copied().map(Class::new).collect(),
             class_of: discipline.class_of,
-            urgent: discipline.urgent,
+            priority: discipline.priority,
             paced: discipline.paced,
             turn: Turn::new(&discipline.classes),
             work: Time::ZERO,
@@ -197,7 +197,7 @@ impl Classes {
     fn class_for(&self, kind: PacketKind, lane: Lane) -> usize {
         let lane = match lane {
             Lane::Own => None,
-            Lane::Urgent => self.urgent,
+            Lane::Priority => self.priority,
             Lane::Paced => self.paced,
         };
         usize::from(lane.unwrap_or(self.class_of[kind as usize]))
@@ -287,7 +287,7 @@ pub enum Lane {
     /// That of its kind.
     Own,
     /// That of flows that go before others, where there is one.
-    Urgent,
+    Priority,
     /// That of the host's pacer, where there is one.
     Paced,
 }
@@ -753,7 +753,7 @@ mod tests {
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == Data));
         let shaped = ClassSpec { limit: Limit::Packets(8), shaper: Some(shaper), trims: false, turn: None };
         let open = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
-        let discipline = Discipline { classes: vec![shaped, open], class_of, urgent: None, paced: None };
+        let discipline = Discipline { classes: vec![shaped, open], class_of, priority: None, paced: None };
         Port::new(&spec, Bytes(1538)).scheduled(&discipline, Draws::new(1, 0))
     }
 

@@ -147,7 +147,7 @@ pub struct Sending {
     /// Whether it has a place in its NIC's turn.
     pub queued: bool,
     /// Whether it goes before other flows.
-    pub urgent: bool,
+    pub priority: bool,
     /// When the world will look at its pace again; [`Time::MAX`] is never.
     pub pace_timer: Time,
     asking: Option<Box<Asking>>,
@@ -201,7 +201,7 @@ impl Sending {
             }
             (_, Reliability::GoBackN) => SendingHalf::GoBackN(go_back_n::Sending::new(opening)),
         };
-        Self { ends, queued: false, urgent: false, pace_timer: Time::MAX, asking, half }
+        Self { ends, queued: false, priority: false, pace_timer: Time::MAX, asking, half }
     }
 
     /// Whether it may send now.

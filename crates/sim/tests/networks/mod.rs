@@ -78,7 +78,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
         after: None,
         stop: Time::MAX,
         application: Application::EAGER,
-        urgent: false,
+        priority: false,
         control: 0,
     }
 }
@@ -185,13 +185,13 @@ pub fn lossless() -> Discipline {
         PacketKind::Data => 2,
         _ => 1,
     });
-    Discipline { classes: vec![OPEN; 3], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![OPEN; 3], class_of, priority: None, paced: None }
 }
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
 pub fn urgent_first() -> Discipline {
     let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
-    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], urgent: Some(0), paced: None }
+    Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], priority: Some(0), paced: None }
 }
 
 /// A shaped class of credits before one of everything else.
@@ -202,7 +202,7 @@ pub fn credits_first(control: &Control) -> Discipline {
     let credits = ClassSpec { limit: Limit::Packets(shaper.queue), shaper: Some(tokens), trims: false, turn: None };
     let rest = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
-    Discipline { classes: vec![credits, rest], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![credits, rest], class_of, priority: None, paced: None }
 }
 
 /// Headers and answers first, then data, of which a port holds eight packets and cuts what comes beyond (NDP).
@@ -210,12 +210,12 @@ pub fn trimming() -> Discipline {
     let headers = ClassSpec { limit: Limit::Bytes(MTU * 16), shaper: None, trims: false, turn: None };
     let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
     let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
-    Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None }
+    Discipline { classes: vec![headers, data], class_of, priority: None, paced: None }
 }
 
 /// Everything in one class.
 pub fn one_class() -> Discipline {
-    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], urgent: None, paced: None }
+    Discipline { classes: vec![OPEN], class_of: [0; PACKET_KINDS.len()], priority: None, paced: None }
 }
 
 /// Two hosts below two leaves, `spines` between them; cables 0 and 1 are the hosts', then two a spine. One flow of 1000 packets.

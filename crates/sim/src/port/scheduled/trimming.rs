@@ -91,7 +91,7 @@ mod tests {
         let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
         let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
         let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
-        let discipline = Discipline { classes: vec![headers, data], class_of, urgent: None, paced: None };
+        let discipline = Discipline { classes: vec![headers, data], class_of, priority: None, paced: None };
         Port::new(&spec, Bytes(1500)).scheduled(&discipline, Draws::new(1, 0))
     }
 
