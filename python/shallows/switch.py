@@ -84,7 +84,7 @@ def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
 
 
 def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
-    """Switch ports send what has a priority first; each class may hold as much as the port without classes."""
+    """Switch ports send what has a priority first; each class may hold as much as a port without classes."""
     limit_bytes = scenario.network.buffer
     classes = [class_of(["priority"], limit_bytes), class_of(["other"], limit_bytes)]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}

@@ -4,8 +4,8 @@
 mod networks;
 
 use networks::{
-    MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, recorded, run,
-    scheduled, star, trimming, until_done, urgent_first,
+    MTU, assert_the_same_in_domains, control, credits_first, fat_tree, flow, lossless, marking, priority_first,
+    recorded, run, scheduled, star, trimming, until_done,
 };
 use shallows_cc::port::MarkAt;
 use shallows_cc::receiver::SUBSTITUTES;
@@ -50,7 +50,7 @@ fn shared_memory() -> Network {
 
 /// Short flows that go first, over long ones.
 fn priorities() -> Network {
-    let mut network = shifted(scheduled(fat_tree(4), urgent_first(), false), 6, 400_000);
+    let mut network = shifted(scheduled(fat_tree(4), priority_first(), false), 6, 400_000);
     let first = network.flows.clone();
     let start = |at: usize| Time::from_micros(at as u64 * 13);
     let short =

@@ -189,7 +189,7 @@ pub fn lossless() -> Discipline {
 }
 
 /// One class of everything, and one before it for flows with a priority; each holds 100 frames.
-pub fn urgent_first() -> Discipline {
+pub fn priority_first() -> Discipline {
     let class = ClassSpec { limit: Limit::Bytes(MTU * 100), shaper: None, trims: false, turn: None };
     Discipline { classes: vec![class; 2], class_of: [1; PACKET_KINDS.len()], priority: Some(0), paced: None }
 }
