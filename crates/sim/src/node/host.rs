@@ -14,6 +14,7 @@ use super::halves::Halves;
 use super::opening;
 use super::pulls::Pulls;
 use super::rows::Rows;
+use crate::event_queue::HORIZON;
 use crate::fabric::Fabric;
 use crate::flow::{Followers, Received, Sent};
 use crate::moment::SenderState;
@@ -326,7 +327,8 @@ impl Hosts {
         if !waiting.awaiting_port {
             waiting.awaiting_port = true;
             let entity = fabric.host_entity(host);
-            fabric.events.push(busy_until, entity);
+            // A NIC may hold more answers than can be sent until then: it is asked once more.
+            fabric.events.push(busy_until.min(fabric.now + HORIZON), entity);
         }
         false
     }
