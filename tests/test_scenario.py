@@ -298,6 +298,11 @@ WRONG = [
     ({"network.mtu": "100KB"}, 'network.mtu = "100KB"', "at most 65535B"),
     ({"hosts.acks_every": 256}, "hosts.acks_every = 256", "a whole number from 1 to 255"),
     ({"topology.rate": "1Kbps"}, "topology = ", "links of at least 1 Mbps and at most 2 s"),
+    (
+        {"faults": [{"link": "s0->s1", "kind": "rate", "value": "1Kbps"}]},
+        'faults[0].value = "1Kbps"',
+        "a rate of at least 1Mbps",
+    ),
     ({"topology.rtt": "20s"}, "topology = ", "links of at least 1 Mbps and at most 2 s"),
     (
         {"traffic": [{"kind": "incast", "senders": 2, "size": "4000GB"}]},

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 LEAST_RATE_BPS = 10**6
+"""No link is slower, nor becomes so."""
 
 
 class Fault(Table):

@@ -60,7 +60,8 @@ class Dimension:
         """The amount as an integer of base units, at least `least`."""
         amount = self.amount(text, frame)
         if amount < least:
-            raise ValueError(f"{self.what} {'above 0' if least else 'of 0 or more'}")
+            bound = f"of at least {self.text(least)}" if least > 1 else "above 0" if least else "of 0 or more"
+            raise ValueError(f"{self.what} {bound}")
         if amount >= NEVER:
             raise ValueError(f"{self.what} below {self.text(10**19)}")
         if amount != int(amount):

@@ -6,6 +6,7 @@ import numpy as np
 
 from shallows import faults, marking
 from shallows.errors import ScenarioError
+from shallows.faults import LEAST_RATE_BPS
 from shallows.honours import algorithms, refuse_what_no_flow_honours
 from shallows.plain import is_list
 from shallows.traffic import NO_FLOW
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from shallows.scenario.model import Scenario
     from shallows.switch import Pauses
 
-LEAST_RATE_BPS = 10**6
 MOST_DELAY_PS = 2 * 10**12
 MOST_PACKETS = 2**31
 _ACK = 64
