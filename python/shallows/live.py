@@ -67,8 +67,8 @@ def _is_stale(path: str | Path) -> bool:
     """Whether it was built from other sources than the core: a request may mean other things to it."""
     from shallows import _core
 
-    told = subprocess.run([path, "sources"], capture_output=True, text=True, check=False).stdout
-    return told.strip() != json.dumps(_core.sources())
+    answer = subprocess.run([path, "sources"], capture_output=True, text=True, check=False).stdout
+    return answer.strip() != json.dumps(_core.sources())
 
 
 def _rebuilt(path: str | Path) -> str:

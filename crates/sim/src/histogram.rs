@@ -248,6 +248,19 @@ mod tests {
         assert!((at(1.0) - 10.0).abs() < 1e-9);
     }
 
+    /// Three frames that find an idle port, then two at once: five frame times, one of them above one frame.
+    #[test]
+    fn segments_that_begin_alike_all_count() {
+        let mut histogram = Histogram::new(PACKET);
+        (0..3).for_each(|_| histogram.begin(PACKET));
+        histogram.begin(PACKET * 2);
+        let distribution = histogram.finish(PACKET * 5, PACKET * 2);
+        assert_eq!(distribution.total(), PACKET * (5 + 5));
+        // Half of the time idle, four tenths up to one frame, one tenth above it.
+        let at = |share: f64| distribution.quantile(share) / PACKET.0 as f64;
+        assert!((at(0.9) - 1.0).abs() < 0.1 && (at(1.0) - 2.0).abs() < 1e-9, "{}", at(0.9));
+    }
+
     #[test]
     fn a_queue_may_be_longer_than_anyone_was_ready_for() {
         let mut histogram = Histogram::new(PACKET);
