@@ -58,17 +58,9 @@ EMPTY_US = 200 + 3 * (1500 + 64) * 8 / 10e3
 
 
 def test_dx_never_takes_a_short_packet_for_a_short_path():
-    """10 KB are seven packets, all full; a flow decides alike whether it ends with one byte or 1460."""
+    """An exchange of 10 KB is seven full packets: one of 1240 B among them would show 0.5 us less."""
     meeting = run("dx-10", traffic__0__exchange="10KB", duration="20ms", warmup="0s", record__queues="off")
     assert probe(meeting, "base_rtt_us").value.min() == pytest.approx(EMPTY_US, abs=1e-3)
-    series = []
-    for last in (1, 1460):
-        table = {"kind": "incast", "senders": 2, "size": f"{999 * 1460 + last}B"}
-        ends = run("dx-10", traffic=[table], duration="until-done", warmup="0s", record__probes="5us")
-        decided = probe(ends, "exact_window_pkt")
-        series.append(decided[decided.time_us < ends.flows.fct_us.min()])
-    assert len(series[0]) > 300
-    assert series[0].value.tolist() == series[1].value[: len(series[0])].tolist()
 
 
 THIRTY_PACED = """Behind a full link the phantom queue grows by a packet in 24 us at most, whatever
