@@ -20,11 +20,25 @@ def on_page_markdown(markdown, **_):
 
 def algorithms_page():
     """Every algorithm with its parts, parameters and presets, as Markdown."""
-    return "\n".join(["# Algorithms", *(line for row in catalog.algorithms() for line in _algorithm(row))])
+    rows = catalog.algorithms()
+    return "\n".join(
+        ["# Algorithms", *_transports(rows), *(line for row in rows for line in _algorithm(row))]
+    )
+
+
+def _transports(rows):
+    """Who runs over what: what the table of transports in docs/scenario.md leaves to this page."""
+    yield from ("", "| transport | algorithms |", "|---|---|")
+    for transport in dict.fromkeys(row["transport"] for row in rows):
+        names = (f"[{row['name']}](#{row['name']})" for row in rows if row["transport"] == transport)
+        yield f"| `{transport}` | {', '.join(names)} |"
 
 
 def _algorithm(row):
     yield from ("", f"## {row['name']}", "", f"{row['summary']} *{row['source']}.*", "")
+    keys = ", ".join(f"`{key}`" for key in row["honours"])
+    yield f"Runs over `{row['transport']}`. Besides the keys that act on all flows it honours {keys}."
+    yield ""
     if row["parameters"]:
         yield from (
             "| parameter | symbol | default | from | to | meaning | source |",

@@ -69,16 +69,10 @@ def write(copy: Path) -> None:
 
 
 def built(copy: Path) -> None:
-    """Step 4: its line on file, its name in the table of transports; and the core, for Python."""
+    """Step 4: its line on file; and the core, for Python."""
     cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell", "--", "--ignored")
     cargo(copy, "build", "-p", "shallows-py")
     shutil.copy2(target(copy) / "debug/lib_core.so", copy / "python/shallows/_core.abi3.so")
-    document = copy / "docs/scenario.md"
-    lines = python(copy, "from shallows.honours import transport_table; print(*transport_table(), sep='\\n')")
-    row = next(line for line in lines.splitlines() if line.startswith("| algorithms |"))
-    document.write_text(
-        re.sub(r"^\| algorithms \|.*$", lambda _: row, document.read_text(), flags=re.MULTILINE)
-    )
 
 
 def changed(copy: Path) -> set[Path]:

@@ -148,8 +148,11 @@ def test_the_catalog_lists_every_algorithm(shallows):
 def test_the_catalog_shows_one_algorithm(shallows):
     page = shallows("cc", "dctcp").stdout
     row = json.loads(shallows("cc", "dctcp", "--json").stdout)
-    for part in ("RFC 8257", "step (required)", "0.0625", "dctcp@", "not modelled"):
+    for part in ("RFC 8257", "step (required)", "transport tcp", "0.0625", "dctcp@", "not modelled"):
         assert part in page
+    # DCTCP begins with the host's window, HPCC with one of its own.
+    assert "hosts.initial_window" in page
+    assert "hosts.initial_window" not in shallows("cc", "hpcc").stdout
     assert {"g"} <= {parameter["name"] for parameter in row["parameters"]}
 
 

@@ -1,5 +1,6 @@
 """The catalog of algorithms as people read it; the table itself is compiled in (docs/crossing.md)."""
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 from shallows.errors import ScenarioError
@@ -57,10 +58,11 @@ def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def parts(row: dict[str, Any]) -> dict[str, str]:
-    """Who acts where, in words: sender, receiver, port."""
+    """Who acts where, in words: sender, receiver, port, and the transport between them."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
     text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
-    return {"sender": row["sender"], "receiver": row["receiver"], "port": text or "any"}
+    port = text or "any"
+    return {"sender": row["sender"], "receiver": row["receiver"], "port": port, "transport": row["transport"]}
 
 
 def quantity(value: Any, unit: str) -> str:
@@ -109,6 +111,8 @@ def page(row: dict[str, Any]) -> list[Any]:
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
     lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
+    keys = ", ".join(row["honours"])
+    lines += [*wrap(f"besides the keys that act on all flows it honours {keys}", width=79), ""]
     page = ["\n".join(lines), _parameters(row), ""]
     for preset in row["presets"]:
         units = {p["name"]: p["unit"] for p in row["parameters"]}

@@ -200,22 +200,17 @@ def _cell(world: World, key: str) -> str:
 
 
 def transport_table() -> list[str]:
-    """The table key by transport of the documentation, as lines."""
+    """The table key by transport of the documentation, as lines. It names no algorithm: pages of each do."""
     from shallows.algorithm import catalog
 
-    by_transport = transports()
-    every: dict[str, list[dict[str, Any]]] = {}
+    every: dict[str, list[set[str]]] = {}
     for row in catalog():
-        every.setdefault(row["transport"], []).append(row)
-    keys = dict.fromkeys(key for rows in every.values() for row in rows for key in row["honours"])
-    lines = [_row("", *every), _row(*["---"] * (1 + len(every)))]
-    lines += [_row("algorithms", *(", ".join(f"`{row['name']}`" for row in rows) for rows in every.values()))]
+        every.setdefault(row["transport"], []).append(set(row["honours"]))
+    keys = sorted(set[str]().union(*(set[str]().union(*rows) for rows in every.values())))
+    lines = [_row("key", *(f"`{name}`" for name in every)), _row(*["---"] * (1 + len(every)))]
     for key in keys:
-        cells: list[str] = []
-        for name, rows in every.items():
-            deaf = [f"`{row['name']}`" for row in rows if key not in row["honours"]]
-            said = f"yes, but for {', '.join(deaf)}" if deaf else "yes"
-            cells.append(said if key in by_transport[name] else "")
+        acting = [[key in honours for honours in rows] for rows in every.values()]
+        cells = ["" if not any(row) else "yes" if all(row) else f"unless it {DEAF[key]}" for row in acting]
         lines.append(_row(f"`{key}`", *cells))
     return lines
 
