@@ -99,6 +99,28 @@ def test_slow_start_takes_what_it_takes_in_ns3(size, ms):
     assert result.flows.fct_us[0] / 1e3 == pytest.approx(ms, rel=1e-4)
 
 
+def test_goodput_counts_what_arrives_when_it_arrives():
+    """RFC 2647 §3.17. 100 Mbps carry 83.3 frames of 1500 B in 10 ms: at most 84 arrive, with one under way.
+
+    Slow start overshoots 50 packets of buffer; a hole closes that hundreds of packets lie behind. Counted as
+    they are read, in order, they were 248 Mbps.
+    """
+    link = {"kind": "dumbbell", "hosts": 1, "rate": "100Mbps", "edge_rate": "1Gbps", "rtt": "100ms"}
+    most = 0
+    for warmup in range(600, 800, 10):
+        result = run(
+            duration=f"{warmup + 10}ms",
+            warmup=f"{warmup}ms",
+            topology=link,
+            network={"buffer": "50pkt"},
+            hosts={"rto": "internet"},
+            cc="reno",
+            traffic=[{"kind": "long-lived", "flows": 1}],
+        )
+        most = max(most, result.flows.goodput_gbps[0] * 1e9 * 0.01 / (8 * 1460))
+    assert 80 <= most <= 84
+
+
 @pytest.mark.parametrize("cc", ["reno", "dctcp", "timely", "rcp", "expresspass"])
 def test_a_path_longer_than_the_first_timeout_does_not_time_out(cc):
     """1 Gbps, 30 ms there and back: three times the default `rto_initial` of 10 ms."""

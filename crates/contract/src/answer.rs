@@ -65,7 +65,7 @@ answer! {
         /// The completion time of the same bytes on the empty path: serialisation at every hop and propagation; 0 for unlimited
         /// flows
         ideal_ps: Vec<u64>,
-        /// In-order payload at the receiver
+        /// Payload that the receiver has, in whatever order it came; in the kernel world what its application has read
         delivered_bytes: Vec<u64>,
         /// The part of it that came after the warm-up
         goodput_bytes: Vec<u64>,

@@ -13,7 +13,7 @@ pub struct FlowReport {
     pub finish: Time,
     /// The same on an empty path, counted from the start; zero for unlimited flows.
     pub ideal: Time,
-    /// In-order payload at the receiver.
+    /// Payload that the receiver has, in whatever order it came.
     pub delivered: u64,
     /// The part of it that came after the warm-up.
     pub goodput: u64,

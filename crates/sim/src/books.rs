@@ -39,6 +39,7 @@ impl Ledger<'_> {
                 flow_problem(flow, spec.bytes, one_way).or_else(|| self.too_fast(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
+        problems.extend(self.too_much_goodput());
         if problems.len() > NAMED {
             let rest = problems.len() - NAMED;
             problems.truncate(NAMED);
@@ -52,6 +53,20 @@ impl Ledger<'_> {
         let sent = rate.sent_in(self.ended.saturating_sub(flow.start));
         (flow.delivered > sent.0)
             .then(|| format!("delivered {} bytes, its link sent at most {}", flow.delivered, sent.0))
+    }
+
+    /// No host takes in more new payload while it is measured than its links carry meanwhile, and a frame that was under way.
+    fn too_much_goodput(&self) -> Option<String> {
+        let mut carried = vec![0; self.network.nodes as usize];
+        for port in &self.network.ports {
+            carried[port.to as usize] += (port.rate.sent_in(self.span) + self.network.mtu).0;
+        }
+        let mut goodput = vec![0; self.network.nodes as usize];
+        for (flow, spec) in self.flows.iter().zip(&self.network.flows) {
+            goodput[spec.dst as usize] += flow.goodput;
+        }
+        let wrong = goodput.iter().zip(&carried).position(|(goodput, carried)| goodput > carried)?;
+        Some(format!("host {wrong}: {} bytes of goodput, its links carry {}", goodput[wrong], carried[wrong]))
     }
 }
 

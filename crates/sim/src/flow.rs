@@ -55,7 +55,7 @@ impl Sent {
 pub struct Received {
     /// When every byte was there; [`Time::MAX`] is not yet.
     pub finish: Time,
-    /// In-order payload, and how much of it came before the warm-up's end.
+    /// Payload that is there, in whatever order it came, and how much of it came before the warm-up's end.
     pub delivered: u64,
     pub in_warmup: u64,
     /// How much of it came by the flow's stop; all, where it has none or that is to come.

@@ -35,7 +35,7 @@ pub struct FlowState {
     pub start: Time,
     /// When all of it had arrived; [`Time::MAX`] is not yet.
     pub finish: Time,
-    /// In-order payload that its receiver has.
+    /// Payload that its receiver has, in whatever order it came.
     pub delivered: u64,
     /// Data packets sent again.
     pub retransmits: u32,

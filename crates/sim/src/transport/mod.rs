@@ -490,7 +490,7 @@ impl Receiving {
         }
     }
 
-    /// In-order payload.
+    /// Payload that is there, in whatever order it came.
     pub fn delivered(&self) -> u64 {
         on!(ReceivingHalf, &self.half, half => half.delivered)
     }

@@ -30,7 +30,7 @@ pub struct Receiving {
     ack_delay: Time,
     measure: Option<Box<Measure>>,
     timer_armed: bool,
-    /// In-order payload.
+    /// Payload that is there, in whatever order it came.
     pub delivered: u64,
 }
 
@@ -81,22 +81,14 @@ impl Receiving {
     #[inline]
     fn take_in(&mut self, seq: u32) {
         if seq == self.expected {
-            let reached = seq + 1;
-            self.advance(reached);
-            if !self.early.is_empty()
-                && let Some(end) = self.early.take_run_at(reached)
-            {
-                self.advance(end);
+            self.expected = seq + 1;
+            if !self.early.is_empty() {
+                self.expected = self.early.take_run_at(self.expected).unwrap_or(self.expected);
             }
-        } else if seq > self.expected {
-            self.early.insert(seq, seq + 1);
+        } else if seq < self.expected || self.early.insert(seq, seq + 1) == 0 {
+            return;
         }
-    }
-
-    #[inline]
-    fn advance(&mut self, to: u32) {
-        self.delivered += self.message.payload_of(to - self.expected, to).0;
-        self.expected = to;
+        self.delivered += self.message.payload(seq).0;
     }
 
     /// Whether data waits for its acknowledgement.
@@ -186,6 +178,17 @@ mod tests {
         assert_eq!(seen, [(1, 0, 0), (1, 2, 3), (1, 2, 4), (4, 0, 0), (5, 0, 0)]);
         assert!(receiving.complete());
         assert_eq!(receiving.delivered, 4 * 1460 + 60);
+    }
+
+    /// RFC 2647 §3.17: what arrives counts when it arrives, and not again. 0, 2, 3; 2 and 0 come again; 1 closes the hole.
+    #[test]
+    fn payload_counts_as_it_comes() {
+        let mut receiving = receiving();
+        let so_far = [0, 2, 3, 2, 0, 1, 4].map(|seq| {
+            ack(&mut receiving, seq);
+            receiving.delivered
+        });
+        assert_eq!(so_far, [1460, 2920, 4380, 4380, 4380, 5840, 5900]);
     }
 
     /// Sent at 0 and 90 us, both here at 100: their mean delay of 55 us after 90 would be in the future.
