@@ -17,14 +17,15 @@ from shallows.cli_fluid_output import (
     draw,
     draw_map,
     draw_recommendation,
+    in_lines,
     map_columns,
     of_map,
     of_margins,
+    of_recommendation,
     of_rest,
     of_run,
     run_columns,
     show,
-    with_unit,
     write_csv,
 )
 from shallows.cli_settings import settings
@@ -206,18 +207,8 @@ def recommend(
     counts = _axes(built, [f"flows={flows}"], "--flows")["flows"]
     bound = _quantity("--queue-bound", queue_bound, SIZE) if queue_bound else np.inf
     found = choose(built, counts, _axes(built, tune, "--tune"), bound)
-    parameters = {name: with_unit(built, name, value) for name, value in found.parameters.items()}
-    show(
-        {
-            "stable": found.model is not None,
-            "parameters": parameters,
-            "worst_phase_margin_deg": found.worst_margin_deg,
-            "worst_flows": found.worst_flows,
-            "worst_queue_kb": found.worst_queue_bytes / 1e3,
-            "message": found.explanation,
-        },
-        as_json,
-    )
+    report = of_recommendation(built, found)
+    show(report if as_json else in_lines(report), as_json)
     if plot:
         draw_recommendation(plot, found)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shallows.fluid.linear import Linear
     from shallows.fluid.maps import MarginMap
     from shallows.fluid.model import FixedPoint, Model
-    from shallows.fluid.recommend import Recommendation
+    from shallows.fluid.recommend import Choice, Recommendation
     from shallows.fluid.trajectory import Trajectory
 
 Report = dict[str, Any]
@@ -95,6 +95,39 @@ def of_map(result: "MarginMap", in_full: bool) -> Report:
     return report
 
 
+def of_recommendation(model: "Model", found: "Recommendation") -> Report:
+    """What is said of a recommendation: the best choice, and others."""
+    return {
+        "stable": found.model is not None,
+        **_choice(model, found),
+        "message": found.explanation,
+        "others": [_choice(model, other) for other in found.others],
+    }
+
+
+def in_lines(report: Report) -> Report:
+    """A recommendation as text: a line for each other choice."""
+    lines = [
+        f"{_pairs(one['parameters'])}: {one['worst_phase_margin_deg']:.4g} degrees "
+        f"with {one['worst_flows']} flows, {one['worst_queue_kb']:.4g} KB"
+        for one in report["others"]
+    ]
+    return report | {"others": f"\n{'':24}".join(lines)}
+
+
+def _pairs(table: Report) -> str:
+    return ", ".join(f"{key} {_text(part)}" for key, part in table.items())
+
+
+def _choice(model: "Model", choice: "Choice | Recommendation") -> Report:
+    return {
+        "parameters": {name: with_unit(model, name, value) for name, value in choice.parameters.items()},
+        "worst_phase_margin_deg": choice.worst_margin_deg,
+        "worst_flows": choice.worst_flows,
+        "worst_queue_kb": choice.worst_queue_bytes / 1e3,
+    }
+
+
 def with_unit(model: "Model", name: str, value: float) -> Any:
     """The value of a parameter as a user would write it."""
     from shallows.fluid.model import in_words
@@ -109,7 +142,7 @@ def show(report: Report, as_json: bool) -> None:
         return
     for name, value in report.items():
         if is_table(value):
-            value = ", ".join(f"{key} {_text(part)}" for key, part in value.items())
+            value = _pairs(value)
         if value not in (None, ""):
             print(f"{name:24}{_text(value)}")
 

@@ -93,6 +93,36 @@ def test_recommendation_is_the_best_of_the_grid():
     assert all(linearise(replace(found.model, flows=int(n))).stable for n in (2, 16, 64))
 
 
+def test_others_are_what_shorter_queues_cost_and_the_next_best():
+    """Of twelve choices, each worked out alone."""
+    extremes = {}
+    for r_ai in (5e6, 10e6, 20e6, 40e6):
+        for kmax in (200e3, 400e3, 1000e3):
+            one = Dcqcn(delay=100e-6, ramp="extended", r_ai=r_ai, kmax=kmax)
+            models = [replace(one, flows=int(n)) for n in COUNTS]
+            margin = min(linearise(model).loop().margins().phase_margin_deg for model in models)
+            queue = max(model.fixed_point().queue_bytes for model in models)
+            if margin > 0:
+                extremes[r_ai, kmax] = margin, queue
+    found = tuned()
+    others = {(one.parameters["r_ai"], one.parameters["kmax"]): one for one in found.others}
+    best = found.parameters["r_ai"], found.parameters["kmax"]
+    assert len(others) == min(4, len(extremes) - 1)
+    assert best not in others
+    for key, one in others.items():
+        assert (one.worst_margin_deg, one.worst_queue_bytes) == pytest.approx(extremes[key])
+    margins = [one.worst_margin_deg for one in found.others]
+    assert margins == sorted(margins, reverse=True)
+    beaten = {
+        key
+        for key, (margin, queue) in extremes.items()
+        if any(more > margin and less <= queue for more, less in extremes.values())
+    }
+    unbeaten = set(extremes) - beaten - {best}
+    assert 0 < len(unbeaten) <= 4
+    assert unbeaten <= set(others)
+
+
 def test_recommendation_keeps_the_queue_bound():
     free, bound = tuned(), tuned(queue_bound_bytes=800e3)
     assert free.worst_queue_bytes > 800e3

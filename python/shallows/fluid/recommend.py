@@ -12,6 +12,19 @@ from shallows.fluid.linear import linearise
 from shallows.fluid.maps import MarginMap, margin_map
 from shallows.fluid.model import Model
 
+OTHERS = 4
+"""Choices named beside the best."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of the grid: tuned name -> value in SI units, and its extremes over all numbers of flows."""
+
+    parameters: Mapping[str, float]
+    worst_flows: int
+    worst_margin_deg: float
+    worst_queue_bytes: float
+
 
 @dataclass(frozen=True)
 class Recommendation:
@@ -21,7 +34,8 @@ class Recommendation:
     parameters: tuned name -> value in SI units, of the best, or else of the least bad. worst_flows: the
     number of flows with its least margin. worst_margin_deg, worst_queue_bytes: its extremes over all
     numbers of flows. margin_deg, queue_bytes: those extremes over the grid of the tuned parameters (NaN
-    where some number of flows has no fixed point). map: every point. explanation: one sentence.
+    where some number of flows has no fixed point). map: every point. explanation: one sentence. others:
+    further stable choices, by margin: what shorter queues cost, and where these are few, the next best.
     """
 
     model: Model | None
@@ -34,6 +48,7 @@ class Recommendation:
     queue_bound_bytes: float
     map: MarginMap
     explanation: str
+    others: tuple[Choice, ...] = ()
 
 
 def recommend(
@@ -53,15 +68,43 @@ def recommend(
     worst_margin, worst_queue = margins.min(axis=-1), grid.queue_bytes.max(axis=-1)
     within = worst_queue <= queue_bound_bytes
     ranked: F64 = np.where(within & (worst_margin > 0), worst_margin, -np.inf)
-    for flat in np.argsort(-ranked, axis=None).tolist():
+    order = np.argsort(-ranked, axis=None, kind="stable")[: np.isfinite(ranked).sum()]
+    for at, flat in enumerate(order):
         place = _place(flat, ranked)
-        if not np.isfinite(ranked[place]):
-            break
-        parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
-        best = replace(model, **parameters)
-        if all(linearise(replace(best, flows=int(n))).rightmost_root().real < 0 for n in np.asarray(flows)):
-            return _made(best, parameters, place, worst_margin, worst_queue, queue_bound_bytes, grid, "")
+        best = replace(model, **_parameters(tune, place))
+        if _settles(best, flows):
+            found = _made(best, tune, place, worst_margin, worst_queue, queue_bound_bytes, grid, "")
+            places = [_place(order[at + one], ranked) for one in _others(worst_queue.flat[order[at:]])]
+            others = [
+                Choice(_parameters(tune, one), _worst_flows(grid, one), worst_margin[one], worst_queue[one])
+                for one in places
+                if _settles(replace(model, **_parameters(tune, one)), flows)
+            ]
+            return replace(found, others=tuple(others))
     return _none(tune, worst_margin, worst_queue, within, queue_bound_bytes, grid)
+
+
+def _parameters(tune: Mapping[str, F64], place: tuple[int, ...]) -> dict[str, float]:
+    return {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
+
+
+def _settles(model: Model, flows: ArrayLike) -> bool:
+    """Whether its characteristic roots say that it is stable at every number of flows."""
+    counts = np.asarray(flows)
+    return all(linearise(replace(model, flows=int(n))).rightmost_root().real < 0 for n in counts)
+
+
+def _others(queue: F64) -> list[int]:
+    """At most `OTHERS` places beside the first in `queue`, which is in the order of margins.
+
+    They are those shorter than all before them, evenly from the first such to the shortest; where they are
+    fewer, the next ones too.
+    """
+    shorter = np.flatnonzero(queue[1:] < np.minimum.accumulate(queue)[:-1]) + 1
+    if len(shorter) > OTHERS:
+        shorter = shorter[np.linspace(0, len(shorter) - 1, OTHERS).round().astype(int)]
+    next_best = np.setdiff1d(np.arange(1, min(len(queue), 2 * OTHERS + 1)), shorter)[: OTHERS - len(shorter)]
+    return np.sort(np.concatenate([shorter, next_best])).tolist()
 
 
 def _place(flat: int, grid: F64) -> tuple[int, ...]:
@@ -71,7 +114,7 @@ def _place(flat: int, grid: F64) -> tuple[int, ...]:
 
 def _made(
     best: Model | None,
-    parameters: dict[str, float],
+    tune: Mapping[str, F64],
     place: tuple[int, ...],
     worst_margin: F64,
     worst_queue: F64,
@@ -79,12 +122,17 @@ def _made(
     grid: MarginMap,
     explanation: str,
 ) -> Recommendation:
-    along = grid.phase_margin_deg[place]
-    worst_flows = int(grid.axes["flows"][np.nanargmin(along)]) if np.isfinite(along).any() else -1
     return Recommendation(
-        best, parameters, worst_flows, float(worst_margin[place]), float(worst_queue[place]),
+        best, _parameters(tune, place), _worst_flows(grid, place),
+        float(worst_margin[place]), float(worst_queue[place]),
         worst_margin, worst_queue, bound, grid, explanation,
     )  # fmt: skip
+
+
+def _worst_flows(grid: MarginMap, place: tuple[int, ...]) -> int:
+    """The number of flows with the least margin; -1 where none has any."""
+    along = grid.phase_margin_deg[place]
+    return int(grid.axes["flows"][np.nanargmin(along)]) if np.isfinite(along).any() else -1
 
 
 def _none(
@@ -108,5 +156,4 @@ def _none(
     else:
         place = _place(int(np.nanargmax(worst_margin)), worst_margin)
         text = "none is stable: the roots contradict the margins of every choice"
-    parameters = {name: float(values[i]) for (name, values), i in zip(tune.items(), place, strict=True)}
-    return _made(None, parameters, place, worst_margin, worst_queue, bound, grid, text)
+    return _made(None, tune, place, worst_margin, worst_queue, bound, grid, text)
