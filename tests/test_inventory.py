@@ -34,6 +34,19 @@ def test_the_list_tells_what_scenarios_differ_in(results):
     assert said("list", "nowhere")[1] == "no results in nowhere\n"
 
 
+def test_a_sweep_is_reported_as_it_was_when_it_ran(results):
+    swept = ["short.toml", "--over", "network.buffer=90pkt,250pkt", "--seeds", "2", "--out", "swept"]
+    first = CliRunner().invoke(cli.app, ["sweep", *swept])
+    again = CliRunner().invoke(cli.app, ["report", "swept"])
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "250pkt" in again.stdout
+    assert again.stdout == first.stdout
+    page = CliRunner().invoke(cli.app, ["report", "swept", "--html", "page.html"])
+    assert "expected the folder of a run, such as swept/runs/run=" in page.output
+    why = CliRunner().invoke(cli.app, ["why", "swept", "0"])
+    assert "this is a sweep, and its runs are in swept/runs" in why.output
+
+
 def test_two_runs_are_told_apart(results):
     runs = sorted(path for path in (results / "short").iterdir() if not path.is_symlink())
     first = next(path for path in runs if "seed2" in path.name)

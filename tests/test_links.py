@@ -99,6 +99,11 @@ def test_a_scenario_with_faults_is_written_back():
         (loss(0.1, "s0"), 'faults[0].link = "s0": expected the two ends of a link'),
         ({"link": CABLE, "kind": "rate", "value": "11Gbps"}, "at most the link's own rate, 10Gbps"),
         ({"link": CABLE, "kind": "rate", "value": "1kbps"}, "expected a rate"),
+        (
+            {"link": CABLE, "kind": "rate", "rate": "1Gbps"},
+            'faults[0].rate = "1Gbps": expected it as value: kind = "rate", value = "1Gbps"',
+        ),
+        ({"link": CABLE, "loss": 0.1}, 'expected it as value: kind = "loss", value = 0.1'),
         ({"link": CABLE, "kind": "down", "value": 1}, "faults[0].value = 1: expected nothing"),
         ({"link": CABLE, "kind": "cut"}, "faults[0].kind"),
         ({"kind": "down"}, "faults[0].link: expected"),

@@ -142,7 +142,7 @@ def test_a_decision_that_is_none_names_the_class_and_what_it_returned(answer, wr
     scenario = sh.Scenario(
         duration="1ms", topology={"kind": "star"}, cc="odd", traffic=[{"kind": "long-lived", "flows": 1}]
     )
-    with pytest.raises(ValueError, match=f"Odd.decision.*{wrong}"):
+    with pytest.raises(sh.ScenarioError, match=f"Odd.decision.*{wrong}: expected a window in"):
         sh.run(scenario)
 
 
@@ -247,5 +247,5 @@ def test_what_is_wrong_with_a_class_is_a_sentence(mine, cc, wrong):
 
 def test_a_probe_that_is_none_ends_the_run(mine):
     mine.write_text(MINE.replace("return {", "return 1 or {"))
-    with pytest.raises(ValueError, match=r"Aimd.probe\(\) returned 1; expected a dict of names and numbers"):
+    with pytest.raises(sh.ScenarioError, match=r"Aimd.probe\(\) returned 1: expected a dict of names and"):
         sh.run(scenario("mine.py:Aimd", record={"probes": "1ms"}))

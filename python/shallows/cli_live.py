@@ -82,7 +82,7 @@ def _report(report: dict[str, Any], as_json: bool) -> int:
 @app.command()
 def attach(
     cc: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="dx, dctcp or inigo, or a preset of one.")
+        str | None, typer.Argument(metavar="NAME", help="dx, dctcp or inigo, or a preset of one.")
     ] = None,
     *,
     iface: Annotated[str, typer.Option(metavar="DEVICE", help="The network device the packets take.")],

@@ -28,7 +28,7 @@ Threads = Annotated[
 ]
 Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help="Rows (DX7) or papers (dx); all if absent.")
+    list[str] | None, typer.Argument(metavar="ID", help="Rows (DX7) or papers (dx); all if absent.")
 ]
 
 

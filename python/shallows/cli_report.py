@@ -25,7 +25,9 @@ Html = Annotated[
 
 @with_status
 def report(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run or a comparison.")],
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="Folder of a run, a comparison or a sweep.")
+    ],
     html: Html = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> int:
@@ -36,6 +38,8 @@ def report(
     from shallows.report import comparison_report, print_parts, run_report
     from shallows.results import Run
 
+    if (result / "sweep.toml").is_file():
+        return _of_sweep(result, html, json_)
     if html:
         check(html, result)
     several = (result / "comparison.csv").is_file()
@@ -48,6 +52,19 @@ def report(
         print_parts(run_report(found.summary) if one else comparison_report(found))
     if html:
         write(found, html)
+    return DONE
+
+
+def _of_sweep(folder: Path, html: Path | None, json_: bool) -> int:
+    """What `shallows sweep` printed of it, on the metrics that it takes by itself."""
+    from shallows.cli_sweep import show
+    from shallows.sweeps.result import Sweep
+
+    if html:
+        run = next((folder / "runs").glob("run=*"), folder / "runs" / "run=…")
+        raise ScenarioError("--html", str(html), f"the folder of a run, such as {run}: {folder} is a sweep")
+    sweep = Sweep.load(folder)
+    show(sweep, sweep.default_metrics(), None, json_)
     return DONE
 
 

@@ -18,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Root = Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of results.")]
+Root = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")]
 
 
 @app.callback()

@@ -1,5 +1,6 @@
 """How a command ends: its exit status, and what goes wrong as one message on stderr."""
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -29,6 +30,10 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
         return interrupted(when)
     except BooksError as error:
         return _complain(str(error), FAILED)
+    except BrokenPipeError:
+        # Who read what was printed has had enough (`| head`); what Python still holds has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except (ScenarioError, OSError) as error:
         return _complain(str(error), MISTAKE)
     except RuntimeError as error:

@@ -134,11 +134,6 @@ def _finish(
     json_: bool,
 ) -> int:
     """Print, draw and save; the exit status."""
-    import json
-
-    from shallows.report import print_parts
-    from shallows.sweeps.report import sweep_report
-
     metrics = metrics or result.default_metrics()
     if plot or x or heatmap:
         if heatmap:
@@ -146,14 +141,24 @@ def _finish(
         else:
             drawing = result.figure(x, metrics)
         result.save(drawing)
-    if json_:
-        print(json.dumps(_plain(result.intervals(metrics, baseline=baseline)), indent=2))
-    else:
-        print_parts(sweep_report(result, metrics, baseline))
+    show(result, metrics, baseline, json_)
     early = "interrupted; the same command goes on from what is " if result.interrupted else ""
     _say(f"{early}saved in {result.folder}")
     result.check_books()
     return 130 if result.interrupted else 1 if result.failures else 0
+
+
+def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:
+    """Print means and intervals of `metrics`, as a table or as JSON."""
+    import json
+
+    from shallows.report import print_parts
+    from shallows.sweeps.report import sweep_report
+
+    if json_:
+        print(json.dumps(_plain(result.intervals(metrics, baseline=baseline)), indent=2))
+    else:
+        print_parts(sweep_report(result, metrics, baseline))
 
 
 def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ def why(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")],
     flows: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[FLOW]...", help="Numbers of flows, as flows.parquet has them."),
+        typer.Argument(metavar="FLOW", help="Numbers of flows, as flows.parquet has them."),
     ] = None,
     slowest: Annotated[
         int | None, typer.Option(callback=at_least(1), metavar="N", help="The N flows of largest slowdown.")

@@ -1,5 +1,6 @@
 """`[[faults]]`: what happens to links in the course of a run, and what the packet world gets of it."""
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -7,6 +8,7 @@ import numpy as np
 from pydantic import field_validator, model_validator
 
 from shallows.errors import ScenarioError
+from shallows.plain import is_table
 from shallows.switch import class_of
 from shallows.table import Key, Table
 from shallows.units import NEVER, RATE, Time
@@ -27,6 +29,16 @@ class Fault(Table):
     kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to it")
     at: Time = Key("0s", description="when")
     value: Any = Key(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kinds_are_no_keys(cls, table: Any) -> Any:
+        """What happens to the link is a value of `kind`, and by how much is `value`."""
+        for kind in ("rate", "loss"):
+            if is_table(table) and isinstance(table.get(kind), str | int | float):
+                value = json.dumps(table[kind])
+                raise ScenarioError(kind, table[kind], f'it as value: kind = "{kind}", value = {value}')
+        return table
 
     @field_validator("link", mode="before")
     @classmethod

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::event::{Ack, Loss, LossKind};
@@ -86,15 +85,15 @@ impl Written {
 
     /// Asks for the decision; where it is none, that is raised and the former one stays.
     fn decide(&mut self, now: Option<Time>) {
-        let mut told = None;
+        let mut decided = None;
         self.keep(|this, py| {
             if let Some(object) = &this.object {
                 let answer = object.bind(py).call_method0("decision")?;
-                told = Some(read(&answer, now).map_err(|wrong| refused(object.bind(py), &answer, &wrong))?);
+                decided = Some(read(&answer, now).map_err(|wrong| refused(object.bind(py), &answer, &wrong))?);
             }
             Ok(None)
         });
-        if let Some((window, pace, wake)) = told {
+        if let Some((window, pace, wake)) = decided {
             self.decision = Decision {
                 window: self.mss.scale(window),
                 pace: pace.map(|rate| Rate((rate as u64).max(1))),
@@ -104,15 +103,16 @@ impl Written {
     }
 }
 
-type Told = (f64, Option<f64>, Option<f64>);
+/// A window in packets, a pace in bits per second and a time to be called at.
+type Decided = (f64, Option<f64>, Option<f64>);
 
-/// A window in packets, or a window, a pace in bits per second and a time to be called at, both possibly None.
-fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Told, String> {
-    let told: Told = match answer.extract::<f64>() {
+/// What an answer says: a window alone, or all three, where pace and time may be None.
+fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Decided, String> {
+    let decided: Decided = match answer.extract::<f64>() {
         Ok(window) => (window, None, None),
         Err(_) => answer.extract().map_err(|_| "it is neither a number nor three".to_owned())?,
     };
-    let (window, pace, wake) = told;
+    let (window, pace, wake) = decided;
     if !window.is_finite() || window < 0.0 {
         return Err(format!("a window of {window} packets"));
     }
@@ -124,17 +124,23 @@ fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Told, String> {
     {
         return Err(format!("to be called at {wake} s, which is not to come"));
     }
-    Ok(told)
+    Ok(decided)
 }
 
 /// The error that names the class, what it returned, and what it may return.
 fn refused(object: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, wrong: &str) -> PyErr {
     let class = object.get_type().name().map_or_else(|_| "decision".to_owned(), |name| name.to_string());
     let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-    PyValueError::new_err(format!(
-        "{class}.decision() returned {returned}: {wrong}; expected a window in packets, 0 or more, or (window, pace above 0 in \
-         bit/s or None, a time to come in seconds or None)"
-    ))
+    let said = format!("{class}.decision() returned {returned}: {wrong}");
+    let expected =
+        "a window in packets, 0 or more, or (window, pace above 0 in bit/s or None, a time to come in seconds or None)";
+    mistake(object.py(), &said, expected)
+}
+
+/// The user's mistake, as one sentence: `shallows.errors.ScenarioError`.
+fn mistake(py: Python<'_>, said: &str, expected: &str) -> PyErr {
+    let error = py.import("shallows.errors").and_then(|errors| errors.getattr("ScenarioError"));
+    error.and_then(|error| error.call1((said, py.None(), expected))).map_or_else(|other| other, PyErr::from_value)
 }
 
 /// What `probe()` returned, if the object has it: a dict of names and numbers.
@@ -143,27 +149,27 @@ fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
         return Ok(Vec::new());
     }
     let answer = object.call_method0("probe")?;
-    let told = answer.cast::<PyDict>().ok().and_then(|told| {
-        told.iter().map(|(name, value)| Some((name.extract::<String>().ok()?, value.extract().ok()?))).collect()
+    let probes = answer.cast::<PyDict>().ok().and_then(|probes| {
+        probes.iter().map(|(name, value)| Some((name.extract::<String>().ok()?, value.extract().ok()?))).collect()
     });
-    let told: Vec<(String, f64)> = told.ok_or_else(|| {
+    let probes: Vec<(String, f64)> = probes.ok_or_else(|| {
         let class = object.get_type().name().map_or_else(|_| "probe".to_owned(), |name| name.to_string());
         let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-        PyValueError::new_err(format!("{class}.probe() returned {returned}; expected a dict of names and numbers"))
+        mistake(object.py(), &format!("{class}.probe() returned {returned}"), "a dict of names and numbers")
     })?;
-    told.into_iter().map(|(name, value)| Ok((lasting(&name)?, value))).collect()
+    probes.into_iter().map(|(name, value)| Ok((lasting(object.py(), &name)?, value))).collect()
 }
 
 /// A name that lasts as long as the process, as those of the catalog's algorithms do; the same for equal names.
-fn lasting(name: &str) -> PyResult<&'static str> {
+fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().expect("no call panics with the lock held");
     if let Some(known) = names.get(name) {
         return Ok(known);
     }
     if names.len() == MOST_NAMES {
-        let problem = format!("probe() named {name:?}: expected the same few names every time, {MOST_NAMES} at most");
-        return Err(PyValueError::new_err(problem));
+        let expected = format!("the same few names every time, {MOST_NAMES} at most");
+        return Err(mistake(py, &format!("probe() named {name:?}"), &expected));
     }
     let kept = Box::leak(name.to_owned().into_boxed_str());
     names.insert(kept);

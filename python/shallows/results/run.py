@@ -106,6 +106,8 @@ class Run:
             if (folder / "comparison.csv").is_file():
                 several = sorted(str(path.parent) for path in folder.glob("*/summary.json"))
                 expected += f"; this is a comparison of several: {', '.join(several)}"
+            elif (folder / "sweep.toml").is_file():
+                expected += f"; this is a sweep, and its runs are in {folder / 'runs'}"
             raise ScenarioError(f"no {missing}", file=folder, expected=expected) from None
         except UnicodeDecodeError:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
