@@ -31,8 +31,11 @@ impl<O: Observer> Domain<O> {
         if let Some(link) = far.and_then(|(_, number)| fabric.links.get(number as usize)) {
             fetch(link);
         }
-        if let Some((_, packet)) = later.and_then(|(_, number)| fabric.head(number)) {
-            fetch_all(packet);
+        if let Some((link, packet)) = later.and_then(|(_, number)| fabric.head(number)) {
+            fetch(packet);
+            if link.to < fabric.network.hosts {
+                fetch(fabric.packets.header(link.head()));
+            }
         }
         if let Some((_, number)) = soon {
             match fabric.head(number) {

@@ -16,6 +16,7 @@ use crate::domain::Domain;
 use crate::exchange::{Exchange, Plan};
 use crate::fault::Fault;
 use crate::flow::{Received, Sent};
+use crate::header::Header;
 use crate::meeting::{Attendance, Meeting, Patience};
 use crate::moment::SenderState;
 use crate::network::{Balancing, Network};
@@ -423,16 +424,20 @@ impl<O: Observer> Domains<O> {
     /// What the last pause or resume on its way to the port of a link says: it is the switch that sends it over the link back.
     pub fn last_word(&self, link: u32) -> Option<bool> {
         let switches = self.parts[self.ends(link).1].fabric.switches.as_ref()?;
-        let frames = self.on_its_way(switches.reverse(link)).filter(|packet| packet.flags.for_neighbour());
-        frames.last().map(|packet| packet.flags.is(PacketKind::Pause))
+        let frames = self.on_its_way(switches.reverse(link)).filter(|(packet, _)| packet.flags.for_neighbour());
+        frames.last().map(|(packet, _)| packet.flags.is(PacketKind::Pause))
     }
 
     /// Every packet on its way over a link, in order: what has been handed over is on the list at the other end.
-    pub fn on_its_way(&self, link: u32) -> impl Iterator<Item = &Packet> {
+    pub fn on_its_way(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
         let (up, down) = self.ends(link);
         let (up, down) = (&self.parts[up].fabric, (up != down).then(|| &self.parts[down].fabric));
-        let handed_over = down.into_iter().flat_map(move |down| down.links[link as usize].packets(&down.packets));
-        handed_over.chain(up.ports[link as usize].on_its_way(&up.links[link as usize], &up.packets))
+        let handed_over = down.into_iter().flat_map(move |down| {
+            let places = down.links[link as usize].places(&down.packets);
+            places.map(|at| (&down.packets[at], down.packets.header(at)))
+        });
+        let here = up.ports[link as usize].on_its_way(&up.links[link as usize], &up.packets);
+        handed_over.chain(here.map(|at| (&up.packets[at], up.packets.header(at))))
     }
 
     /// Packets on their way.

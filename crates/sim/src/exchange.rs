@@ -169,6 +169,7 @@ impl Exchange {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use crate::header::Header;
     use crate::packet::Packet;
     use loom::sync::Arc;
     use loom::thread;
@@ -179,10 +180,14 @@ mod loom_tests {
     fn go_through(exchange: &Exchange, meeting: &Meeting, mut patience: Patience, number: usize) {
         let (mut side, other) = (0, 1 - number);
         for window in 0..WINDOWS {
-            exchange.open(side, number, other).packets.push(Packet { flow: window, ..Packet::default() });
+            exchange
+                .open(side, number, other)
+                .packets
+                .push((Packet { flow: window, ..Packet::default() }, Header::Bare));
             exchange.sides[side].reports[number].next.store(u64::from(window), Ordering::Relaxed);
             assert!(meeting.wait(&mut patience));
-            let came: Vec<_> = exchange.open(side, other, number).packets.drain(..).map(|packet| packet.flow).collect();
+            let came: Vec<_> =
+                exchange.open(side, other, number).packets.drain(..).map(|(packet, _)| packet.flow).collect();
             assert_eq!(came, [window]);
             assert_eq!(exchange.least(side, |report| &report.next), Time(u64::from(window)));
             side = 1 - side;

@@ -119,12 +119,7 @@ impl Link {
         self.fingerprint
     }
 
-    /// What is on the list, in order.
-    pub(crate) fn packets<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = &'a Packet> + 'a {
-        self.places(packets).map(|at| &packets[at])
-    }
-
-    /// The places of the same.
+    /// The places of what is on the list, in order.
     pub(crate) fn places<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
         let first = (self.head != NIL).then_some(self.head);
         std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL))

@@ -4,6 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::answer::ProbeTable;
 use crate::domains::Domains;
+use crate::header::Header;
 use crate::observe::{Observer, Turn};
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::Port;
@@ -138,10 +139,10 @@ fn port_state<O: Observer>(domains: &Domains<O>, link: u32, now: Time, packets: 
     let mine = packets.len();
     let on_its_way: Vec<_> = domains.on_its_way(link).collect();
     let on_the_list = on_its_way.len() - domains.waiting(link).count();
-    for (at, packet) in on_its_way.into_iter().enumerate() {
+    for (at, (packet, header)) in on_its_way.into_iter().enumerate() {
         let place = if at < on_the_list { place(port, packet, now) } else { Place::Waiting };
         let arrives = if at < on_the_list { packet.arrives } else { Time::MAX };
-        packets.push(packet_state(packet, link, place, arrives));
+        packets.push(packet_state((packet, header), link, place, arrives));
     }
     let flying = packets[mine..].iter().filter(|packet| packet.place == Place::Flying);
     let flying_count = flying.clone().count();
@@ -167,8 +168,8 @@ fn place(port: &Port, packet: &Packet, now: Time) -> Place {
     }
 }
 
-fn packet_state(packet: &Packet, link: u32, place: Place, arrives: Time) -> PacketState {
-    let (number, spoken_of) = packet.header.numbers();
+fn packet_state((packet, header): (&Packet, &Header), link: u32, place: Place, arrives: Time) -> PacketState {
+    let (number, spoken_of) = header.numbers();
     PacketState {
         link,
         place,

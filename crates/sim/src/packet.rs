@@ -1,4 +1,5 @@
-//! Packets, and the slab they live in.
+//! Packets, and the slab they live in: what ports, links and switches need of each apart from what its transport says, so that
+//! a hop touches half a cache line of it, and none that only hosts read.
 
 use shallows_cc::event::HopRecord;
 use shallows_cc::units::{Bytes, Time};
@@ -155,8 +156,8 @@ impl Flags {
     }
 }
 
-/// A packet on its way: what ports, links and switches need of it lies in half a cache line, what its transport says behind
-/// that.
+/// A packet on its way, as ports, links and switches see it; what it says to the other half of its flow has the same place in
+/// another array ([`Slab::header`]). Two packets lie in a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 pub struct Packet {
@@ -174,18 +175,25 @@ pub struct Packet {
     pub length: u16,
     /// Its flags.
     pub flags: Flags,
-    /// What it says to the other half of its flow.
-    pub header: Header,
 }
 
-const _: () = assert!(std::mem::offset_of!(Packet, header) == 32, "the fixed part lies within one cache line");
-const _: () = assert!(size_of::<Packet>() == 96);
+const _: () = assert!(size_of::<Packet>() == 32);
+
+/// A header by itself in a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct HeaderLine(Header);
+
+const _: () = assert!(size_of::<HeaderLine>() == 64);
+
+/// What a packet takes in memory.
+pub const PACKET_SIZE: usize = size_of::<Packet>() + size_of::<HeaderLine>();
 
 impl Packet {
-    /// One that is not on its way yet; a port may mark it where it is `ecn`-capable.
+    /// One with this header that is not on its way yet; a port may mark it where it is `ecn`-capable.
     #[inline(always)]
     #[must_use]
-    pub const fn new(flow: u32, length: Bytes, ecn: bool, header: Header) -> Self {
+    pub const fn new(flow: u32, length: Bytes, ecn: bool, header: &Header) -> Self {
         let (number, spoken_of) = header.numbers();
         Self {
             arrives: Time::ZERO,
@@ -195,7 +203,6 @@ impl Packet {
             way: 0,
             length: length.0 as u16,
             flags: Flags::of(header.kind()).with(Flags::ECT, ecn),
-            header,
         }
     }
 
@@ -218,6 +225,8 @@ impl Packet {
 #[derive(Debug)]
 pub struct Slab {
     packets: Vec<Packet>,
+    /// By place: what its packet says.
+    headers: Vec<HeaderLine>,
     /// By place: what hops wrote into its packet, where [`Header::is_traced`]; of no packet where none is.
     trails: Vec<Vec<HopRecord>>,
     free: u32,
@@ -227,30 +236,38 @@ pub struct Slab {
 
 impl Default for Slab {
     fn default() -> Self {
-        Self { packets: Vec::new(), trails: Vec::new(), free: NIL, live: 0, created: 0 }
+        Self { packets: Vec::new(), headers: Vec::new(), trails: Vec::new(), free: NIL, live: 0, created: 0 }
     }
 }
 
 impl Slab {
     /// Stores a packet.
-    #[inline]
-    pub fn insert(&mut self, packet: Packet) -> u32 {
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet, header: Header) -> u32 {
         self.created += 1;
-        self.adopt(packet)
+        self.adopt(packet, header)
     }
 
     /// Stores a packet that another slab has made.
-    #[inline]
-    pub fn adopt(&mut self, packet: Packet) -> u32 {
+    #[inline(always)]
+    pub fn adopt(&mut self, packet: Packet, header: Header) -> u32 {
         self.live += 1;
         if self.free == NIL {
-            pages::push(&mut self.packets, packet);
-            return self.packets.len() as u32 - 1;
+            self.add_place();
         }
         let at = self.free;
-        self.free = self.packets[at as usize].next;
-        self.packets[at as usize] = packet;
+        let place = &mut self.packets[at as usize];
+        self.free = place.next;
+        *place = packet;
+        self.headers[at as usize].0 = header;
         at
+    }
+
+    #[cold]
+    fn add_place(&mut self) {
+        self.free = self.packets.len() as u32;
+        pages::push(&mut self.packets, Packet { next: NIL, ..Packet::default() });
+        pages::push(&mut self.headers, HeaderLine(Header::Bare));
     }
 
     /// Frees a packet's place.
@@ -262,10 +279,24 @@ impl Slab {
     }
 
     /// Takes out a packet that goes on in another slab.
-    pub fn hand_over(&mut self, at: u32) -> Packet {
-        let packet = self[at];
+    #[inline]
+    pub fn hand_over(&mut self, at: u32) -> (Packet, Header) {
+        let taken = (self[at], *self.header(at));
         self.remove(at);
-        packet
+        taken
+    }
+
+    /// What a packet says to the other half of its flow.
+    #[inline]
+    #[must_use]
+    pub fn header(&self, at: u32) -> &Header {
+        &self.headers[at as usize].0
+    }
+
+    /// The same, to write into.
+    #[inline]
+    pub fn header_mut(&mut self, at: u32) -> &mut Header {
+        &mut self.headers[at as usize].0
     }
 
     /// What hops wrote into a packet that is traced.
@@ -350,10 +381,11 @@ mod tests {
     #[test]
     fn a_freed_place_is_used_again() {
         let mut slab = Slab::default();
-        let first = slab.insert(Packet::default());
-        let second = slab.insert(Packet::default());
+        let first = slab.insert(Packet::default(), Header::Bare);
+        let second = slab.insert(Packet::default(), Header::Pause);
         slab.remove(first);
-        assert_eq!(slab.insert(Packet { flow: 7, ..Packet::default() }), first);
+        assert_eq!(slab.insert(Packet { flow: 7, ..Packet::default() }, Header::Resume), first);
         assert_eq!((slab[first].flow, slab[second].flow, slab.live(), slab.created()), (7, 0, 2, 3));
+        assert_eq!([first, second].map(|at| slab.header(at).kind()), [PacketKind::Resume, PacketKind::Pause]);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::header::Header;
 use crate::network::{Balancing, Control, Network, PortSpec};
 use crate::packet::{NIL, Packet};
 
@@ -239,13 +240,18 @@ impl Choices {
     }
 }
 
-/// One of `ports` for this packet: the shortest by `length`, and at random among equal ones; which, depends on the packet
+/// One of `ports` for a packet of this flow with this header: the shortest by `length`, and at random among equal ones; which, depends on the packet
 /// and on the switch alone.
-pub fn pick<L: Ord>(switch: u32, packet: &Packet, ports: &[u32], length: impl Fn(u32) -> L) -> Option<u32> {
+pub fn pick<L: Ord>(
+    switch: u32,
+    (flow, header): (u32, &Header),
+    ports: &[u32],
+    length: impl Fn(u32) -> L,
+) -> Option<u32> {
     let shortest = ports.iter().map(|&port| length(port)).min()?;
     let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
-    let (number, spoken_of) = packet.header.numbers();
-    let sending = scramble(packet.flow ^ packet.header.stamp().0 as u32);
+    let (number, spoken_of) = header.numbers();
+    let sending = scramble(flow ^ header.stamp().0 as u32);
     let number = scramble(number ^ spoken_of.rotate_left(16) ^ sending);
     let hash = scramble(number ^ switch.wrapping_mul(0x85eb_ca6b));
     equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)

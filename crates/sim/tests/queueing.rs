@@ -47,7 +47,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
                 next_delivery = next.unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
-            let at = packets.insert(Packet::new(0, FRAME, false, Header::Bare));
+            let at = packets.insert(Packet::new(0, FRAME, false, &Header::Bare), Header::Bare);
             if let Some(arrives) = port.offer(now, at, &mut link, &mut packets).arrives {
                 next_delivery = arrives;
             }

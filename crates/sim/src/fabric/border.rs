@@ -7,6 +7,7 @@ use shallows_cc::event::HopRecord;
 use shallows_cc::units::Time;
 
 use super::Fabric;
+use crate::header::Header;
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{NIL, Packet};
@@ -15,7 +16,7 @@ use crate::partition::Share;
 /// Packets that another domain takes in, and in their order the rows of those that hops write records into.
 #[derive(Debug, Default)]
 pub struct Parcel {
-    pub packets: Vec<Packet>,
+    pub packets: Vec<(Packet, Header)>,
     trails: VecDeque<Vec<HopRecord>>,
 }
 
@@ -75,12 +76,12 @@ impl<O: Observer> Fabric<O> {
             let stays = port.first_to_leave();
             while let Some(at) = link.take_off(stays, &self.packets) {
                 let parcel = &mut self.border.out[self.border.to[number as usize] as usize];
-                if self.packets[at].header.is_traced() {
+                if self.packets.header(at).is_traced() {
                     parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
                 }
-                let packet = self.packets.hand_over(at);
+                let (packet, header) = self.packets.hand_over(at);
                 next = next.min(packet.arrives);
-                parcel.packets.push(Packet { next: number, ..packet });
+                parcel.packets.push((Packet { next: number, ..packet }, header));
             }
             let rest = link.first_arrival(&self.packets);
             next = next.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
@@ -104,16 +105,16 @@ impl<O: Observer> Fabric<O> {
 
     /// The packets that another domain has handed over join their links.
     pub fn adopt(&mut self, parcel: &mut Parcel) {
-        for packet in parcel.packets.drain(..) {
-            self.adopt_one(packet, &mut parcel.trails);
+        for (packet, header) in parcel.packets.drain(..) {
+            self.adopt_one(packet, header, &mut parcel.trails);
         }
     }
 
     #[inline]
-    fn adopt_one(&mut self, packet: Packet, trails: &mut VecDeque<Vec<HopRecord>>) {
+    fn adopt_one(&mut self, packet: Packet, header: Header, trails: &mut VecDeque<Vec<HopRecord>>) {
         let number = packet.next;
-        let at = self.packets.adopt(Packet { next: NIL, ..packet });
-        if packet.header.is_traced() {
+        let at = self.packets.adopt(Packet { next: NIL, ..packet }, header);
+        if header.is_traced() {
             *self.packets.trail_mut(at) = trails.pop_front().expect("a row comes with each packet that has one");
         }
         if let Some(arrives) = self.links[number as usize].append(at, packet.arrives, &mut self.packets) {

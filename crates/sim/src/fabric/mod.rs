@@ -128,15 +128,16 @@ impl<O: Observer> Fabric<O> {
     #[inline(always)]
     fn deliver(&mut self, number: u32) -> Arrival {
         let Self { links, packets, ports, now, .. } = self;
-        let (links, packets): (&mut [Link], &mut [Packet]) = (links, packets);
+        let links: &mut [Link] = links;
         let link = &mut links[number as usize];
         let node = link.to;
         let (at, next) = link.deliver(*now, packets);
-        let packet = &mut packets[at as usize];
         self.hops += 1;
         if O::LISTENS {
-            self.observer.delivered(*now, Hop { link: number, place: at, packet });
+            self.observer.delivered(*now, Hop::of(number, at, packets));
         }
+        let packets: &mut [Packet] = packets;
+        let packet = &mut packets[at as usize];
         if packet.flags.for_neighbour() {
             self.await_next(number, next);
             return self.on_pause_frame(number, at);
@@ -187,7 +188,7 @@ impl<O: Observer> Fabric<O> {
     /// A packet is lost, on the wire of a link or in its port.
     #[cold]
     fn lose(&mut self, number: u32, at: u32) -> Arrival {
-        self.observer.lost(self.now, Hop { link: number, place: at, packet: &self.packets[at] });
+        self.observer.lost(self.now, Hop::of(number, at, &self.packets));
         self.packets.remove(at);
         Arrival::Passed
     }
@@ -196,7 +197,7 @@ impl<O: Observer> Fabric<O> {
     pub fn tell_what_remains(&mut self) {
         for (number, link) in (0..).zip(&self.links) {
             for place in link.places(&self.packets) {
-                self.observer.remains(self.now, Hop { link: number, place, packet: &self.packets[place] });
+                self.observer.remains(self.now, Hop::of(number, place, &self.packets));
             }
         }
     }
@@ -204,13 +205,13 @@ impl<O: Observer> Fabric<O> {
     /// The port for a packet that is not bound to one: of those whose link works, if there are such.
     #[inline(never)]
     fn choose(&self, switch: u32, at: u32) -> Option<u32> {
-        let packet = &self.packets[at];
+        let (packet, header) = (&self.packets[at], self.packets.header(at));
         let by_queue = self.network.balancing == Balancing::Queue;
         let length = |port: u32| {
             let port = &self.ports[port as usize];
             (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
         };
-        pick(switch, packet, self.routes.choices(switch, packet), length)
+        pick(switch, (packet.flow, header), self.routes.choices(switch, packet), length)
     }
 
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
@@ -232,8 +233,7 @@ impl<O: Observer> Fabric<O> {
     #[inline(always)]
     fn after_offer(&mut self, number: u32, at: u32, offered: Offered) {
         if O::LISTENS {
-            let hop = Hop { link: number, place: at, packet: &self.packets[at] };
-            self.observer.offered(self.now, hop, offered.outcome);
+            self.observer.offered(self.now, Hop::of(number, at, &self.packets), offered.outcome);
         }
         if let Some(arrives) = offered.arrives {
             self.expect(arrives, number);

@@ -44,7 +44,7 @@ impl<O: Observer> Fabric<O> {
         if O::LISTENS
             && let Some(place) = self.ports[number as usize].newly_cut()
         {
-            self.observer.trimmed(self.now, Hop { link: number, place, packet: &self.packets[place] });
+            self.observer.trimmed(self.now, Hop::of(number, place, &self.packets));
         }
         if offered.outcome == Outcome::Returned {
             return self.turn_back(number, joining);
@@ -166,7 +166,7 @@ impl<O: Observer> Fabric<O> {
         let Some(switches) = &self.switches else { return };
         let back = switches.reverse(from);
         let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
-        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, header));
+        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, &header), header);
         self.join(back, Joining { packet: at, from: NIL, lane: Lane::Own });
     }
 

@@ -17,10 +17,11 @@ use super::rows::Rows;
 use crate::event_queue::HORIZON;
 use crate::fabric::Fabric;
 use crate::flow::{Followers, Received, Sent};
+use crate::header::Header;
 use crate::moment::SenderState;
 use crate::network::{Network, Nic};
 use crate::observe::Observer;
-use crate::packet::{NIL, Packet, PacketKind};
+use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::partition::Share;
 use crate::timers::{Kind, Timer, Timers};
 use crate::transport::{self, Ends, Outlet, Receiving, Replies, Sending, Turn};
@@ -132,22 +133,27 @@ impl Hosts {
         if fabric.packets[at].flags.for_sender() {
             self.tell_sender(fabric, at);
         } else {
-            let packet = fabric.packets[at];
+            let (Packet { flow, flags, .. }, header) = (fabric.packets[at], *fabric.packets.header(at));
             fabric.packets.remove(at);
-            self.tell_receiver(fabric, at, &packet);
+            self.tell_receiver(fabric, at, (flow, flags), &header);
         }
     }
 
     #[inline]
-    fn tell_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, place: u32, packet: &Packet) {
-        let flow = packet.flow;
+    fn tell_receiver<O: Observer>(
+        &mut self,
+        fabric: &mut Fabric<O>,
+        place: u32,
+        (flow, flags): (u32, Flags),
+        header: &Header,
+    ) {
         let Some(receiving) = self.receiving.get_mut(flow) else {
-            return self.meet_without_receiver(fabric, place, packet);
+            return self.meet_without_receiver(fabric, place, (flow, flags), header);
         };
         let Ends { src, dst, .. } = receiving.ends;
         let way = fabric.routes.way(flow, src, true);
         let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
-        let replies = receiving.on_packet(fabric.now, place, packet, out);
+        let replies = receiving.on_packet(fabric.now, place, (flags, header), out);
         if let Some(at) = receiving.arm_timer(fabric.now) {
             self.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
@@ -166,19 +172,25 @@ impl Hosts {
 
     /// The first packet of a flow makes its receiving half; after the last one it is answered without.
     #[cold]
-    fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, place: u32, packet: &Packet) {
-        let spec = self.network.flows[packet.flow as usize];
-        if self.received[packet.flow as usize].finish == Time::MAX {
+    fn meet_without_receiver<O: Observer>(
+        &mut self,
+        fabric: &mut Fabric<O>,
+        place: u32,
+        (flow, flags): (u32, Flags),
+        header: &Header,
+    ) {
+        let spec = self.network.flows[flow as usize];
+        if self.received[flow as usize].finish == Time::MAX {
             let rate = |host| self.network.ports[fabric.routes.nic(host) as usize].rate;
-            let receiving = opening::receiving(&self.network, packet.flow, fabric.now, rate(spec.src), rate(spec.dst));
-            self.receiving.insert(packet.flow, receiving);
-            self.tell_receiver(fabric, place, packet);
+            let receiving = opening::receiving(&self.network, flow, fabric.now, rate(spec.src), rate(spec.dst));
+            self.receiving.insert(flow, receiving);
+            self.tell_receiver(fabric, place, (flow, flags), header);
         } else {
-            let Some((length, header)) = transport::late_answer(fabric.now, packet, (spec.bytes, self.network.mss()))
+            let Some((length, header)) = transport::late_answer(fabric.now, header, (spec.bytes, self.network.mss()))
             else {
                 return;
             };
-            let (flow, way) = (packet.flow, fabric.routes.way(packet.flow, spec.src, true));
+            let way = fabric.routes.way(flow, spec.src, true);
             let at = Outlet { packets: &mut fabric.packets, flow, way }.put(length, header);
             fabric.offer(fabric.routes.nic(spec.dst), at, NIL);
         }
@@ -223,7 +235,7 @@ impl Hosts {
             return fabric.packets.remove(at);
         };
         let wake = sending.wake();
-        sending.on_packet(fabric.now, &packet.header, (at, &fabric.packets));
+        sending.on_packet(fabric.now, fabric.packets.header(at), (at, &fabric.packets));
         fabric.packets.remove(at);
         if sending.done() {
             self.close_sender(fabric.now, flow);

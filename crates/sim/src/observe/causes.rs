@@ -354,20 +354,20 @@ impl Causes {
     }
 
     /// A packet of a flow that is watched leaves its host.
-    fn leaves(&mut self, now: Time, packet: &Packet) -> u32 {
+    fn leaves(&mut self, now: Time, (packet, header): (&Packet, &Header)) -> u32 {
         let Some(&mut standing) = self.standing(packet.flow) else { return NIL };
         let cause = self.cause_of(now, packet, standing);
         let (flow, kind) = (packet.flow, packet.flags.kind());
         let number = self.packets.len() as u32;
-        let (length, (seq, cumulative)) = (packet.length, packet.header.numbers());
-        let first = packet.header.tcp_ack().map_or(NIL, |ack| self.acknowledged(flow, ack));
+        let (length, (seq, cumulative)) = (packet.length, header.numbers());
+        let first = header.tcp_ack().map_or(NIL, |ack| self.acknowledged(flow, ack));
         self.packets.push(PacketRow { flow, kind, seq, cumulative, first, length, left: now, cause });
         if let Some(standing) = self.standing(flow) {
             match kind {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => standing.sent = number,
                 PacketKind::Credit => standing.granted = (number, now),
                 PacketKind::Pull => standing.call(number, now),
-                _ if packet.header.calls() => standing.call(number, now),
+                _ if header.calls() => standing.call(number, now),
                 _ => {}
             }
         }
@@ -389,7 +389,7 @@ impl Causes {
     }
 
     /// A packet of a flow that is watched has come to its host.
-    fn comes(&mut self, now: Time, number: u32, packet: &Packet) {
+    fn comes(&mut self, now: Time, number: u32, (packet, header): (&Packet, &Header)) {
         self.now = Now::Heard(number);
         let Some(standing) = self.standing(packet.flow) else { return };
         match packet.flags.kind() {
@@ -398,7 +398,7 @@ impl Causes {
                 if standing.unanswered == NIL {
                     standing.unanswered = number;
                 }
-                if let Header::PulledData(_) = packet.header {
+                if let Header::PulledData(_) = header {
                     standing.owed += 1;
                     if standing.owed == 1 {
                         standing.granted = (number, now);
@@ -427,13 +427,13 @@ impl Causes {
 
 impl Observer for Causes {
     #[inline]
-    fn offered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>, outcome: Outcome) {
+    fn offered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
         if at >= self.here.len() {
             self.here.resize(at + 1, Here { number: NIL, hop: NIL, offered: now, marked: false });
         }
         if self.wires[link as usize].from_host || packet.flags.for_neighbour() {
-            self.here[at].number = self.leaves(now, packet);
+            self.here[at].number = self.leaves(now, (packet, header));
         }
         (self.here[at].offered, self.here[at].marked) = (now, packet.flags.has(Flags::CE));
         let number = self.here[at].number;
@@ -451,7 +451,7 @@ impl Observer for Causes {
     }
 
     #[inline]
-    fn delivered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>) {
+    fn delivered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>) {
         let Link { wire, to_host, spans, next, .. } = &mut self.wires[link as usize];
         let (begun, ended) = wire.sent(now, packet.bytes());
         let to_host = *to_host;
@@ -476,7 +476,7 @@ impl Observer for Causes {
         if to_host {
             self.now = Now::Else;
             if number != NIL {
-                self.comes(now, number, packet);
+                self.comes(now, number, (packet, header));
             }
         }
     }

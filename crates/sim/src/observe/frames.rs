@@ -97,11 +97,11 @@ impl Frames {
     }
 
     /// The frame has left, so that its last bit comes to the other end when the packet says.
-    fn left(&mut self, place: u32, packet: &Packet) -> Option<FrameRow> {
+    fn left(&mut self, Hop { place, packet, header, .. }: Hop<'_>) -> Option<FrameRow> {
         let mut row = self.here.get_mut(place as usize)?.take()?;
         let frame = &mut row.frame;
         (frame.begun, frame.ended) = self.wires[frame.link as usize].sent(packet.arrives, packet.bytes());
-        let bits = bits(packet);
+        let bits = bits(packet, header);
         // A port that marks what leaves had not told it as it came.
         if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
             row.outcome = Outcome::Marked;
@@ -118,16 +118,16 @@ impl Frames {
 }
 
 /// What a packet says yes to.
-fn bits(packet: &Packet) -> u8 {
-    let ece = packet.header.tcp_ack().is_some_and(|ack| ack.marked);
-    let cwr = packet.header.tcp_data().is_some_and(|data| data.window_reduced);
-    let asks = matches!(packet.header, Header::RoceData(RoceData { asks: true, .. }));
+fn bits(packet: &Packet, header: &Header) -> u8 {
+    let ece = header.tcp_ack().is_some_and(|ack| ack.marked);
+    let cwr = header.tcp_data().is_some_and(|data| data.window_reduced);
+    let asks = matches!(header, Header::RoceData(RoceData { asks: true, .. }));
     let all = [packet.flags.has(Flags::ECT), packet.flags.has(Flags::CE), ece, cwr, asks];
     all.into_iter().zip(0..).map(|(yes, bit)| u8::from(yes) << bit).sum()
 }
 
 impl Observer for Frames {
-    fn offered(&mut self, now: Time, Hop { link, place, packet }: Hop<'_>, outcome: Outcome) {
+    fn offered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
         if at >= self.here.len() {
             self.here.resize(at + 1, None);
@@ -136,11 +136,11 @@ impl Observer for Frames {
         if !self.tapped[link as usize] || now > self.tap.until {
             return;
         }
-        let (number, speaks_of) = packet.header.numbers();
-        let (block, window) = packet.header.tcp_ack().map_or((0, 0), |ack| (ack.block, ack.window));
+        let (number, speaks_of) = header.numbers();
+        let (block, window) = header.tcp_ack().map_or((0, 0), |ack| (ack.block, ack.window));
         let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
         let frame = Frame { link, flow, kind, length, offered: now, begun: Time::MAX, ended: Time::MAX };
-        let row = FrameRow { frame, outcome, number, speaks_of, block, window, bits: bits(packet) };
+        let row = FrameRow { frame, outcome, number, speaks_of, block, window, bits: bits(packet, header) };
         if let Outcome::Dropped(_) | Outcome::Returned = outcome {
             if now >= self.tap.from {
                 self.keep(row);
@@ -157,21 +157,21 @@ impl Observer for Frames {
         }
     }
 
-    fn delivered(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
-        if let Some(row) = self.left(place, packet) {
+    fn delivered(&mut self, _now: Time, hop: Hop<'_>) {
+        if let Some(row) = self.left(hop) {
             self.keep(row);
         }
     }
 
-    fn remains(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
-        if let Some(row) = self.left(place, packet) {
+    fn remains(&mut self, _now: Time, hop: Hop<'_>) {
+        if let Some(row) = self.left(hop) {
             self.keep(row);
         }
     }
 
-    fn lost(&mut self, now: Time, Hop { place, packet, .. }: Hop<'_>) {
-        let on_the_wire = packet.arrives == now;
-        let row = if on_the_wire { self.left(place, packet) } else { self.here[place as usize].take() };
+    fn lost(&mut self, now: Time, hop: Hop<'_>) {
+        let on_the_wire = hop.packet.arrives == now;
+        let row = if on_the_wire { self.left(hop) } else { self.here[hop.place as usize].take() };
         if let Some(row) = row {
             self.keep(FrameRow { outcome: Outcome::Dropped(Reason::Fault), ..row });
         }
@@ -200,15 +200,15 @@ mod tests {
     /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
     #[test]
     fn what_a_packet_says_yes_to_is_a_sum_of_bits() {
-        let data = |header| Packet::new(0, Bytes(1500), true, header);
+        let data = |header| (Packet::new(0, Bytes(1500), true, &header), header);
+        let answer = |header| (Packet::new(0, Bytes(64), false, &header), header);
         let mut marked = data(Header::TcpData(TcpData::default()));
-        marked.flags = marked.flags.with(Flags::CE, true);
+        marked.0.flags = marked.0.flags.with(Flags::CE, true);
         let ack = Header::TcpAck(TcpAck { marked: true, ..TcpAck::default() });
         let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
-        let answer = Packet::new(0, Bytes(64), false, Header::RoceAck(RoceAnswer::default()));
         let traced = Header::TracedAck(TcpAck { marked: true, ..TcpAck::default() });
-        let acks = [ack, traced].map(|header| Packet::new(0, Bytes(64), false, header));
-        let of = [marked, acks[0], acks[1], data(asks), answer];
-        assert_eq!(of.map(|packet| bits(&packet)), [3, 4, 4, 17, 0]);
+        let bare = Header::RoceAck(RoceAnswer::default());
+        let of = [marked, answer(ack), answer(traced), data(asks), answer(bare)];
+        assert_eq!(of.map(|(packet, header)| bits(&packet, &header)), [3, 4, 4, 17, 0]);
     }
 }

@@ -26,9 +26,9 @@ impl<W: Write> PacketLog<W> {
         self.to
     }
 
-    fn line(&mut self, now: Time, what: &str, Hop { link, packet, .. }: Hop<'_>) {
+    fn line(&mut self, now: Time, what: &str, Hop { link, packet, header, .. }: Hop<'_>) {
         let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
-        let (number, spoken_of) = packet.header.numbers();
+        let (number, spoken_of) = header.numbers();
         let number = if packet.flags.for_sender() { spoken_of } else { number };
         self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
     }

@@ -7,7 +7,8 @@
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fault::Change;
-use crate::packet::Packet;
+use crate::header::Header;
+use crate::packet::{Packet, Slab};
 use crate::port::admission::Outcome;
 pub use crate::timers::{Kind, Timer};
 pub use crate::transport::{Lack, Turn};
@@ -26,6 +27,16 @@ pub struct Hop<'a> {
     pub place: u32,
     /// The packet.
     pub packet: &'a Packet,
+    /// What it says.
+    pub header: &'a Header,
+}
+
+impl<'a> Hop<'a> {
+    /// Of the packet at this place.
+    #[inline]
+    pub(crate) fn of(link: u32, place: u32, packets: &'a Slab) -> Self {
+        Self { link, place, packet: &packets[place], header: packets.header(place) }
+    }
 }
 
 /// Looks on. Whoever wants to hear of something writes that method; `()` hears nothing and costs nothing.

@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::clock::Clock;
 use crate::header::Header;
-use crate::packet::{Flags, NIL, Packet, Slab};
+use crate::packet::{Flags, NIL, Slab};
 
 /// A congestion point that is more than a step compared on joining.
 #[derive(Debug)]
@@ -35,10 +35,10 @@ impl Congestion {
     }
 
     /// A packet comes, whether or not there is room for it.
-    pub fn meet(&mut self, packet: &Packet) {
+    pub fn meet(&mut self, at: u32, packets: &Slab) {
         if self.offers {
-            let rtt = packet.header.query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
-            self.point.on_arrival(packet.bytes(), rtt);
+            let rtt = packets.header(at).query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
+            self.point.on_arrival(packets[at].bytes(), rtt);
         }
     }
 
@@ -54,7 +54,7 @@ impl Congestion {
     /// Shows the point a packet; whether the packet bears a new mark.
     pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
         if self.records
-            && let Header::TracedData(_) = packets[at].header
+            && let Header::TracedData(_) = packets.header(at)
             && let Some(record) = self.point.record(now, queue)
         {
             packets.trail_mut(at).push(record);
@@ -64,7 +64,7 @@ impl Congestion {
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
         if self.offers
-            && let Some(query) = packet.header.query_mut()
+            && let Some(query) = packets.header_mut(at).query_mut()
             && let Some(rate) = self.point.offer()
         {
             query.offered = query.offered.min(rate);

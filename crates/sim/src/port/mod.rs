@@ -177,7 +177,7 @@ impl Port {
     fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
         self.catch_up(now, packets);
         if let Some(congestion) = self.congestion() {
-            congestion.meet(&packets[at]);
+            congestion.meet(at, packets);
         }
     }
 
@@ -339,14 +339,15 @@ mod tests {
         }
     }
 
-    fn frame() -> Packet {
-        Packet::new(0, Bytes(1500), true, Header::Bare)
+    fn frame() -> (Packet, Header) {
+        (Packet::new(0, Bytes(1500), true, &Header::Bare), Header::Bare)
     }
 
     /// Five frames at once into a port: each leaves 1.2 us after the one before.
     fn five_at_once(port: &mut Port, link: &mut Link, packets: &mut Slab) -> Vec<Packet> {
         for _ in 0..5 {
-            let at = packets.insert(frame());
+            let (packet, header) = frame();
+            let at = packets.insert(packet, header);
             if let Outcome::Dropped(_) = port.offer(Time::ZERO, at, link, packets).outcome {
                 packets.remove(at);
             }
@@ -460,15 +461,16 @@ mod tests {
         port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Draws::new(1, 0)));
         let asking = |offered| {
             let query = RateQuery { rtt: Time::from_micros(90), offered };
-            Packet::new(0, Bytes(700), false, Header::RatedData(TcpData::default(), query))
+            let header = Header::RatedData(TcpData::default(), query);
+            (Packet::new(0, Bytes(700), false, &header), header)
         };
         let offers = [asking(Rate::MAX), asking(Rate::from_gbps(1)), frame(), frame()];
-        let at = offers.map(|packet| packets.insert(packet));
+        let at = offers.map(|(packet, header)| packets.insert(packet, header));
         let fits = at.map(|at| port.offer(Time::ZERO, at, &mut link, &mut packets).outcome == Outcome::Queued);
         assert_eq!(fits, [true, true, true, false]);
         assert_eq!(seen.load(Ordering::Relaxed), 2 * 700 + 2 * 1500);
         port.catch_up(FRAME * 5, &mut packets);
-        let offered = at.map(|at| packets[at].header.query().map(|query| query.offered));
+        let offered = at.map(|at| packets.header(at).query().map(|query| query.offered));
         assert_eq!(offered, [Some(Rate::from_gbps(2)), Some(Rate::from_gbps(1)), None, None]);
     }
 

@@ -357,7 +357,7 @@ impl Port {
         if self.busy_until > now || room.work > Time::ZERO || room.rests_until > now {
             return None;
         }
-        let packet = &mut packets[joining.packet];
+        let packet = &packets[joining.packet];
         let length = packet.bytes();
         let chosen = room.class_for(packet.flags.kind(), joining.lane);
         let class = &mut room.classes[chosen];
@@ -374,12 +374,12 @@ impl Port {
         let sending = self.built.clock.time(length);
         let marked = match congestion {
             Some(congestion) => {
-                congestion.meet(packet);
+                congestion.meet(joining.packet, packets);
                 let enqueue = congestion.at == MarkAt::Enqueue;
                 let queue = if enqueue { self.built.clock.bytes(sending) } else { Bytes::ZERO };
                 congestion.marks(now, queue, joining.packet, packets)
             }
-            None => mark_by_step(self.built.marking, self.built.clock.bytes(sending), packet),
+            None => mark_by_step(self.built.marking, self.built.clock.bytes(sending), &mut packets[joining.packet]),
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
@@ -654,9 +654,9 @@ impl Port {
         })
     }
 
-    /// Every packet on its way over this port's link, those that wait behind those sent.
-    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = &'a Packet> + 'a {
-        link.packets(packets).chain(self.queued().map(|waiting| &packets[waiting.packet]))
+    /// The place of every packet on its way over this port's link, those that wait behind those sent.
+    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
+        link.places(packets).chain(self.queued().map(|waiting| waiting.packet))
     }
 
     /// Closes the segment of the backlog that ends now.
@@ -759,7 +759,7 @@ mod tests {
 
     fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
         let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
-        let at = packets.insert(Packet::new(0, Bytes(length.into()), false, header));
+        let at = packets.insert(Packet::new(0, Bytes(length.into()), false, &header), header);
         port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, packets).outcome == Outcome::Queued
     }
 

@@ -7,7 +7,7 @@ use shallows_cc::units::Time;
 use super::gate::Gate;
 use super::{Outlet, Replies, rated, traced};
 use crate::header::{Header, TcpAck, TcpData};
-use crate::packet::{Packet, Slab};
+use crate::packet::Slab;
 
 /// At the sender.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Asking {
     /// Data leaves.
     pub fn on_data(&mut self, now: Time, at: u32, packets: &mut Slab) {
         match self {
-            Self::Rates(asking) => asking.on_data(now, &mut packets[at]),
+            Self::Rates(asking) => asking.on_data(now, packets[at].bytes(), packets.header_mut(at)),
             Self::Records => traced::begin(at, packets),
         }
     }
@@ -80,14 +80,14 @@ impl Answering {
     /// # Panics
     /// If it asks for something else.
     #[inline(never)]
-    pub fn note<'a>(&mut self, at: u32, packet: &'a Packet, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
-        match (self, &packet.header) {
+    pub fn note<'a>(&mut self, at: u32, header: &'a Header, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
+        match (self, header) {
             (Self::Records(newest), Header::TracedData(data)) => {
                 newest.take(at, out.packets);
                 Ok(data)
             }
-            (Self::Rates(answering), _) => answering.note(packet, out),
-            (Self::Records(_), header) => unreachable!("a packet of another transport: {header:?}"),
+            (Self::Rates(answering), _) => answering.note(header, out),
+            (Self::Records(_), _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
@@ -95,11 +95,11 @@ impl Answering {
     #[inline(never)]
     pub fn bring(&self, replies: &Replies, packets: &mut Slab) {
         for at in [replies.earlier, replies.now].into_iter().flatten() {
-            let Header::TcpAck(ack) = packets[at].header else { continue };
+            let Header::TcpAck(ack) = *packets.header(at) else { continue };
             match self {
-                Self::Rates(answering) => packets[at].header = Header::RatedAck(ack, answering.offered),
+                Self::Rates(answering) => *packets.header_mut(at) = Header::RatedAck(ack, answering.offered),
                 Self::Records(newest) => {
-                    packets[at].header = Header::TracedAck(ack);
+                    *packets.header_mut(at) = Header::TracedAck(ack);
                     newest.copy_to(at, packets);
                 }
             }

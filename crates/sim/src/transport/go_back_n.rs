@@ -397,7 +397,7 @@ mod tests {
     fn send_one(sending: &mut Sending, now: Time) -> RoceData {
         let mut packets = Slab::default();
         let at = sending.send(now, HEADER, &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
-        let Header::RoceData(frame) = packets[at].header else { panic!("no frame") };
+        let Header::RoceData(frame) = *packets.header(at) else { panic!("no frame") };
         frame
     }
 
@@ -406,7 +406,7 @@ mod tests {
         let mut packets = Slab::default();
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
         let at = receiving.on_data(Time::ZERO, &frame, false, out).now?;
-        Some(packets[at].header)
+        Some(*packets.header(at))
     }
 
     fn ack(cumulative: u32) -> Header {
@@ -453,7 +453,7 @@ mod tests {
                 let mut packets = Slab::default();
                 let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
                 let at = receiving.on_data(now, &frame, false, out).now.unwrap();
-                let Header::RoceAck(answer) = packets[at].header else { panic!("no answer") };
+                let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
                 answer.round_trip(now + us(30)).as_micros()
             };
             (0..1000).map(round_trip).collect()

@@ -117,19 +117,21 @@ impl Outlet<'_> {
     #[inline]
     pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
         debug_assert!(length >= MIN_FRAME, "domains run apart by the time of the smallest frame");
-        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, false, header) })
+        self.put_data(length, false, header)
     }
 
     /// A frame of data that ports may cut to its header; its place.
     pub fn put_trimmed(&mut self, length: Bytes, header: Header) -> u32 {
-        let packet = Packet::new(self.flow, length, false, header);
-        self.packets.insert(Packet { way: self.way, flags: packet.flags.with(Flags::TRIMS, true), ..packet })
+        let at = self.put_data(length, false, header);
+        let packet = &mut self.packets[at];
+        packet.flags = packet.flags.with(Flags::TRIMS, true);
+        at
     }
 
     /// A frame of data, marked rather than dropped where it is `ecn`-capable; its place.
     #[inline]
     pub fn put_data(&mut self, length: Bytes, ecn: bool, header: Header) -> u32 {
-        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, ecn, header) })
+        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, ecn, &header) }, header)
     }
 }
 
@@ -403,15 +405,21 @@ impl Receiving {
     /// # Panics
     /// If it is one of another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, packet: &Packet, out: &mut Outlet<'_>) -> Replies {
-        let marked = packet.flags.has(Flags::CE);
-        match (&mut self.half, &packet.header) {
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        at: u32,
+        (flags, header): (Flags, &Header),
+        out: &mut Outlet<'_>,
+    ) -> Replies {
+        let marked = flags.has(Flags::CE);
+        match (&mut self.half, header) {
             (ReceivingHalf::Selective(half), header) => {
                 let data = match header {
                     Header::TcpData(data) => data,
                     _ => {
                         let answering = self.answering.as_mut().expect("only a flow that asks ports sends for them");
-                        match answering.note(at, packet, out) {
+                        match answering.note(at, header, out) {
                             Ok(data) => data,
                             Err(replies) => return replies,
                         }
@@ -426,7 +434,7 @@ impl Receiving {
             (ReceivingHalf::GoBackN(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
             (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
             (ReceivingHalf::Pulled(half), Header::PulledData(data)) => {
-                half.on_data(now, data, packet.flags.is(PacketKind::Data), out)
+                half.on_data(now, data, flags.is(PacketKind::Data), out)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
@@ -469,7 +477,7 @@ impl Receiving {
     /// It may call now, by the answer at this place.
     pub fn pull_with(&mut self, answer: u32, packets: &mut Slab) {
         if let ReceivingHalf::Pulled(half) = &mut self.half {
-            half.pull_with(&mut packets[answer]);
+            half.pull_with(packets.header_mut(answer));
         }
     }
 
@@ -497,10 +505,10 @@ impl Receiving {
 }
 
 /// What a receiver that has closed answers to a packet of its flow, if anything: all `bytes` are there.
-pub fn late_answer(now: Time, packet: &Packet, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
+pub fn late_answer(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
     let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
-    let header = match packet.header {
+    let header = match *header {
         Header::TcpData(data) | Header::TracedData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },

@@ -10,7 +10,6 @@ use super::gate::Gate;
 use super::{Outlet, Replies};
 use crate::header::{Header, RateQuery, TcpData};
 use crate::network::MIN_FRAME;
-use crate::packet::Packet;
 
 /// Beside the sending half.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +47,10 @@ impl Asking {
     }
 
     /// Data leaves, and asks.
-    pub fn on_data(&mut self, now: Time, packet: &mut Packet) {
-        (self.left, self.length) = (now, packet.bytes());
-        if let Header::TcpData(data) = packet.header {
-            packet.header = Header::RatedData(data, self.ask(now));
+    pub fn on_data(&mut self, now: Time, length: Bytes, header: &mut Header) {
+        (self.left, self.length) = (now, length);
+        if let Header::TcpData(data) = *header {
+            *header = Header::RatedData(data, self.ask(now));
         }
     }
 
@@ -86,8 +85,8 @@ impl Answering {
     ///
     /// # Panics
     /// If it is a packet of another transport.
-    pub fn note<'a>(&mut self, packet: &'a Packet, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
-        match &packet.header {
+    pub fn note<'a>(&mut self, header: &'a Header, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
+        match header {
             Header::RatedData(data, query) => {
                 self.offered = query.offered;
                 Ok(data)
@@ -107,21 +106,21 @@ mod tests {
     use super::*;
     use crate::packet::{PacketKind, Slab};
 
-    fn data(length: u64) -> Packet {
-        Packet::new(0, Bytes(length), false, Header::TcpData(TcpData::default()))
-    }
+    const MTU: Bytes = Bytes(1500);
+    const DATA: Header =
+        Header::TcpData(TcpData { sent: Time::ZERO, heard: Time::ZERO, seq: 0, window_reduced: false });
 
     #[test]
     fn a_request_goes_once_a_round_trip_where_data_waits_longer() {
         let us = Time::from_micros;
         let mut asking = Asking { least_wait: us(100), ..Asking::default() };
-        asking.on_data(us(10), &mut data(1500));
+        asking.on_data(us(10), MTU, &mut DATA.clone());
         assert_eq!(asking.due(us(110)), None);
         assert_eq!(asking.due(us(500)), Some(us(110)));
         let mut packets = Slab::default();
         let at = asking.request(us(110), &mut Outlet { packets: &mut packets, flow: 0, way: 1 });
         assert_eq!((packets[at].flags.kind(), packets[at].way), (PacketKind::RateRequest, 1));
-        assert_eq!(packets[at].header.query().map(|query| query.offered), Some(Rate::MAX));
+        assert_eq!(packets.header(at).query().map(|query| query.offered), Some(Rate::MAX));
         assert_eq!(asking.due(us(500)), Some(us(210)));
     }
 
@@ -130,7 +129,7 @@ mod tests {
     fn requests_keep_to_the_flows_rate() {
         let us = Time::from_micros;
         let mut asking = Asking { least_wait: us(100), ..Asking::default() };
-        asking.on_data(us(0), &mut data(1500));
+        asking.on_data(us(0), MTU, &mut DATA.clone());
         assert_eq!(asking.due(us(12_000)), Some(us(512)));
         asking.request(us(512), &mut Outlet { packets: &mut Slab::default(), flow: 0, way: 0 });
         assert_eq!(asking.due(us(12_000)), Some(us(1024)));
@@ -141,12 +140,12 @@ mod tests {
         let (mut answering, mut packets) = (Answering::default(), Slab::default());
         let query = |gbps| RateQuery { rtt: Time::ZERO, offered: Rate::from_gbps(gbps) };
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-        let data = Packet::new(0, Bytes(1500), false, Header::RatedData(TcpData::default(), query(3)));
+        let data = Header::RatedData(TcpData::default(), query(3));
         assert!(answering.note(&data, out).is_ok());
         assert_eq!(answering.offered, Rate::from_gbps(3));
-        let request = Packet::new(0, MIN_FRAME, false, Header::RateRequest { sent: Time(7), query: query(1) });
+        let request = Header::RateRequest { sent: Time(7), query: query(1) };
         let at = answering.note(&request, out).expect_err("it has no data").now.expect("it is answered");
-        let Header::RateAnswer { sent, offered } = packets[at].header else { panic!("not answered") };
+        let Header::RateAnswer { sent, offered } = *packets.header(at) else { panic!("not answered") };
         assert_eq!((sent, offered, answering.offered), (Time(7), Rate::from_gbps(1), Rate::from_gbps(1)));
     }
 }

@@ -8,8 +8,8 @@ use crate::packet::Slab;
 
 /// Data leaves, and no hop has written anything.
 pub fn begin(at: u32, packets: &mut Slab) {
-    if let Header::TcpData(data) = packets[at].header {
-        packets[at].header = Header::TracedData(data);
+    if let Header::TcpData(data) = *packets.header(at) {
+        *packets.header_mut(at) = Header::TracedData(data);
         packets.trail_mut(at).clear();
     }
 }

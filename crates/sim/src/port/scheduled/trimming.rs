@@ -101,8 +101,9 @@ mod tests {
     fn half_of_the_time_the_last_one_is_cut_for_the_one_that_comes() {
         let (mut port, mut packets) = (port(), Slab::default());
         let mut offer = || {
-            let packet = Packet::new(0, Bytes(1500), false, Header::PulledData(PulledData::default()));
-            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet });
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
             port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
         };
         assert!((0..8).all(|_| offer() == Outcome::Queued));
@@ -118,11 +119,12 @@ mod tests {
     fn a_data_packet_goes_for_every_ten_headers() {
         let (mut port, mut packets, mut link) = (port(), Slab::default(), Link::new(0, 1, false));
         let mut enter = |kind: PacketKind, port: &mut Port| {
-            let mut packet = Packet::new(0, Bytes(1500), false, Header::PulledData(PulledData::default()));
+            let header = Header::PulledData(PulledData::default());
+            let mut packet = Packet::new(0, Bytes(1500), false, &header);
             if kind == PacketKind::Trimmed {
                 packet.cut(kind);
             }
-            let at = packets.insert(packet);
+            let at = packets.insert(packet, header);
             port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets)
         };
         for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {

@@ -4,7 +4,6 @@ use shallows_cc::units::Time;
 
 use crate::header::{Header, PulledAnswer, PulledData};
 use crate::network::MIN_FRAME;
-use crate::packet::Packet;
 use crate::transport::alarm::{Alarm, Backoff};
 use crate::transport::message::Message;
 use crate::transport::selective::Ranges;
@@ -85,8 +84,8 @@ impl Receiving {
     }
 
     /// The answer that is about to leave calls a packet: nobody else waits for a turn.
-    pub fn pull_with(&mut self, answer: &mut Packet) {
-        if let Header::PulledAck(told) | Header::PulledNack(told) = &mut answer.header {
+    pub fn pull_with(&mut self, answer: &mut Header) {
+        if let Header::PulledAck(told) | Header::PulledNack(told) = answer {
             self.owed -= 1;
             self.called += 1;
             (told.called, told.calls) = (self.called, true);

@@ -281,7 +281,7 @@ mod tests {
         let mut sent = Vec::new();
         while sending.turn(now) == Turn::Now {
             let at = sending.send(now, Bytes(40), &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
-            let Header::PulledData(data) = packets[at].header else { panic!("no data") };
+            let Header::PulledData(data) = *packets.header(at) else { panic!("no data") };
             sent.push(data.seq);
         }
         sent

@@ -166,7 +166,7 @@ mod tests {
         let (mut packets, data) = (Slab::default(), TcpData { seq, ..TcpData::default() });
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
         let at = receiving.on_data(Time::from_micros(10), &data, false, out).now.unwrap();
-        let Header::TcpAck(ack) = packets[at].header else { panic!("no acknowledgement") };
+        let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         ack
     }
 
@@ -203,7 +203,7 @@ mod tests {
         };
         assert_eq!(come(0, us(0)), None);
         let at = come(1, us(90)).unwrap();
-        let Header::TcpAck(ack) = packets[at].header else { panic!("no acknowledgement") };
+        let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         assert_eq!((ack.left, ack.delay, ack.sent, ack.held), (us(100), us(55), us(90), 0));
     }
 

@@ -301,7 +301,7 @@ mod tests {
     fn send_one(sending: &mut Sending, now: Time) -> u32 {
         let mut packets = Slab::default();
         let at = sending.send(now, Bytes(40), &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
-        packets[at].header.numbers().0
+        packets.header(at).numbers().0
     }
 
     fn ack(cumulative: u32, block: (u32, u32)) -> TcpAck {
