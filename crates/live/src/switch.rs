@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::clock::Clock;
+use shallows_sim::header::Header;
 use shallows_sim::link::Link;
 use shallows_sim::network::{Marking, PortSpec};
 use shallows_sim::packet::{Flags, Packet, Slab};
@@ -104,7 +105,8 @@ impl Switch {
             self.unroutable += 1;
             return;
         };
-        let at = self.packets.insert(Packet { way: to, flags, length, ..Packet::default() });
+        let packet = Packet { way: to, flags, length, ..Packet::default() };
+        let at = self.packets.insert(packet, Header::Bare);
         let place = at as usize;
         if self.frames.len() <= place {
             self.frames.resize_with(place + 1, Frame::default);
