@@ -172,6 +172,7 @@ KIND_KEYS = {
             "period": "1ms",
         },
         "shuffle": {"size": "3KB", "start": "1ms", "jitter": "3us"},
+        "ring": {"hosts": [1, 0, 2], "size": "3KB", "start": "1ms", "jitter": "3us"},
         "request-response": {
             "pairs": 2,
             "exchanges": 3,

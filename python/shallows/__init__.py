@@ -26,7 +26,7 @@ Running
 Writing a scenario
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
     topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, Graph
-    traffic      LongLived, Staircase, Incast, Shuffle, RequestResponse, Poisson, Trace
+    traffic      LongLived, Staircase, Incast, Shuffle, Ring, RequestResponse, Poisson, Trace
     tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Record; CC with parameters
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Poisson,
         Record,
         RequestResponse,
+        Ring,
         Shared,
         Shuffle,
         Staircase,
@@ -105,6 +106,7 @@ __all__ = [
     "Poisson",
     "Record",
     "RequestResponse",
+    "Ring",
     "Run",
     "Scenario",
     "ScenarioError",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from shallows import nics
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
 
@@ -16,7 +17,8 @@ def read(row: Row, key: str, value: object, frame: Frame) -> float:
     known = {p["name"]: p for p in row["parameters"]}
     if key not in known:
         has = ", ".join(known) or "no parameters"
-        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){did_you_mean(key, known)}")
+        meant = (row["name"] == "dcqcn" and nics.hint(key, value)) or did_you_mean(key, known)
+        raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){meant}")
     row = known[key]
     low, high = row["min"], row["max"]
     try:

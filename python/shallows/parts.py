@@ -48,6 +48,7 @@ __all__ = [
     "Poisson",
     "Record",
     "RequestResponse",
+    "Ring",
     "Shared",
     "Shuffle",
     "Staircase",
@@ -583,6 +584,33 @@ class Shuffle(Part):
         super().__init__(locals(), unknown)
 
 
+class Ring(Part):
+    """An all-reduce over a ring: a share goes to the next host once it has come from the one before.
+
+    hosts: who takes part, in the order of the ring; by default all hosts; default topology
+    size: what each host has to reduce; a step sends its share of it; default 1MB
+    start: when the first step may start; default 0s
+    jitter: first steps are uniform within this time; default 10us
+    cc: the algorithm; absent: the scenario's
+    priority: 1: its packets go before those of 0; default 0
+    """
+
+    kind = "ring"
+
+    def __init__(
+        self,
+        *,
+        hosts: Ends = "topology",
+        size: Size = "1MB",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
 class RequestResponse(Part):
     """Clients that each send a request, hear the response, think, and send the next.
 
@@ -683,7 +711,7 @@ class Trace(Part):
 
 Topology = Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph
 
-Traffic = LongLived | Staircase | Incast | Shuffle | RequestResponse | Poisson | Trace
+Traffic = LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace
 TOPOLOGIES: dict[str, type[Part]] = {
     "dumbbell": Dumbbell,
     "star": Star,
@@ -699,6 +727,7 @@ TRAFFICS: dict[str, type[Part]] = {
     "staircase": Staircase,
     "incast": Incast,
     "shuffle": Shuffle,
+    "ring": Ring,
     "request-response": RequestResponse,
     "poisson": Poisson,
     "trace": Trace,

@@ -292,6 +292,7 @@ class Draw:
                 "to": self.random.randrange(self.wired.hosts),
             },
             "shuffle": {"size": self.size(1, 2e4), "start": start},
+            "ring": {"size": self.size(1, 2e5), "start": start},
             "request-response": {
                 "pairs": self.random.randint(1, 6),
                 "exchanges": self.random.randint(1, 10),
@@ -314,7 +315,9 @@ class Draw:
         table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
         if kind == "shuffle":
             table.setdefault("size", "10KB")
-        if self.maybe(0.15) and kind not in ("incast", "trace"):
+        if self.maybe(0.15) and kind == "ring":
+            table["hosts"] = list(self.pair())
+        if self.maybe(0.15) and kind not in ("incast", "trace", "ring"):
             table["from"], table["to"] = ([host] for host in self.pair())
         if self.maybe() and kind not in ("poisson", "trace"):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))

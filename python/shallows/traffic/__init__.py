@@ -8,7 +8,7 @@ from typing import Annotated
 from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Flows, Load, draw
 from shallows.traffic.kind import AlgorithmChoice, Kind
-from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Shuffle, Staircase
+from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Ring, Shuffle, Staircase
 from shallows.traffic.poisson import Poisson
 from shallows.traffic.trace import Trace
 
@@ -31,11 +31,13 @@ KINDS = {
     "staircase": Staircase,
     "incast": Incast,
     "shuffle": Shuffle,
+    "ring": Ring,
     "request-response": RequestResponse,
     "poisson": Poisson,
     "trace": Trace,
 }
 
 Traffic = Annotated[
-    LongLived | Staircase | Incast | Shuffle | RequestResponse | Poisson | Trace, Key(discriminator="kind")
+    LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace,
+    Key(discriminator="kind"),
 ]
