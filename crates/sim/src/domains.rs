@@ -28,6 +28,9 @@ use crate::port::{Port, PortReport};
 use crate::route::Routes;
 use crate::watchman::Standing;
 
+/// Windows between two questions when the last flow may finish.
+const ASK_EVERY: u64 = 16;
+
 /// Why the network has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -55,8 +58,10 @@ pub struct Domains<O> {
     patience: Patience,
     /// Everything before this has happened in all domains.
     closed: Time,
-    /// Before this the last flow cannot have finished.
+    /// Before this the last flow cannot have finished, as far as is known,
     exact_from: Time,
+    /// which is not asked again before this.
+    ask_from: Time,
     /// How many packets in flight are too many.
     most_packets: u64,
 }
@@ -78,6 +83,7 @@ impl<O: Observer + Send> Domains<O> {
             patience: Patience::NONE,
             closed: Time::ZERO,
             exact_from: earliest_end(network, ideal),
+            ask_from: Time::ZERO,
             most_packets: crowd::MOST_PACKETS,
             network: Arc::clone(network),
             partition,
@@ -129,7 +135,7 @@ impl<O: Observer + Send> Domains<O> {
 
     fn run_windows(&mut self, limit: Time, events: u64, awaits_pause: bool, look_from: u64) {
         loop {
-            let plan = Plan {
+            let mut plan = Plan {
                 limit,
                 events,
                 awaits_pause,
@@ -138,7 +144,11 @@ impl<O: Observer + Send> Domains<O> {
                 exact_from: self.exact_from,
                 look_from,
             };
-            let (closed, next) = self.go_on(&plan);
+            if !plan.has_room(self.next()) {
+                plan.exact_from = self.look_for_end();
+            }
+            let threads = if plan.has_room(self.next()) { self.threads } else { 1 };
+            let (closed, next) = self.go_on(&plan, threads);
             self.closed = closed;
             let paused = awaits_pause && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
             if next >= limit || self.events() >= events || paused || self.live() >= look_from {
@@ -153,10 +163,20 @@ impl<O: Observer + Send> Domains<O> {
         }
     }
 
-    /// Goes through windows on all threads.
-    fn go_on(&mut self, plan: &Plan) -> (Time, Time) {
+    /// When the last flow may finish, by what is still to be sent, if it is time to ask.
+    fn look_for_end(&mut self) -> Time {
+        if self.closed >= self.ask_from {
+            self.ask_from = self.closed + self.partition.lookahead * ASK_EVERY;
+            let ends = self.parts.iter().map(|part| part.hosts.last_end(self.closed));
+            self.exact_from = ends.fold(self.exact_from, Time::max);
+        }
+        self.exact_from
+    }
+
+    /// Goes through windows on so many threads.
+    fn go_on(&mut self, plan: &Plan, threads: usize) -> (Time, Time) {
         let (exchange, closed, patience) = (&self.exchange, self.closed, self.patience);
-        let each = self.parts.len().div_ceil(self.threads);
+        let each = self.parts.len().div_ceil(threads);
         let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
         let meeting = &Meeting::new(chunks.len());
         let work = |(first, chunk): (usize, &mut [Domain<O>])| {

@@ -38,6 +38,11 @@ impl Plan {
     pub fn window(&self, begins: Time) -> Time {
         Time(begins.0.saturating_add(self.lookahead.min(self.longest).0)).min(self.limit)
     }
+
+    /// Whether no single event may end the run in that window.
+    pub fn has_room(&self, begins: Time) -> bool {
+        self.window(begins) <= self.exact_from
+    }
 }
 
 /// What a domain says at the end of a window.

@@ -48,6 +48,11 @@ impl<T> Halves<T> {
         half
     }
 
+    /// All that live, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        self.halves.iter().flatten()
+    }
+
     /// All that live, by flow.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.places.len() as u32).filter_map(|flow| Some((flow, self.get(flow)?)))

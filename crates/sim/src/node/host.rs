@@ -544,6 +544,22 @@ impl Hosts {
         })
     }
 
+    /// Before this the last of these flows cannot have finished: what one of them has not sent yet has to leave its NIC.
+    pub fn last_end(&self, now: Time) -> Time {
+        let end = |sending: &Sending| {
+            let Ends { flow, src, .. } = sending.ends;
+            let bytes = self.network.flows[flow as usize].bytes;
+            if bytes == Bytes::MAX {
+                return now;
+            }
+            let (next, _) = sending.reached();
+            let left = Bytes(bytes.0.saturating_sub(self.network.mss().0 * u64::from(next)));
+            let rate = self.network.ports[self.hosts[src as usize].port as usize].rate;
+            Time(now.0.saturating_add(rate.time_to_send(left).0))
+        };
+        self.sending.all().map(end).max().unwrap_or(now)
+    }
+
     /// How a flow stands at its sender, while it lives.
     pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let sending = self.sending.get_mut(flow)?;
