@@ -118,6 +118,7 @@ impl<O: Observer + Send> Domains<O> {
             run_whole(domain, limit, events);
         } else {
             self.run_windows(limit, events, awaits_pause, look_from);
+            self.hand_over_rest();
         }
         let paused = self.take_pause();
         if self.live() >= self.most_packets {
@@ -159,6 +160,16 @@ impl<O: Observer + Send> Domains<O> {
             self.closed = end;
             if self.is_done() {
                 return;
+            }
+        }
+    }
+
+    /// Whoever looks from outside finds every packet in the domain to which its link leads.
+    fn hand_over_rest(&mut self) {
+        for from in 0..self.parts.len() {
+            let parcels: Vec<_> = self.parts[from].fabric.parcels().iter_mut().map(std::mem::take).collect();
+            for (part, mut parcel) in self.parts.iter_mut().zip(parcels) {
+                part.fabric.adopt(&mut parcel);
             }
         }
     }
@@ -462,7 +473,7 @@ impl<O: Observer> Domains<O> {
 
     /// Packets on their way.
     pub fn live(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.packets.live()).sum()
+        self.parts.iter().map(|part| part.fabric.live()).sum()
     }
 }
 

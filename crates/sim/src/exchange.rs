@@ -13,7 +13,7 @@ use crate::fabric::Parcel;
 use crate::meeting::{Meeting, Patience};
 use crate::observe::Observer;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Apart, Mutex, MutexGuard};
 
 /// How far windows go.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +68,8 @@ impl Report {
 /// One side of the exchange: a box from each domain to each other one, and a report of each.
 #[derive(Debug)]
 struct Side {
-    boxes: Vec<Mutex<Parcel>>,
-    reports: Vec<Report>,
+    boxes: Vec<Apart<Mutex<Parcel>>>,
+    reports: Vec<Apart<Report>>,
 }
 
 /// What domains tell each other.
@@ -83,8 +83,8 @@ impl Exchange {
     /// Between so many domains.
     pub fn new(domains: usize) -> Self {
         let side = || Side {
-            boxes: (0..domains * domains).map(|_| Mutex::new(Parcel::default())).collect(),
-            reports: (0..domains).map(|_| Report::empty()).collect(),
+            boxes: (0..domains * domains).map(|_| Apart(Mutex::new(Parcel::default()))).collect(),
+            reports: (0..domains).map(|_| Apart(Report::empty())).collect(),
         };
         Self { domains, sides: [side(), side()] }
     }
@@ -129,15 +129,16 @@ impl Exchange {
         lookahead: Time,
     ) {
         let sent = domain.fabric.hand_over(closed, lookahead);
-        for (to, parcel) in domain.fabric.handed_over().iter_mut().enumerate() {
+        let live = domain.fabric.live();
+        for (to, parcel) in domain.fabric.parcels().iter_mut().enumerate() {
             if !parcel.is_empty() {
                 std::mem::swap(parcel, &mut self.open(side, number, to));
             }
         }
-        let report = &self.sides[side].reports[number];
+        let report = &self.sides[side].reports[number].0;
         report.next.store(domain.next().min(sent).0, Ordering::Relaxed);
         report.events.store(domain.happened(), Ordering::Relaxed);
-        report.live.store(domain.fabric.packets.live(), Ordering::Relaxed);
+        report.live.store(live, Ordering::Relaxed);
         report.paused.store(domain.fabric.paused.0, Ordering::Relaxed);
     }
 
@@ -150,19 +151,19 @@ impl Exchange {
 
     /// A box. Nobody ever waits here: its writer opens it before all meet, its reader after that.
     fn open(&self, side: usize, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
-        self.sides[side].boxes[from * self.domains + to].lock().expect("nobody panics with a box open")
+        self.sides[side].boxes[from * self.domains + to].0.lock().expect("nobody panics with a box open")
     }
 
     /// The least that any domain has said.
     fn least(&self, side: usize, value: fn(&Report) -> &AtomicU64) -> Time {
         let reports = self.sides[side].reports.iter();
-        reports.map(|report| Time(value(report).load(Ordering::Relaxed))).min().unwrap_or(Time::MAX)
+        reports.map(|report| Time(value(&report.0).load(Ordering::Relaxed))).min().unwrap_or(Time::MAX)
     }
 
     /// Whether there is such a window to go through, by what all domains have said.
     fn goes_on(&self, side: usize, plan: &Plan, (next, end): (Time, Time)) -> bool {
         let sum = |value: fn(&Report) -> &AtomicU64| -> u64 {
-            self.sides[side].reports.iter().map(|report| value(report).load(Ordering::Relaxed)).sum()
+            self.sides[side].reports.iter().map(|report| value(&report.0).load(Ordering::Relaxed)).sum()
         };
         let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.look_from;
         let paused = plan.awaits_pause && self.least(side, |report| &report.paused) < Time::MAX;
@@ -189,7 +190,7 @@ mod loom_tests {
                 .open(side, number, other)
                 .packets
                 .push((Packet { flow: window, ..Packet::default() }, Header::Bare));
-            exchange.sides[side].reports[number].next.store(u64::from(window), Ordering::Relaxed);
+            exchange.sides[side].reports[number].0.next.store(u64::from(window), Ordering::Relaxed);
             assert!(meeting.wait(&mut patience));
             let came: Vec<_> =
                 exchange.open(side, other, number).packets.drain(..).map(|(packet, _)| packet.flow).collect();

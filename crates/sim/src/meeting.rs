@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex, pause, time_of};
+use crate::sync::{Apart, Condvar, Mutex, pause, time_of};
 
 /// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
 /// thread that has no core.
@@ -24,9 +24,9 @@ impl Patience {
     /// Of one that looks once.
     #[cfg(all(test, loom))]
     pub const ONE_LOOK: Self = Self { looks: 1 };
-    /// A microsecond, and two hundred.
+    /// Some tenths of a microsecond, and of a millisecond.
     const FEWEST: u32 = 16;
-    const MOST: u32 = 4096;
+    const MOST: u32 = 1 << 15;
 
     /// It looked in vain and then slept so long.
     fn learn(&mut self, slept: Duration) {
@@ -40,11 +40,17 @@ impl Patience {
 pub struct Meeting {
     parties: usize,
     here: AtomicUsize,
-    round: AtomicUsize,
-    /// One of them will never come again.
-    broken: AtomicBool,
     sleepers: Mutex<usize>,
     wake: Condvar,
+    /// What who waits looks at: it changes once a round, and what is above more often.
+    watched: Apart<Watched>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    round: AtomicUsize,
+    /// One of the parties will never come again.
+    broken: AtomicBool,
 }
 
 impl Meeting {
@@ -53,10 +59,9 @@ impl Meeting {
         Self {
             parties,
             here: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
             sleepers: Mutex::new(0),
             wake: Condvar::new(),
+            watched: Apart(Watched { round: AtomicUsize::new(0), broken: AtomicBool::new(false) }),
         }
     }
 
@@ -64,7 +69,7 @@ impl Meeting {
     ///
     /// What any of them did before it came has happened for all of them after it.
     pub fn wait(&self, patience: &mut Patience) -> bool {
-        let round = self.round.load(Ordering::Relaxed);
+        let round = self.watched.0.round.load(Ordering::Relaxed);
         if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             // The others look at the round alone until this is stored, and come here again only after that.
             self.here.store(0, Ordering::Relaxed);
@@ -72,12 +77,12 @@ impl Meeting {
         } else {
             self.await_round_after(round, patience);
         }
-        !self.broken.load(Ordering::Acquire)
+        !self.watched.0.broken.load(Ordering::Acquire)
     }
 
     /// Nobody waits for this party any more.
     pub fn leave_for_good(&self) {
-        self.broken.store(true, Ordering::Release);
+        self.watched.0.broken.store(true, Ordering::Release);
         let sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
         if *sleepers > 0 {
             self.wake.notify_all();
@@ -86,17 +91,17 @@ impl Meeting {
 
     fn next_round(&self, round: usize) {
         if self.parties == 1 {
-            return self.round.store(round, Ordering::Release);
+            return self.watched.0.round.store(round, Ordering::Release);
         }
         let sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
-        self.round.store(round, Ordering::Release);
+        self.watched.0.round.store(round, Ordering::Release);
         if *sleepers > 0 {
             self.wake.notify_all();
         }
     }
 
     fn is_over(&self, round: usize) -> bool {
-        self.round.load(Ordering::Acquire) != round || self.broken.load(Ordering::Acquire)
+        self.watched.0.round.load(Ordering::Acquire) != round || self.watched.0.broken.load(Ordering::Acquire)
     }
 
     fn await_round_after(&self, round: usize, patience: &mut Patience) {
@@ -142,7 +147,7 @@ mod tests {
         };
         let (moment, slice) = (Duration::from_micros(30), Duration::from_millis(3));
         assert_eq!([after(Patience::SOME, moment, 1), after(Patience::SOME, slice, 1)], [1024, 256]);
-        assert_eq!([after(Patience::SOME, moment, 99), after(Patience::SOME, slice, 99)], [4096, 16]);
+        assert_eq!([after(Patience::SOME, moment, 99), after(Patience::SOME, slice, 99)], [1 << 15, 16]);
         assert_eq!([after(Patience::NONE, moment, 99), after(Patience::NONE, slice, 99)], [0, 0]);
     }
 }

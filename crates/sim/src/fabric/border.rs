@@ -1,5 +1,7 @@
 //! What leaves a domain: packets on links to another one. They gather at the upstream end, which hands them over when a window
 //! closes; the downstream end puts them on its list before any of them arrives.
+//!
+//! Most go into the parcel at once, while they are at hand. One that may still be marked as it leaves stays until it has left.
 
 use std::collections::VecDeque;
 
@@ -27,80 +29,103 @@ impl Parcel {
 }
 
 /// The links that lead out of a domain.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Border {
     /// By link: the domain at its other end, [`NIL`] where it does not lead out; empty where none does.
     to: Vec<u32>,
-    /// Those on which something waits to be handed over.
+    /// Those on which something stays for now.
     waiting: Vec<u32>,
-    /// By domain: what has been.
+    /// By domain: what is handed over when the window closes,
     out: Vec<Parcel>,
+    /// how much that is,
+    count: u64,
+    /// and when the first of it arrives.
+    first: Time,
 }
 
 impl Border {
     /// Of a domain with this share.
     pub fn new(network: &Network, share: &Share) -> Self {
-        if share.partition.domains() == 1 {
-            return Self::default();
-        }
-        let to = network.ports.iter().map(|port| share.leads_to(port).unwrap_or(NIL));
+        let domains = share.partition.domains();
+        let ports = if domains == 1 { &[] } else { &network.ports[..] };
         Self {
-            to: to.collect(),
+            to: ports.iter().map(|port| share.leads_to(port).unwrap_or(NIL)).collect(),
             waiting: Vec::new(),
-            out: (0..share.partition.domains()).map(|_| Parcel::default()).collect(),
+            out: (0..domains).map(|_| Parcel::default()).collect(),
+            count: 0,
+            first: Time::MAX,
         }
     }
 
-    /// Whether a link that was empty leads out: then what is on it now will be handed over.
+    /// Whether a link leads out.
     #[inline]
-    pub(super) fn takes(&mut self, link: u32) -> bool {
-        let out = self.to.get(link as usize).is_some_and(|&to| to != NIL);
-        if out {
-            self.waiting.push(link);
-        }
-        out
+    pub(super) fn has(&self, link: u32) -> bool {
+        self.to.get(link as usize).is_some_and(|&to| to != NIL)
     }
 }
 
 impl<O: Observer> Fabric<O> {
-    /// Everything before `end` has happened here: takes out the packets for other domains. The first time at which one of
-    /// them arrives, or at which one that stays here may be needed there, `lookahead` before it arrives.
-    ///
-    /// A packet that may still be marked as it leaves stays until it has left.
+    /// The only packet on a link that leads out goes, or stays for now.
+    #[inline]
+    pub(super) fn leave(&mut self, link: u32) {
+        if self.links[link as usize].marks_late {
+            self.border.waiting.push(link);
+        } else {
+            self.put_into_parcel(link, NIL);
+        }
+    }
+
+    /// Everything before `end` has happened here: what stayed goes, as far as it has left. The first time at which a packet
+    /// arrives in another domain, or at which one that stays on may be needed there, `lookahead` before it arrives.
     pub fn hand_over(&mut self, end: Time, lookahead: Time) -> Time {
-        let mut next = Time::MAX;
         let mut waiting = std::mem::take(&mut self.border.waiting);
+        let mut needed = Time::MAX;
         waiting.retain(|&number| {
-            let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
+            let port = &mut self.ports[number as usize];
             port.close(end, &mut self.packets);
             let stays = port.first_to_leave();
-            while let Some(at) = link.take_off(stays, &self.packets) {
-                let parcel = &mut self.border.out[self.border.to[number as usize] as usize];
-                if self.packets.header(at).is_traced() {
-                    parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
-                }
-                let (packet, header) = self.packets.hand_over(at);
-                next = next.min(packet.arrives);
-                parcel.packets.push((Packet { next: number, ..packet }, header));
-            }
-            let rest = link.first_arrival(&self.packets);
-            next = next.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
+            self.put_into_parcel(number, stays);
+            let rest = self.links[number as usize].first_arrival(&self.packets);
+            needed = needed.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
             rest.is_some()
         });
         self.border.waiting = waiting;
-        next
+        needed.min(self.border.first)
     }
 
-    /// When the first packet arrives that waits to be handed over; [`Time::MAX`] if none does.
+    /// The packets on a link go, up to the one that stays.
+    #[inline]
+    fn put_into_parcel(&mut self, link: u32, stays: u32) {
+        let Border { to, out, count, first, .. } = &mut self.border;
+        let parcel = &mut out[to[link as usize] as usize];
+        while let Some(at) = self.links[link as usize].take_off(stays, &self.packets) {
+            if self.packets.header(at).is_traced() {
+                parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
+            }
+            let (packet, header) = self.packets.hand_over(at);
+            *count += 1;
+            *first = (*first).min(packet.arrives);
+            parcel.packets.push((Packet { next: link, ..packet }, header));
+        }
+    }
+
+    /// When the first packet arrives that is to be handed over; [`Time::MAX`] if none is.
     pub fn first_waiting(&self) -> Time {
-        let arrivals =
-            self.border.waiting.iter().filter_map(|&link| self.links[link as usize].first_arrival(&self.packets));
-        arrivals.min().unwrap_or(Time::MAX)
+        let stay = self.border.waiting.iter();
+        let arrivals = stay.filter_map(|&link| self.links[link as usize].first_arrival(&self.packets));
+        arrivals.min().unwrap_or(Time::MAX).min(self.border.first)
     }
 
-    /// What has been taken out for other domains, by domain.
-    pub fn handed_over(&mut self) -> &mut [Parcel] {
+    /// What is for other domains, by domain: it is taken now.
+    pub fn parcels(&mut self) -> &mut [Parcel] {
+        (self.border.count, self.border.first) = (0, Time::MAX);
         &mut self.border.out
+    }
+
+    /// Packets that it has.
+    #[inline]
+    pub fn live(&self) -> u64 {
+        self.packets.live() + self.border.count
     }
 
     /// The packets that another domain has handed over join their links.

@@ -245,7 +245,9 @@ impl<O: Observer> Fabric<O> {
     /// The first packet on a link arrives then: here, or in the domain that it leads to.
     #[inline]
     fn expect(&mut self, arrives: Time, link: u32) {
-        if !self.border.takes(link) {
+        if self.border.has(link) {
+            self.leave(link);
+        } else {
             self.events.push(arrives, link);
         }
     }
@@ -265,7 +267,7 @@ impl<O: Observer> Fabric<O> {
     /// Whether more packets are in flight than a run may hold.
     #[inline]
     pub fn is_crowded(&self) -> bool {
-        self.packets.live() >= self.most_packets
+        self.live() >= self.most_packets
     }
 
     /// What switches count in their memories and what waits there; nothing where they have none.

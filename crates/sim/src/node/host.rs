@@ -324,7 +324,7 @@ impl Hosts {
     fn nic_takes<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, port: u32) -> bool {
         if self.network.host.nic == Nic::Fifo {
             // All that a window allows goes in at once: the driver has to look before that is too much, or takes long.
-            fabric.look |= fabric.packets.live() >= fabric.look_from;
+            fabric.look |= fabric.live() >= fabric.look_from;
             return !fabric.is_crowded();
         }
         let nic = &fabric.ports[port as usize];
