@@ -64,6 +64,9 @@ ALONE = {
 SPECIAL = {
     # what a flow gives up when it shares with one that joined
     ("cubic", "fast_convergence"): (SHARED, {"c": 400}),
+    # growth for longer than a start: beyond Reno's, and after losses that are congestion
+    ("cubic", "c"): (SHARED, {}),
+    ("cdg", "shadow"): (SHARED, {}),
     # five round trips in a row that do not rise, between the thresholds
     ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
     ("patched-timely", "base_rtt"): (CROWD, {}),
@@ -208,7 +211,7 @@ def test_a_key_that_an_algorithm_honours_acts(row):
 def acts(row, key):
     table, _, name = key.partition(".")
     parameters = {"window": 30} if row["name"] == "fixed" else {}
-    for scenario in [LOSSY, *SCENARIOS, MANY, FAULTY]:
+    for scenario in [LOSSY, *SCENARIOS, MANY, FAULTY, SHARED]:
         beside = {k: v for k, v in BESIDE.get(key, {}).items() if f"hosts.{k}" in row["honours"]}
         plain = tables(row, {**scenario, "hosts": beside}, "cc", parameters)
         if table == "traffic":

@@ -24,7 +24,8 @@ pub struct Ack {
     /// Payload still in flight after it.
     pub in_flight: Bytes,
     /// Whether the window, and nothing else, kept the flow from sending in the window of data that this one belongs to. A
-    /// flow that is held back by its application or its NIC learns nothing about the network and must not grow.
+    /// flow that is held back by its application or its NIC learns nothing about the network and must not grow; nor must
+    /// it by what arrives behind a hole (RFC 5681 §3.2), which is why this is false then.
     pub window_limited: bool,
     /// Whether lost packets are being repaired; a window does not grow meanwhile.
     pub recovering: bool,

@@ -4,12 +4,13 @@
 //! hole make it lost; what is in flight (its "pipe") leaves out what was selectively acknowledged and what is lost and not
 //! sent again; one window reduction until everything sent before it is repaired. A retransmission that is lost again is noticed
 //! by the timer alone, which follows RFC 6298 ([`super::timeout`]) and starts anew only when the
-//! cumulative acknowledgement moves (§5.3). After a timeout everything that has not arrived is sent again: what was
+//! cumulative acknowledgement moves (§5.3); so does the window grow (RFC 5681 §3). After a timeout everything that has not arrived is sent again: what was
 //! selectively acknowledged is not, unless the receiver turns out to have dropped it (RFC 6675 §5.1; RFC 2018 §8
 //! forgets it).
 //!
 //! Not modelled: handshake and teardown (connections are open), more than one SACK block in
-//! an acknowledgement (the block with the newest packet).
+//! an acknowledgement (the block with the newest packet), repairs on suspicion where nothing new is left to send (RFC 6675's
+//! NextSeg, rules 3 and 4): what fewer than DupThresh packets arrived behind waits for the timer.
 
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::units::{Bytes, Time};
@@ -162,7 +163,7 @@ impl Sending {
             acked,
             marked: if packet.marked { acked } else { Bytes::ZERO },
             in_flight: self.message.mss * u64::from(self.board.in_flight()),
-            window_limited: unacked < self.limited_below,
+            window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
         };
         self.gate.on_ack(now, &ack);
@@ -309,6 +310,25 @@ mod tests {
         TcpAck { cumulative, block_from, block, samples: 1, ..TcpAck::default() }
     }
 
+    /// RFC 5681 §3.2: what arrives behind a hole, here 2 and 3 of ten, does not change the window (a MUST NOT), but lets as
+    /// many new packets go (RFC 3042). The acknowledgement of the first packet after that counts that packet alone, and the
+    /// one that covers the hole the hole.
+    #[test]
+    fn what_arrives_behind_a_hole_does_not_let_the_window_grow() {
+        let mut sending = reno(50);
+        send_all(&mut sending, Time::ZERO);
+        let now = Time::from_micros(100);
+        let mut after = |heard| {
+            sending.on_ack(now, &heard);
+            let sent = send_all(&mut sending, now).len();
+            (sending.gate.window / MSS, sent)
+        };
+        assert_eq!(after(ack(0, (2, 3))), (10.0, 1));
+        assert_eq!(after(ack(0, (2, 4))), (10.0, 1));
+        assert_eq!(after(ack(1, (2, 4))), (11.0, 2));
+        assert_eq!(after(ack(4, (0, 0))), (12.0, 2));
+    }
+
     #[test]
     fn the_initial_window_leaves_at_once() {
         assert_eq!(send_all(&mut reno(50), Time::ZERO), (0..10).collect::<Vec<_>>());
@@ -407,9 +427,9 @@ mod tests {
         assert_eq!(sending.board.in_flight(), 5);
     }
 
-    /// Ten in flight, the first is lost, and so is its repair. Two arrive before the loss shows, in slow start: the window
-    /// is 12, and becomes 6. Every packet that arrives then lets a new one go: by the time the timer runs out FlightSize
-    /// of RFC 5681 is 13 that arrived and 6 in flight; half of 6 is left.
+    /// Ten in flight, the first is lost, and so is its repair. Two that arrive behind it let two more go and leave the window
+    /// at 10 (RFC 5681 §3.2), the third makes it 5. From the eighth on every packet that arrives lets a new one go: by the time
+    /// the timer runs out FlightSize of RFC 5681 is 13 that arrived and 5 in flight; half of 5 is left.
     #[test]
     fn a_cut_never_raises_the_window() {
         let mut sending = reno(50);
@@ -421,16 +441,16 @@ mod tests {
         }
         assert_eq!(
             (sending.board.next - sending.board.unacked, sending.board.in_flight(), sending.gate.window),
-            (19, 6, MSS * 6)
+            (18, 5, MSS * 5)
         );
         let deadline = sending.timer.deadline;
         sending.on_timer(deadline);
-        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (3.0, MSS));
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (2.5, MSS));
         // And again: the threshold is held, and the wait doubled.
         assert_eq!(send_all(&mut sending, deadline), [0]);
         let again = sending.timer.deadline;
         sending.on_timer(again);
-        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (3.0, MSS));
+        assert_eq!((probed(&mut sending, "threshold_pkt"), sending.gate.window), (2.5, MSS));
         send_all(&mut sending, again);
         assert_eq!(sending.timer.deadline - again, (again - deadline) * 2);
     }
