@@ -118,7 +118,7 @@ def margin(
     if plot:
         if not columns:
             raise ScenarioError("--plot", built.name, "a model with a fixed point")
-        draw(plot, (2, 1), lambda axes: bodes(axes, columns))
+        draw(plot, built, (2, 1), lambda axes: bodes(axes, columns))
 
 
 @app.command()
@@ -157,7 +157,7 @@ def trajectory(
     if plot:
         from shallows.fluid.plot import trajectory as paint
 
-        draw(plot, (2, 1), lambda axes: paint(axes[0], axes[1], result))
+        draw(plot, built, (2, 1), lambda axes: paint(axes[0], axes[1], result))
 
 
 @app.command("map")

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,15 +194,29 @@ def write_csv(path: Path, columns: Columns) -> None:
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
 
-def draw(path: Path, shape: tuple[int, int], paint: Callable[[Any], None]) -> None:
-    """A figure of `shape` (rows, columns), painted by paint(its Axes), written to `path`."""
+def draw(
+    path: Path,
+    model: "Model",
+    shape: tuple[int, int],
+    paint: Callable[[Any], None],
+    swept: Collection[str] = (),
+) -> None:
+    """A figure of `shape` (rows, columns), painted by paint(its Axes), written to `path`.
+
+    Below it stands the model with its settings, but for those that are swept.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(*shape, figsize=(6.4, 2.9 * shape[0] + 0.6), layout="constrained")
-    paint(axes)
+    from shallows import version
+    from shallows.plot import STYLE, small_print
+
+    with matplotlib.rc_context(STYLE):
+        figure, axes = plt.subplots(*shape, figsize=(6.4, 2.9 * shape[0] + 0.6), layout="constrained")
+        paint(axes)
+        small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))
     try:
         figure.savefig(path, dpi=150)
     except ValueError as error:
@@ -210,6 +224,20 @@ def draw(path: Path, shape: tuple[int, int], paint: Callable[[Any], None]) -> No
         raise ScenarioError("--plot", str(path), expected) from None
     finally:
         plt.close(figure)
+
+
+def _settings(model: "Model", swept: Collection[str]) -> list[str]:
+    """The model, its link, and what is not at its default."""
+    from dataclasses import fields
+
+    from shallows.fluid.model import in_words
+
+    said = [model.name]
+    for field in fields(model):
+        value = getattr(model, field.name)
+        if field.name not in swept and (field.name in ("flows", "rate", "delay") or value != field.default):
+            said.append(f"{field.name} {_text(in_words(field.metadata['kind'], value))}")
+    return said
 
 
 def bodes(axes: "Sequence[Axes]", columns: "Mapping[str, Linear]") -> None:
@@ -222,28 +250,28 @@ def bodes(axes: "Sequence[Axes]", columns: "Mapping[str, Linear]") -> None:
 
 def draw_map(path: Path, result: "MarginMap") -> None:
     """Draw the margins of a map of one or two parameters."""
-    from shallows.fluid.plot import phase_margin, stability_map
+    from shallows.fluid.plot import margin_bar, phase_margin, stability_map
 
     if len(result.axes) > 2:
         raise ScenarioError("--plot", str(path), "one or two --over to draw")
     if len(result.axes) == 1:
-        draw(path, (1, 1), lambda axes: phase_margin(axes, result))
+        draw(path, result.model, (1, 1), lambda axes: phase_margin(axes, result), result.axes)
         return
 
     def paint(axes: "Axes") -> None:
-        axes.figure.colorbar(stability_map(axes, result), ax=axes, label="phase margin (degrees)")
+        margin_bar(axes, stability_map(axes, result), "phase margin (degrees)")
 
-    draw(path, (1, 1), paint)
+    draw(path, result.model, (1, 1), paint, result.axes)
 
 
 def draw_recommendation(path: Path, found: "Recommendation") -> None:
     """Draw the choice over the two parameters that were tuned."""
-    from shallows.fluid.plot import recommendation
+    from shallows.fluid.plot import margin_bar, recommendation
 
     if len(found.map.axes) != 3:
         raise ScenarioError("--plot", str(path), "two --tune to draw")
 
     def paint(axes: "Axes") -> None:
-        axes.figure.colorbar(recommendation(axes, found), ax=axes, label="worst phase margin (degrees)")
+        margin_bar(axes, recommendation(axes, found), "worst phase margin (degrees)")
 
-    draw(path, (1, 1), paint)
+    draw(path, found.map.model, (1, 1), paint, found.map.axes)

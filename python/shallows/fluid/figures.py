@@ -17,6 +17,7 @@ from shallows.fluid.maps import margin_map
 from shallows.fluid.published import FIGURES, linearise_as_published
 from shallows.fluid.recommend import recommend
 from shallows.fluid.trajectory import Flows, trajectory
+from shallows.plot import STYLE
 
 COUNTS = np.arange(1, 101)
 
@@ -55,7 +56,7 @@ def stability() -> Figure:
     titles = ("DCQCN, 40 Gb/s, extended ramp", "Patched TIMELY, 10 Gb/s, slope 2")
     for one, model, title in zip(axes, models, titles, strict=True):
         image = plot.stability_map(one, margin_map(model, {"flows": COUNTS, "delay": delays}))
-        figure.colorbar(image, ax=one, label="phase margin (degrees)")
+        plot.margin_bar(one, image, "phase margin (degrees)")
         one.set_title(title)
     return figure
 
@@ -93,7 +94,7 @@ def recommended() -> Figure:
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     tune = {"r_ai": np.linspace(5e6, 80e6, 51), "kmax": np.linspace(100e3, 2000e3, 51)}
     found = recommend(Dcqcn(delay=100e-6, ramp="extended"), np.arange(2, 65), tune, 1e6)
-    figure.colorbar(plot.recommendation(axes, found), ax=axes, label="worst phase margin (degrees)")
+    plot.margin_bar(axes, plot.recommendation(axes, found), "worst phase margin (degrees)")
     axes.set_title("DCQCN, 2 to 64 flows, 100 µs, queue at most 1 MB (dashed)")
     return figure
 
@@ -111,7 +112,8 @@ FIGURE_FILES = {
 def main(folder: str | Path) -> None:
     """Draws every figure into `folder`."""
     for name, draw in FIGURE_FILES.items():
-        figure = draw()
+        with matplotlib.rc_context(STYLE):
+            figure = draw()
         figure.savefig(Path(folder) / f"{name}.png", dpi=110)
         plt.close(figure)
 

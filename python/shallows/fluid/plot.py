@@ -1,10 +1,12 @@
-"""Figures of the fluid world. Each function draws on the Axes it is given, readable in grey."""
+"""Figures of the fluid world. Each draws on the Axes it is given; lines differ in dash and colour."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from shallows.contract import F64
@@ -14,9 +16,12 @@ from shallows.fluid.maps import MarginMap
 from shallows.fluid.model import Model
 from shallows.fluid.recommend import Recommendation
 from shallows.fluid.trajectory import Trajectory
+from shallows.plot import COLOURS, DASHES
 
-_STYLES = ("-", "--", ":", "-.")
-_GREYS = ("0.0", "0.45", "0.25", "0.6")
+
+def _look(index: int) -> dict[str, Any]:
+    """Colour and dash of the `index`-th line, as figures of the other worlds have them."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 
 
 def bode(
@@ -35,7 +40,10 @@ def bode(
     centre = margins.crossover_rad_s if np.isfinite(margins.crossover_rad_s) else 1e3
     omega = np.geomspace(centre / 30, centre * 30, 600) if omega_rad_s is None else np.asarray(omega_rad_s)
     response = loop.response(omega)
-    style: dict[str, Any] = {"linestyle": _STYLES[index % 4], "color": _GREYS[index % 4], "linewidth": 1.4}
+    style = _look(index)
+    if np.isfinite(margins.crossover_rad_s):
+        said = f"{margins.phase_margin_deg:.1f}° at {margins.crossover_rad_s:.0f} rad/s"
+        label = f"{label}: {said}" if label else said
     angle = _continuous_phase(loop, omega, response, margins)
     magnitude.semilogx(omega, 20 * np.log10(np.abs(response)), label=label, **style)
     phase.semilogx(omega, angle, **style)
@@ -66,13 +74,6 @@ def _mark_margin(magnitude: Axes, phase: Axes, margins: Margins, color: str) -> 
         axes.axvline(crossover, color=color, linewidth=0.6, linestyle=(0, (1, 3)))
     magnitude.plot([crossover], [0], "o", color=color, markersize=4)
     phase.plot([crossover] * 2, [-180, margin - 180], color=color, linewidth=2.5, solid_capstyle="butt")
-    phase.annotate(
-        f" {margin:.1f}° at {crossover:.0f} rad/s",
-        (crossover, margin - 180),
-        xytext=(4, 4 if margin > 0 else -12),
-        textcoords="offset points",
-        fontsize=8,
-    )
 
 
 _AXIS_LABELS = {
@@ -108,14 +109,14 @@ def phase_margin(axes: Axes, margin_map: MarginMap, label: str | None = None, in
 
 def line(axes: Axes, x: ArrayLike, y: ArrayLike, label: str | None = None, index: int = 0) -> None:
     """One more curve over a line at 0, told from the others without colour."""
-    axes.plot(x, y, _STYLES[index % 4], color=_GREYS[index % 4], linewidth=1.4, label=label)
+    axes.plot(x, y, label=label, **_look(index))
     axes.axhline(0, color="0.7", linewidth=0.8)
     if label:
         axes.legend(frameon=False)
 
 
 def stability_map(axes: Axes, margin_map: MarginMap) -> Any:
-    """Phase margin over the two axes of a map: the darker the less, a line at 0, hatched where nothing rests.
+    """Phase margin over the two axes of a map: blue is stable, red is not, hatched where nothing rests.
 
     Returns the image, for a colour bar.
     """
@@ -129,17 +130,29 @@ def stability_map(axes: Axes, margin_map: MarginMap) -> Any:
 
 def _shaded(axes: Axes, x: F64, y: F64, margin: F64, labels: tuple[str, str]) -> Any:
     finite = margin[np.isfinite(margin)]
-    image = axes.pcolormesh(x, y, margin, cmap="Greys_r", shading="nearest", rasterized=True)
-    axes.set_facecolor("white")
+    # Each side of 0 has its own scale: a few degrees of margin show beside many that are missing.
+    ends = (min(finite.min(), -1), max(finite.max(), 1)) if finite.size else (-1, 1)
+    norm = TwoSlopeNorm(0, *ends)
+    image = axes.pcolormesh(x, y, margin, cmap="RdBu", norm=norm, shading="nearest", rasterized=True)
+    axes.grid(visible=False)
     missing = np.isnan(margin)
     if missing.any():
         axes.contourf(x, y, missing.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
     if finite.size and finite.min() < 0 < finite.max():
-        lines = axes.contour(x, y, margin, levels=[0], colors="black", linewidths=1.6)
-        axes.clabel(lines, fmt={0.0: "0°"}, fontsize=8)
+        axes.contour(x, y, margin, levels=[0], colors="black", linewidths=1.6)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     return image
+
+
+def margin_bar(axes: Axes, image: Any, label: str) -> None:
+    """The colour bar of a map, with a few values on either side of 0."""
+    sides = ((image.norm.vmin, 0), (0, image.norm.vmax))
+    ticks = np.unique(np.concatenate([MaxNLocator(4).tick_values(*side) for side in sides]))
+    within = ticks[(ticks >= image.norm.vmin) & (ticks <= image.norm.vmax)]
+    figure = axes.get_figure()
+    assert figure is not None, "Axes that are drawn on have one"
+    figure.colorbar(image, ax=axes, label=label, ticks=within)
 
 
 def recommendation(axes: Axes, found: Recommendation) -> Any:
@@ -173,14 +186,11 @@ def trajectory(
     flows: the classes drawn; None is all.
     """
     time_ms = run.time_s * 1e3
-    style: dict[str, Any] = {"linestyle": _STYLES[index % 4], "linewidth": 1.1}
-    queue.plot(time_ms, run.queue_bytes / 1e3, color=_GREYS[index % 4], label=label, **style)
+    queue.plot(time_ms, run.queue_bytes / 1e3, label=label, **_look(index))
     chosen = range(len(run.rates_bps)) if flows is None else flows
     for place, flow in enumerate(chosen):
-        shade = _GREYS[(index + place) % 4]
-        own = {**style, "linestyle": _STYLES[(index + place) % 4]}
         name = label if len(chosen) == 1 else f"flow {flow + 1}"
-        rates.plot(time_ms, run.rates_bps[flow] / 1e9, color=shade, label=name, **own)
+        rates.plot(time_ms, run.rates_bps[flow] / 1e9, label=name, **_look(index + place))
     queue.set_ylabel("queue (KB)")
     rates.set_ylabel("rate of a flow (Gb/s)")
     for axes in (queue, rates):

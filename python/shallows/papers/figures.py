@@ -137,9 +137,9 @@ def _ticks_on(axes: "Axes", at: Sequence[float]) -> None:
 
 
 def _apart(points: Sequence[float], log: bool) -> list[float]:
-    """Those whose labels do not touch: a sixteenth of the axis from each other."""
+    """Those whose labels do not touch: a twelfth of the axis from each other."""
     places = np.log(points) if log else np.array(points)
-    least, kept = (places[-1] - places[0]) / 16, [0]
+    least, kept = (places[-1] - places[0]) / 12, [0]
     for i in range(1, len(points)):
         if places[i] - places[kept[-1]] >= least:
             kept.append(i)
