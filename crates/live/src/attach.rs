@@ -15,35 +15,35 @@ use crate::programs::{self, Loaded, Plan, Purpose};
 use crate::{Outcome, control_group, namespaces};
 
 /// Puts an algorithm in force.
-pub fn attach(told: &Attachment) -> Outcome<bool> {
-    if told.control.is_none() && told.receiver.is_none() {
+pub fn attach(asked: &Attachment) -> Outcome<bool> {
+    if asked.control.is_none() && asked.receiver.is_none() {
         return Err("nothing to attach: name an algorithm, a receiver or both".into());
     }
-    if told.control_group.is_none() && told.host != Some(true) {
+    if asked.control_group.is_none() && asked.host != Some(true) {
         return Err("whose connections? Name a control group, or ask for the whole host".into());
     }
-    let device = Device::named(&told.interface)?;
-    let plans = plans(told)?;
+    let device = Device::named(&asked.interface)?;
+    let plans = plans(asked)?;
     let place = in_force::hold()?;
     if in_force::complete() {
         return Err(format!("something is attached already ({PINS}): detach it first").into());
     }
     let root = control_group::root().ok_or("no cgroup version 2 is mounted")?;
-    let path = told.control_group.as_ref().map_or(root, PathBuf::from);
+    let path = asked.control_group.as_ref().map_or(root, PathBuf::from);
     let group = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let record = Record {
         names: plans.iter().map(|plan| plan.name.clone()).collect(),
         namespace: namespaces::number(&namespaces::own()?)?,
-        control_group: told.control_group.as_ref().map(PathBuf::from),
+        control_group: asked.control_group.as_ref().map(PathBuf::from),
         stamps: plans.iter().any(|plan| plan.stamps),
         device,
     };
-    if told.dry_run == Some(true) {
+    if asked.dry_run == Some(true) {
         describe(&record, &plans);
         in_force::remove()?;
         return Ok(true);
     }
-    let outcome = pin(told, &record, group.as_raw_fd());
+    let outcome = pin(asked, &record, group.as_raw_fd());
     if outcome.is_err() {
         in_force::restore()?;
         in_force::remove()?;
@@ -52,13 +52,13 @@ pub fn attach(told: &Attachment) -> Outcome<bool> {
     outcome
 }
 
-fn plans(told: &Attachment) -> Outcome<Vec<Plan>> {
+fn plans(asked: &Attachment) -> Outcome<Vec<Plan>> {
     let mut plans = Vec::new();
-    if let Some(control) = &told.control {
+    if let Some(control) = &asked.control {
         let own = || format!("{} is the kernel's own: use sysctl", control.name);
         plans.push(programs::plan(control)?.ok_or_else(own)?);
     }
-    if let Some(receiver) = &told.receiver {
+    if let Some(receiver) = &asked.receiver {
         plans.push(programs::plan_receiver(receiver)?);
     }
     Ok(plans)
@@ -91,13 +91,13 @@ fn whose(record: &Record) -> String {
     }
 }
 
-fn pin(told: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
+fn pin(asked: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
     let purpose = Purpose { select: true, ..Purpose::default() };
     let mut all: Vec<Loaded> = Vec::new();
-    if let Some(control) = &told.control {
+    if let Some(control) = &asked.control {
         all.extend(programs::load(control, purpose)?);
     }
-    if let Some(receiver) = &told.receiver {
+    if let Some(receiver) = &asked.receiver {
         all.push(programs::load_receiver(receiver, purpose)?);
     }
     in_force::mount_pins()?;

@@ -1,4 +1,4 @@
-//! DX's headroom where none is told: as much as stamps vary on this machine now, measured over the run's own network and
+//! DX's headroom where none is given: as much as stamps vary on this machine now, measured over the run's own network and
 //! connections with a trickle of packets that queue nowhere.
 
 use shallows_cc::units::{Bytes, Rate, Time};
@@ -28,7 +28,7 @@ fn wanted(control: &Control) -> bool {
 }
 
 /// The algorithms of a request with a headroom for each that needs one, and what was measured, in nanoseconds.
-pub fn told_or_measured(request: &Request, group: i32, stop: &Stop) -> Outcome<(Vec<Control>, Option<u64>)> {
+pub fn given_or_measured(request: &Request, group: i32, stop: &Stop) -> Outcome<(Vec<Control>, Option<u64>)> {
     if !request.ccs.iter().any(wanted) {
         return Ok((request.ccs.clone(), None));
     }

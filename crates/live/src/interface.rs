@@ -116,7 +116,7 @@ pub fn ip(commands: &str) -> Outcome<()> {
         .spawn()
         .map_err(|error| format!("ip (iproute2): {error}"))?;
     ip.stdin.take().expect("it is piped").write_all(commands.as_bytes())?;
-    let mut told = String::new();
-    ip.stderr.take().expect("it is piped").read_to_string(&mut told)?;
-    if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {told}").into()) }
+    let mut message = String::new();
+    ip.stderr.take().expect("it is piped").read_to_string(&mut message)?;
+    if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {message}").into()) }
 }

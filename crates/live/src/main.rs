@@ -78,8 +78,8 @@ fn read_request<T: DeserializeOwned>() -> Outcome<T> {
     serde_json::from_str(&text).map_err(|error| format!("request: {error}").into())
 }
 
-fn answer(told: &impl Serialize) -> Outcome<bool> {
-    serde_json::to_writer(io::stdout().lock(), told)?;
+fn answer(outcome: &impl Serialize) -> Outcome<bool> {
+    serde_json::to_writer(io::stdout().lock(), outcome)?;
     io::stdout().flush()?;
     Ok(true)
 }

@@ -71,9 +71,9 @@ pub fn ecn_capable(control: &Control) -> Outcome<bool> {
     Ok(sender || control.receiver.as_ref().is_some_and(|receiver| receiver.parameters.get("mark") == Some(&1.0)))
 }
 
-fn values(parameters: &'static [Parameter], told: &BTreeMap<String, f64>) -> Outcome<Values> {
+fn values(parameters: &'static [Parameter], given: &BTreeMap<String, f64>) -> Outcome<Values> {
     let mut values = Values::defaults(parameters);
-    for (name, &value) in told {
+    for (name, &value) in given {
         values.set(name, value)?;
     }
     Ok(values)
@@ -148,11 +148,11 @@ impl Row {
     fn load(&self, values: &Values, purpose: Purpose) -> Outcome<Loaded> {
         let Purpose { sample_ns, seed, select } = purpose;
         let settings = Settings { sample_ns, seed, select: select.into() };
-        let told = [settings.as_bytes(), &(self.params)(values)?].concat();
+        let constants = [settings.as_bytes(), &(self.params)(values)?].concat();
         let mut open = ObjectBuilder::default().open_memory(self.object)?;
         for mut map in open.maps_mut() {
             if map.name().to_string_lossy().ends_with(".rodata") {
-                map.initial_value_mut().ok_or("settings")?[..told.len()].copy_from_slice(&told);
+                map.initial_value_mut().ok_or("settings")?[..constants.len()].copy_from_slice(&constants);
             }
         }
         let mut object = open.load()?;

@@ -11,15 +11,15 @@ pub fn check(request: &Request) -> Outcome<()> {
         ("disciplines", request.disciplines.is_some(), "its ports are FIFOs"),
         ("shared", request.shared.is_some(), "its ports have a buffer each"),
         ("pause", request.pause.is_some(), "its ports never pause"),
-        ("balancing", request.balancing.is_some_and(|told| told != Balancing::Flow), "every flow has one way"),
+        ("balancing", request.balancing.is_some_and(|one| one != Balancing::Flow), "every flow has one way"),
         ("faults", request.faults.is_some(), "its links never fail"),
         ("flows.application", flows.application.is_some(), "its flows always have something to send"),
-        ("flows.priority", flows.priority.iter().flatten().any(|&told| told > 0), "its ports have one class"),
+        ("flows.priority", flows.priority.iter().flatten().any(|&one| one > 0), "its ports have one class"),
         ("ccs.written", request.ccs.iter().any(|control| control.written.is_some()), "it runs no Python"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),
         ("host.timestamps", host.timestamps.is_some(), "the stamps are this machine's own"),
     ];
-    if let Some((key, _, why)) = refusals.iter().find(|(_, told, _)| *told) {
+    if let Some((key, _, why)) = refusals.iter().find(|(_, asked, _)| *asked) {
         return Err(format!("{key}: expected none or its default in the kernel world: {why}").into());
     }
     request.ports()?;

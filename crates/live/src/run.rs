@@ -35,15 +35,15 @@ pub fn run(request: &Request) -> Outcome<Answer> {
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
-    let (controls, measured_ns) = headroom::told_or_measured(request, group.descriptor(), &stop)?;
+    let (controls, measured_ns) = headroom::given_or_measured(request, group.descriptor(), &stop)?;
     let emulation = Emulation::begin(request, &controls, group.descriptor())?;
     let outcome = drive(request, &emulation, &stop);
     let report = emulation.end()?;
     Ok(outcome?.answer(request, &controls, measured_ns, report))
 }
 
-/// What the flows have to tell.
-struct Told {
+/// What was measured of the flows.
+struct Measured {
     flows: FlowColumns,
     probes: Probes,
     round_trips: RoundTrips,
@@ -51,7 +51,7 @@ struct Told {
     interrupted: bool,
 }
 
-fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Told> {
+fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measured> {
     let Emulation { flows, loaded, times, .. } = emulation;
     let begin = clock::now() + PAUSE_NS;
     let at = |ps: u64| if ps == NEVER { NEVER } else { begin + ps / 1000 };
@@ -90,9 +90,9 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Told>
     samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
     drop(samples);
     let ended = clock::now().min(end);
-    let told = tell(flows, begin, &warm_bytes.unwrap_or_default());
-    Ok(Told {
-        flows: told,
+    let columns = columns(flows, begin, &warm_bytes.unwrap_or_default());
+    Ok(Measured {
+        flows: columns,
         probes: probes.into_inner(),
         ended_ps: (ended - begin) * 1000,
         interrupted: stop.wanted(),
@@ -164,26 +164,26 @@ fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
     }
 }
 
-fn tell(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
-    let mut told = FlowColumns::default();
+fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
+    let mut columns = FlowColumns::default();
     for (number, flow) in flows.iter().enumerate() {
         let (received, info) = (flow.received(), flow.info());
-        told.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        told.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        told.delivered_bytes.push(received);
+        columns.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
+        columns.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
+        columns.delivered_bytes.push(received);
         let warm = warm_bytes.get(number).copied().unwrap_or(received);
-        told.goodput_bytes.push(received - warm);
-        told.goodput_by_stop_bytes.push(flow.received_by_stop().saturating_sub(warm));
-        told.retransmits.push(info.retransmits());
-        told.timeouts.push(info.timeouts());
+        columns.goodput_bytes.push(received - warm);
+        columns.goodput_by_stop_bytes.push(flow.received_by_stop().saturating_sub(warm));
+        columns.retransmits.push(info.retransmits());
+        columns.timeouts.push(info.timeouts());
     }
     let none = || vec![0; flows.len()];
-    (told.credits, told.credits_wasted) = (none(), none());
-    (told.srtt_mean_ps, told.srtt_max_ps) = (none(), none());
-    told
+    (columns.credits, columns.credits_wasted) = (none(), none());
+    (columns.srtt_mean_ps, columns.srtt_max_ps) = (none(), none());
+    columns
 }
 
-impl Told {
+impl Measured {
     fn answer(self, request: &Request, controls: &[Control], measured_ns: Option<u64>, report: Report) -> Answer {
         let ports = PortColumns::of(&report.ports, report.measured, Bytes(request.mtu_bytes));
         let judged = judge(request, controls, measured_ns, &report, &self);
@@ -216,11 +216,17 @@ impl Told {
 }
 
 /// Whether the run can be believed: the machine kept up, and its senders saw what the emulated network did.
-fn judge(request: &Request, controls: &[Control], measured_ns: Option<u64>, report: &Report, told: &Told) -> Judged {
+fn judge(
+    request: &Request,
+    controls: &[Control],
+    measured_ns: Option<u64>,
+    report: &Report,
+    measured: &Measured,
+) -> Judged {
     let headrooms = controls.iter().filter_map(|control| control.parameters.get("headroom"));
     let headroom_ns = headrooms.map(|seconds| (seconds * 1e9) as u64).min();
     let given_up = headroom_ns.map_or(0.0, |nanos| report.stamps.given_up(nanos));
-    let round_trips = told.round_trips.mean_us().zip(network_us(request, report));
+    let round_trips = measured.round_trips.mean_us().zip(network_us(request, report));
     // An acknowledgement that waits for the next packet makes a round trip longer, on time or not.
     let compared = round_trips.filter(|_| request.host.acks_every == 1);
     let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));

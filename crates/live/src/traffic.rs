@@ -20,7 +20,7 @@ const CHUNK: i32 = 1 << 16;
 pub enum Beginning {
     /// At a time.
     At(u64),
-    /// So long after another has told that it ended.
+    /// So long after another has said that it ended.
     After(Receiver<u64>, u64),
 }
 

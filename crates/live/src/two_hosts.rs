@@ -34,19 +34,19 @@ const IPERF3_PORT: &str = ":1451 ";
 type Samples<'a> = Option<RingBuffer<'a>>;
 
 /// Runs the test.
-pub fn run(told: &Cable) -> Outcome<TwoHosts> {
+pub fn run(cable: &Cable) -> Outcome<TwoHosts> {
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
-    let name = programs::kernel_name(&told.control.name)?;
-    let mut loaded = programs::load(&told.control, Purpose { sample_ns: 1, seed: 1, select: true })?;
+    let name = programs::kernel_name(&cable.control.name)?;
+    let mut loaded = programs::load(&cable.control, Purpose { sample_ns: 1, seed: 1, select: true })?;
     if let Some(program) = &mut loaded {
         program.watch(group.descriptor())?;
     }
-    let (hosts, _links) = join(told, loaded.as_ref())?;
+    let (hosts, _links) = join(cable, loaded.as_ref())?;
     let acks = RefCell::new(BTreeMap::new());
     let samples = watch(loaded.as_ref(), &acks)?;
-    let traffic = if told.iperf3 { iperf3 } else { own }(told, &name, &hosts, &samples, &stop);
+    let traffic = if cable.iperf3 { iperf3 } else { own }(cable, &name, &hosts, &samples, &stop);
     let (goodput_bps, retransmits) = traffic?;
     drop(samples);
     let mut checksum_errors = 0;
@@ -57,7 +57,7 @@ pub fn run(told: &Cable) -> Outcome<TwoHosts> {
     // The connection with the data is the one with the most acknowledgements.
     let acks = acks.into_inner().into_values().max_by_key(Acks::len).unwrap_or_default();
     Ok(TwoHosts {
-        traffic: if told.iperf3 { "iperf3" } else { "own" },
+        traffic: if cable.iperf3 { "iperf3" } else { "own" },
         congestion_control: name,
         goodput_bps,
         retransmits,
@@ -68,7 +68,7 @@ pub fn run(told: &Cable) -> Outcome<TwoHosts> {
 }
 
 /// Two namespaces and the cable between them, whose ends are called alike.
-fn join(told: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)> {
+fn join(cable: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)> {
     namespaces::enter_new()?;
     let left = namespaces::own()?;
     namespaces::enter_new()?;
@@ -85,7 +85,7 @@ fn join(told: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)
             initial_window: 10,
             quick_acks: false,
             rto_min_us: 200_000,
-            ecn: programs::ecn_capable(&told.control)?,
+            ecn: programs::ecn_capable(&cable.control)?,
         })?;
         if let Some(program) = loaded {
             links.extend(program.see(Device::named(interface::NAME)?.index as i32)?);
@@ -128,29 +128,29 @@ fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>)
     Ok(Some(builder.build()?))
 }
 
-fn own(told: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
+fn own(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
     namespaces::enter(&hosts[0])?;
     let listener = host::listen(0, name)?;
     namespaces::enter(&hosts[1])?;
     let sender = host::sender(0, name, false)?;
-    if told.rate_bps > 0 {
-        host::pace(&sender, told.rate_bps)?;
+    if cable.rate_bps > 0 {
+        host::pace(&sender, cable.rate_bps)?;
     }
     host::connect(&sender, 0, 0)?;
     let flow = Flow::new(sender, listener.accept()?.0, 0);
     let begin = clock::now();
-    let end = begin + (told.seconds * 1e9) as u64;
+    let end = begin + (cable.seconds * 1e9) as u64;
     flow.start(Beginning::At(begin), end, Vec::new())?;
     while clock::now() < end && !stop.wanted() {
         clock::sleep_until(clock::now() + TICK_NS);
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
     }
-    let outcome = (flow.received() as f64 * 8.0 / told.seconds, flow.info().retransmits().into());
+    let outcome = (flow.received() as f64 * 8.0 / cable.seconds, flow.info().retransmits().into());
     flow.stop();
     Ok(outcome)
 }
 
-fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
+fn iperf3(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop: &Stop) -> Outcome<(f64, u64)> {
     namespaces::enter(&hosts[0])?;
     let mut server = start(&["-s", "-1"])?;
     while !fs::read_to_string("/proc/thread-self/net/tcp6")?.contains(IPERF3_PORT) {
@@ -164,9 +164,9 @@ fn iperf3(told: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, st
     }
     namespaces::enter(&hosts[1])?;
     let [a, b, c, d] = address(0);
-    let (to, seconds, rate) = (format!("{a}.{b}.{c}.{d}"), told.seconds.to_string(), told.rate_bps.to_string());
+    let (to, seconds, rate) = (format!("{a}.{b}.{c}.{d}"), cable.seconds.to_string(), cable.rate_bps.to_string());
     let mut words = vec!["-c", &to, "-t", &seconds, "-J", "-C", name];
-    if told.rate_bps > 0 {
+    if cable.rate_bps > 0 {
         words.extend(["--fq-rate", &rate]);
     }
     let mut client = start(&words)?;

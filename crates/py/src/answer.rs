@@ -10,10 +10,10 @@ use shallows_contract::Value;
 pub fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Value::Nothing => py.None().into_bound(py),
-        Value::Flag(told) => told.into_bound_py_any(py)?,
-        Value::Count(told) => told.into_bound_py_any(py)?,
-        Value::Real(told) => told.into_bound_py_any(py)?,
-        Value::Text(told) => told.into_bound_py_any(py)?,
+        Value::Flag(value) => value.into_bound_py_any(py)?,
+        Value::Count(value) => value.into_bound_py_any(py)?,
+        Value::Real(value) => value.into_bound_py_any(py)?,
+        Value::Text(value) => value.into_bound_py_any(py)?,
         Value::U64(column) => column.into_pyarray(py).into_any(),
         Value::U32(column) => column.into_pyarray(py).into_any(),
         Value::U16(column) => column.into_pyarray(py).into_any(),

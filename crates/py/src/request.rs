@@ -58,14 +58,14 @@ impl<'py> Reader<'_, 'py> {
     }
 
     fn number<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Refused> {
-        if let Ok(told) = self.value.extract::<u64>() {
-            return visitor.visit_u64(told);
+        if let Ok(number) = self.value.extract::<u64>() {
+            return visitor.visit_u64(number);
         }
-        if let Ok(told) = self.value.extract::<i64>() {
-            return visitor.visit_i64(told);
+        if let Ok(number) = self.value.extract::<i64>() {
+            return visitor.visit_i64(number);
         }
-        if let Ok(told) = self.value.extract::<f64>() {
-            return visitor.visit_f64(told);
+        if let Ok(number) = self.value.extract::<f64>() {
+            return visitor.visit_f64(number);
         }
         Err(Refused::of(format!("{} cannot cross", self.value)))
     }
@@ -98,8 +98,8 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
                 self.value.try_iter().and_then(|items| items.collect::<PyResult<_>>()).map_err(Refused::of)?;
             return visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(|item| self.inside(item))));
         }
-        if let Ok(told) = self.value.extract::<bool>() {
-            return visitor.visit_bool(told);
+        if let Ok(number) = self.value.extract::<bool>() {
+            return visitor.visit_bool(number);
         }
         if let Some(number) = self.class() {
             return visitor.visit_u32(number);

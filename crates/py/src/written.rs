@@ -214,7 +214,7 @@ impl Sender for Written {
         let mut raised = self.raised.lock().expect("no call panics with the lock held");
         let Some(object) = self.object.as_ref().filter(|_| raised.is_none()) else { return };
         match Python::attach(|py| probed(object.bind(py))) {
-            Ok(told) => told.into_iter().for_each(|(name, value)| record(name, value)),
+            Ok(probes) => probes.into_iter().for_each(|(name, value)| record(name, value)),
             Err(error) => *raised = Some(error),
         }
     }
