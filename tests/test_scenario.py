@@ -262,6 +262,11 @@ WRONG = [
         '(queue, headers, ratio); did you mean "queue"?',
     ),
     ({"network.trimming": 8}, "network.trimming = 8", "a table of queue, headers, ratio"),
+    (
+        {"network.trimming": {"queue": 80}, "network.mtu": "64B"},
+        'network.mtu = "64B"',
+        "cut, it takes as long",
+    ),
     ({"faults": 3}, "faults = 3", "a list of tables; in a file each stands below a line [[faults]]"),
     ({"traffic": {"kind": "incast"}}, "traffic = {'kind': 'incast'}", "each stands below a line [[traffic]]"),
     ({"topology": {"kind": "multi-bottleneck", "hosts": 3}}, "topology.hosts = 3", "a list (senders in each"),

@@ -129,6 +129,9 @@ def _check_trimming(scenario: "Scenario") -> None:
     if scenario.trimming.headers < _ACK:
         size = SIZE.text(scenario.trimming.headers)
         raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(_ACK)}, an ack")
+    if scenario.mtu <= _ACK:
+        expected = f"more than {SIZE.text(_ACK)}, the header to which ports cut frames: cut, it takes as long"
+        raise ScenarioError("network.mtu", SIZE.text(scenario.mtu), expected)
     clashes = {
         "network.shared": (scenario.network.shared, "no shared memory"),
         "network.pfc": (scenario.network.pfc, "no pauses"),
