@@ -212,6 +212,23 @@ def test_a_window_that_was_cut_until_it_has_regrown():
     assert one.by_flow()[1] / US == pytest.approx(2 * trip + 62.02 - 51.2, **ABOUT)
 
 
+def test_a_window_cut_without_a_mark_or_a_loss_names_nobody():
+    """HPCC's falls for what ports write: b has what a waited behind its frames, and no share of the window.
+
+    They come to the link from 50.02 us on and have been sent by 62.02 us; a's first comes at 51.2 us.
+    """
+    edges = [["a", "s", "10Gbps", "50us"], ["b", "s", "100Gbps", "1us"], ["s", "c", "10Gbps", "50us"]]
+    paths = followed(edges, [[0, "a", "c", 600 * 1460], [48.9e-6, "b", "c", 10 * 1460]], cc="hpcc")
+    walks = path.Walks(paths.record)
+    flows, kinds, causes = walks.packets["flow"], walks.kind, walks.packets["cause"]
+    data = [packet for packet, flow in enumerate(flows) if flow == 0 and kinds[packet] == "data"]
+    windows = [walks.causes["window"][causes[packet]] for packet in data]
+    assert windows[0] == max(windows) > min(windows)
+    assert us(paths[0])["window"] > 0
+    assert "cut" not in us(paths[0])
+    assert paths[0].by_flow() == {1: pytest.approx((62.02 - 51.2) * US, abs=1000)}
+
+
 def test_a_delayed_acknowledgement():
     """Every second frame is acknowledged, but there is no second: each waits for the receiver's timer."""
     hosts = {"acks_every": 2, "ack_delay": "500us"}
