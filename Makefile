@@ -78,7 +78,7 @@ counts: build
 	$(BIN)/python bench/instructions.py
 
 # A wheel for every Linux since glibc 2.34 and Python 3.11 in dist/, and what tests/wheel.sh tries with it where there is
-# nothing but Python. Without what debuggers want: 1 MB instead of 6; names of functions stay, for backtraces.
+# nothing but Python. Without what debuggers want, which is most of its size; names of functions stay, for backtraces.
 wheel: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
 wheel: .venv/ready
 	rm -rf dist

@@ -107,7 +107,9 @@ def test_every_column_on_disk_says_unit_and_meaning(tmp_path):
     for name, columns in TABLES.items():
         schema = pyarrow.parquet.read_schema(tmp_path / f"{name}.parquet")
         assert schema.names == list(columns)
-        for field in schema:
+        said = json.loads(schema.metadata[b"columns"])
+        assert said == {key: {"unit": of.unit, "definition": of.definition} for key, of in columns.items()}
+        for field in fake.run().table(name).schema:
             assert field.metadata[b"definition"].decode() == columns[field.name].definition
             assert field.metadata[b"unit"].decode() == columns[field.name].unit
 

@@ -31,6 +31,7 @@ HEAVY = {
     "numba",
     "numpy.ma",  # 15 ms, of which numpy.unique asks whether an array is masked
     "pandas",
+    "pyarrow",  # 80 ms, and only who asks for Arrow has it
     "rich.console",  # 20 ms; flows without an end are shown in plain text
     "scipy",
     "shallows.cli_fluid",
@@ -44,7 +45,7 @@ HEAVY = {
     "shallows.plot",
     "shallows.sweeps.result",
 }
-"""With what they cost, of the 170 ms that numpy and pyarrow.parquet take on the same machine."""
+"""With what they cost, of the 140 ms that numpy and pydantic take on the same machine."""
 
 
 def imported(code, folder):
@@ -73,20 +74,20 @@ def test_a_run_imports_no_more_than_it_needs(tmp_path):
 
 @pytest.mark.parametrize("code", ["import shallows", "import shallows.cli"])
 def test_the_package_and_its_command_line_import_neither_tables_nor_figures(tmp_path, code):
-    more = {"numpy", "pyarrow", "pydantic", "shallows.scenario", "shallows._core"}
+    more = {"numpy", "pydantic", "shallows.scenario", "shallows._core"}
     assert (HEAVY | more) & imported(code, tmp_path) == set()
 
 
 PAIRS = 9
 
 
-def test_a_short_run_takes_at_most_twice_what_its_libraries_take_to_load(tmp_path):
+def test_a_short_run_takes_at_most_two_and_a_half_times_what_its_libraries_take_to_load(tmp_path):
     """In processor time, in pairs: as installed, where no checkout is asked what was edited."""
     installed = tmp_path / "installed"
     shutil.copytree(Path(shallows.__file__).parent, installed / "shallows")
     (installed / "shallows" / "commit.txt").write_text("0123456789")
     (tmp_path / "small.toml").write_text(SMALL)
-    bare = ["-c", "import numpy, pyarrow.parquet"]
+    bare = ["-c", "import numpy, pydantic"]
     run = ["-c", "from shallows.cli import main; main()", "run", "small.toml"]
     for words in (bare, run):  # the first time, Python compiles them
         processor_s(words, tmp_path, installed)
@@ -95,7 +96,7 @@ def test_a_short_run_takes_at_most_twice_what_its_libraries_take_to_load(tmp_pat
         loading_s = processor_s(bare, tmp_path, installed)
         ratios.append(processor_s(run, tmp_path, installed) / loading_s)
         shutil.rmtree(tmp_path / "results")
-    assert statistics.median(ratios) <= 2, ratios
+    assert statistics.median(ratios) <= 2.5, ratios
 
 
 def processor_s(words, folder, installed):

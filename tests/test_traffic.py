@@ -256,6 +256,11 @@ def test_the_starts_of_a_trace_are_exact_to_the_picosecond(tmp_path):
         ("start_s,src,dst,bytes\n0,1,2,1.5\n", "on line 2, bytes: a whole number above 0"),
         ("start_s,src,dst,bytes\n#\n0,1,2\n", 'on line 3: start_s,src,dst,bytes, not "0,1,2"'),
         ("start_s,src,dst,bytes\n0,1,2,3,4\n", 'on line 2: start_s,src,dst,bytes, not "0,1,2,3,4"'),
+        (
+            'start_s,src,dst,bytes\n0,1,2,3\n0,1,2,"3\n4"\n',
+            'on line 3: start_s,src,dst,bytes, not "0,1,2,"3"',
+        ),
+        ('start_s,src,dst,bytes\n0,1,2,"3\n', 'on line 2: start_s,src,dst,bytes, not "0,1,2,"3"'),
         ("start_s,src,dst,bytes\nsoon,1,2,5\n", 'such as 0.0015, not "soon"'),
         (b"start_s,src,dst,bytes\n0,h\xff,2,5\n", "text in UTF-8"),
     ],

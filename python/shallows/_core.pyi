@@ -1,7 +1,11 @@
 """The compiled half of Shallows; docs/crossing.md has the shapes of requests, answers and tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from os import PathLike
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shallows.contract import Answer, Request
 
@@ -50,6 +54,20 @@ def markings() -> list[dict[str, Any]]:
 
 def receivers() -> list[dict[str, Any]]:
     """The receivers that can stand in for an algorithm's own."""
+
+def write_table(
+    path: PathLike[str],
+    columns: list[tuple[str, str]],
+    metadata: list[tuple[str, str]],
+    blocks: Iterable[list[NDArray[Any] | tuple[NDArray[np.int32], list[str]]]],
+) -> None:
+    """Write a Parquet file: its columns by name and kind, its metadata, and a row group for each block."""
+
+def read_header(path: PathLike[str]) -> tuple[dict[str, str], list[str]]:
+    """The metadata of a Parquet file and the names of its columns."""
+
+def read_table(path: PathLike[str]) -> dict[str, NDArray[Any] | tuple[NDArray[np.int32], list[str]]]:
+    """The columns of a Parquet file that is as it was written; of text its numbers and the texts."""
 
 def contract() -> list[tuple[str, list[tuple[str, str, bool, str]]]]:
     """The tables of the request and the answer: name, fields (key, kind, whether optional, meaning)."""

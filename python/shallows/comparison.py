@@ -12,7 +12,7 @@ import numpy as np
 
 from shallows import extras, written
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import store
+from shallows.results import store, tables
 from shallows.runner import World, in_world, prepare, refuse_unknown
 from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
 
@@ -249,16 +249,17 @@ def bottlenecks(runs: "Iterable[Run]") -> list[dict[str, Any]]:
 
 def _by_port(run: "Run") -> dict[str, Any]:
     """{port: its row of the table of ports}, None for what does not exist."""
-    table = run.table("ports").select(["port", *BOTTLENECK_KEYS]).to_pylist()
-    return {row["port"]: row for row in table}
+    columns = run.columns("ports")
+    shown = {key: columns[key] for key in ("port", *BOTTLENECK_KEYS)}
+    return {row["port"]: row for row in tables.rows(shown)}
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
     """`{quantity: value}` of what worlds are compared by; goodput is of the flows without an end."""
     keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
-    flows = run.table("flows")
-    goodput = flows.column("goodput_gbps").to_numpy()[flows.column("bytes").is_null().to_numpy()]
-    goodput = goodput[np.isfinite(goodput)]
+    flows = run.columns("flows")
+    goodput, size = (np.asarray(flows[key], float) for key in ("goodput_gbps", "bytes"))
+    goodput = goodput[np.isnan(size) & np.isfinite(goodput)]
     by_flow: dict[str, Callable[[Any], Any]] = {}
     if len(goodput):
         by_flow = {"least": np.min, "mean": np.mean, "most": np.max}

@@ -4,7 +4,13 @@ from importlib.util import find_spec
 
 from shallows.errors import ScenarioError
 
-LIBRARIES = {"plot": "matplotlib", "fluid": "numba", "graph": "networkx", "export": "perfetto"}
+LIBRARIES = {
+    "plot": "matplotlib",
+    "fluid": "numba",
+    "graph": "networkx",
+    "export": "perfetto",
+    "arrow": "pyarrow",
+}
 """The library that each extra brings."""
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from shallows.results.tables import Names
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -394,8 +396,8 @@ def _small_print(runs: Labelled) -> str:
 
 def _columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
     """The columns of a table as numpy arrays, text as objects."""
-    arrow = run.table(table)
-    return {name: arrow.column(name).to_numpy() for name in arrow.column_names}
+    columns = run.columns(table).items()
+    return {name: values.texts() if isinstance(values, Names) else values for name, values in columns}
 
 
 def _bottlenecks(runs: Labelled) -> list[str]:

@@ -1,10 +1,11 @@
-//! Python bindings of Shallows: conversions and errors, no logic.
+//! Python bindings of Shallows: conversions and errors, no logic; and tables on disk.
 //!
 //! The shapes are those of docs/crossing.md.
 
 mod answer;
 mod catalog;
 mod crew;
+mod disk;
 mod moment;
 mod observed;
 mod request;
@@ -220,6 +221,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::catalog, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::markings, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::receivers, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::read_header, module)?)?;
+    module.add_function(wrap_pyfunction!(disk::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(contract, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)

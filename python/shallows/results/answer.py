@@ -11,7 +11,7 @@ from shallows import doubts
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as Told
-from shallows.results.tables import Block, Names
+from shallows.results.tables import Block, Names, stacked
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -327,13 +327,7 @@ def _merged(blocks: Iterable[Block]) -> Iterator[Block]:
 def _joined(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
-    return {column: _stacked([block[column] for block in blocks]) for column in blocks[0]}
-
-
-def _stacked(pieces: list[Any]) -> NDArray[Any] | Names:
-    if isinstance(pieces[0], Names):
-        return Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
-    return np.concatenate(pieces)
+    return {column: stacked([block[column] for block in blocks]) for column in blocks[0]}
 
 
 def _pieces(rows: int) -> Iterator[slice]:

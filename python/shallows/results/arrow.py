@@ -1,32 +1,52 @@
-"""How the tables of a result become Arrow."""
+"""How tables become Arrow, for those who have pyarrow: the extra `arrow`."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows.results.tables import TABLES, Names
+from shallows import extras
+from shallows.results.tables import TABLES, Block, Column, Names
 
 if TYPE_CHECKING:
-    from shallows.results.tables import Block, Column
+    import pyarrow
 
 
-def schema(name: str) -> Any:
+def schema(columns: Mapping[str, Column], metadata: Mapping[str, str] | None = None) -> "pyarrow.Schema":
     """The Arrow schema of a table, with `unit` and `definition` in the metadata of every column."""
     import pyarrow
 
-    def field(column: str, of: "Column") -> Any:
+    def field(column: str, of: Column) -> Any:
         kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) if of.type == "name" else of.type
         return pyarrow.field(column, kind, metadata={"unit": of.unit, "definition": of.definition})
 
-    return pyarrow.schema([field(column, of) for column, of in TABLES[name].items()])
+    return pyarrow.schema([field(column, of) for column, of in columns.items()], metadata)
 
 
-def record_batch(name: str, block: "Block") -> Any:
-    """Those rows of a table, in Arrow."""
+def table(
+    columns: Mapping[str, Column], values: Block, metadata: Mapping[str, str] | None = None
+) -> "pyarrow.Table":
+    """A table in Arrow. Raises `ScenarioError` without pyarrow."""
+    extras.need("arrow", "an Arrow table")
     import pyarrow
 
-    fields = schema(name)
-    return pyarrow.record_batch([_array(block[field.name], field.type) for field in fields], schema=fields)
+    fields = schema(columns, metadata)
+    return pyarrow.Table.from_arrays([_array(values[of.name], of.type) for of in fields], schema=fields)
+
+
+def data_set(paths: list[str], name: str) -> Any:
+    """Files of a table of runs, each in a folder `run=…`, as a pyarrow data set; see `table`."""
+    extras.need("arrow", "a data set")
+    import pyarrow
+    from pyarrow import dataset
+
+    names = [column for column, of in TABLES[name].items() if of.type == "name"]
+    return dataset.dataset(
+        paths,
+        schema=schema(TABLES[name]).append(pyarrow.field("run", pyarrow.string())),
+        format=dataset.ParquetFileFormat(dictionary_columns=names),
+        partitioning=dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive"),
+    )
 
 
 def _array(values: Any, kind: Any) -> Any:

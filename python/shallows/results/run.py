@@ -1,8 +1,8 @@
 """One run: its scenario, its summary and its tables, in memory or in a folder.
 
-The tables of a run that was just made stay in the columns the packet world returned; they become Arrow or
-pandas only when asked for, and reach the disk in batches, so that a run with millions of samples is saved in
-the memory it already has.
+The tables of a run that was just made stay in the columns the packet world returned; they become whole
+columns, pandas or Arrow only when asked for, and reach the disk in batches, so that a run with millions of
+samples is saved in the memory it already has.
 """
 
 import hashlib
@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import store
+from shallows.results import arrow, disk, store, tables
 from shallows.results.answer import Answer
-from shallows.results.arrow import record_batch, schema
 from shallows.results.tables import TABLES
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Run:
         self.scenario_toml = scenario_toml
         self.summary = summary
         self._blocks = blocks
-        self._arrow: dict[str, Any] = {}
+        self._columns: dict[str, tables.Block] = {}
         self._folder = Path()
         self._mark = ""
 
@@ -122,71 +121,60 @@ class Run:
             run._check_saved(name)
         return run
 
+    def columns(self, name: str) -> "tables.Block":
+        """One of `TABLES` as `{column: numpy array}`; names as `Names`, NaN for what does not exist."""
+        if name not in self._columns:
+            blocks = self._blocks[name]() if name in self._blocks else [self._saved(name)]
+            self._columns[name] = tables.joined(name, blocks)
+        return self._columns[name]
+
     def table(self, name: str) -> "pyarrow.Table":
-        """One of `TABLES` as a pyarrow table, with unit and definition in the metadata of each column."""
-        if name not in self._arrow:
-            import pyarrow
+        """One of `TABLES` as a pyarrow table, with unit and definition in the metadata of each column.
 
-            if name in self._blocks:
-                table = pyarrow.Table.from_batches(self._batches(name), schema(name))
-            else:
-                table = self._saved(name).replace_schema_metadata()
-            self._arrow[name] = table
-        return self._arrow[name]
+        Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
+        """
+        return arrow.table(TABLES[name], self.columns(name))
 
-    def _saved(self, name: str) -> Any:
-        """A table from the disk, its pages checked."""
-        import pyarrow.parquet
-
+    def _saved(self, name: str) -> "tables.Block":
+        """A table from the disk, checked."""
         self._check_saved(name)
-        path = self._folder / f"{name}.parquet"
-        try:
-            return pyarrow.parquet.read_table(path, page_checksum_verification=True, partitioning=None)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise ScenarioError(str(error), file=path, expected=WHOLE) from None
+        return disk.read(self._folder / f"{name}.parquet", WHOLE)
 
     def _check_saved(self, name: str) -> None:
         """Raise `ScenarioError` unless the table on disk is there, and of this run."""
-        import pyarrow.parquet
-
         path = self._folder / f"{name}.parquet"
-        try:
-            saved = pyarrow.parquet.read_schema(path)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise ScenarioError(str(error).splitlines()[0], file=path, expected=WHOLE) from None
-        metadata: dict[bytes, bytes] = saved.metadata or {}
-        if metadata.get(b"run") != self._mark.encode():
+        metadata, columns = disk.header(path, WHOLE)
+        if metadata.get("run") != self._mark:
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
-        if saved.names != list(TABLES[name]):
-            columns = ", ".join(TABLES[name])
-            raise ScenarioError("columns", ", ".join(saved.names), columns, file=path)
+        if columns != list(TABLES[name]):
+            raise ScenarioError("columns", ", ".join(columns), ", ".join(TABLES[name]), file=path)
 
     @cached_property
     def flows(self) -> "pandas.DataFrame":
         """The flow table (pandas): a row for each flow, also for those that did not finish."""
-        return self.table("flows").to_pandas()
+        return tables.frame(self.columns("flows"))
 
     @cached_property
     def queues(self) -> "pandas.DataFrame":
         """Samples of the recorded queues (pandas)."""
-        return self.table("queues").to_pandas()
+        return tables.frame(self.columns("queues"))
 
     @cached_property
     def probes(self) -> "pandas.DataFrame":
         """Samples of what the algorithms know and decide (pandas): windows, rates, alpha, delays."""
-        return self.table("probes").to_pandas()
+        return tables.frame(self.columns("probes"))
 
     @cached_property
     def ports(self) -> "pandas.DataFrame":
         """Exact statistics of every egress port after the warm-up (pandas)."""
-        return self.table("ports").to_pandas()
+        return tables.frame(self.columns("ports"))
 
     @cached_property
     def queue_histograms(self) -> "pandas.DataFrame":
         """How long each recorded queue had which length (pandas), exact, after the warm-up."""
-        return self.table("queue_histograms").to_pandas()
+        return tables.frame(self.columns("queue_histograms"))
 
     def __repr__(self) -> str:
         s = self.summary
@@ -274,20 +262,14 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write texts and tables into `folder`, an empty one that nobody reads yet; see `save`."""
-        import pyarrow.parquet
-
         summary = json.dumps(self.summary, indent=2) + "\n"
         metadata = {
             "run": _mark(self.scenario_toml, summary),
             "fingerprint": self.summary["fingerprint"] or "",
         }
-        for name in TABLES:
-            stamped = schema(name).with_metadata(metadata)
-            with pyarrow.parquet.ParquetWriter(
-                folder / f"{name}.parquet", stamped, compression="zstd", write_page_checksum=True
-            ) as writer:
-                for batch in self._batches(name):
-                    writer.write_batch(batch)
+        for name, columns in TABLES.items():
+            blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
+            disk.write(folder / f"{name}.parquet", columns, metadata, blocks)
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
 
@@ -303,13 +285,6 @@ class Run:
         from shallows import plot
 
         return plot.Plots(self)
-
-    def _batches(self, name: str) -> Any:
-        if name not in self._blocks:
-            yield from self.table(name).to_batches()
-            return
-        for block in self._blocks[name]():
-            yield record_batch(name, block)
 
 
 def _mark(scenario_toml: str, summary: str) -> str:

@@ -1,14 +1,17 @@
 """The tables of a result and their columns."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pandas
+
 
 class Column(NamedTuple):
-    """A column of a table: its Arrow type ("name" is text that repeats), unit and definition."""
+    """A column of a table: its numpy type ("name" is text that repeats), unit and definition."""
 
     type: str
     unit: str
@@ -95,11 +98,84 @@ TABLES = {
 
 
 class Names(NamedTuple):
-    """A column of text: `codes` (integers, one a row) into `names`."""
+    """A column of text: `codes` (integers, one a row) into `names`; below 0 there is none."""
 
     codes: NDArray[np.integer]
     names: list[str]
 
+    def texts(self) -> NDArray[Any]:
+        """Every row's text, None where there is none."""
+        return np.array([*self.names, None], object)[self.codes]
+
+    def in_order(self) -> "Names":
+        """The same rows, `names` those that are there, in the order in which they come first."""
+        rows = len(self.codes)
+        first = np.full(len(self.names) + 1, rows)
+        first[self.codes[::-1]] = np.arange(rows)[::-1]  # of one code's places the last that is set stays
+        first[-1] = rows
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
+        codes = np.full(len(self.names) + 1, -1, np.int32)
+        codes[order] = np.arange(len(order))
+        return Names(codes[self.codes], [self.names[code] for code in order])
+
 
 Block = Mapping[str, "NDArray[Any] | Names"]
 """Some rows of a table: columns of one length, NaN for what does not exist."""
+
+
+def joined(name: str, blocks: Iterable[Block]) -> Block:
+    """The whole of a table, every column of its own type; of floats where something does not exist."""
+    pieces = {column: list[Any]() for column in TABLES[name]}
+    for block in blocks:
+        for column, of in pieces.items():
+            of.append(block[column])
+    # Column by column, so that the pieces of no more than one are there twice.
+    return {column: _settled(stacked(pieces.pop(column)), of.type) for column, of in TABLES[name].items()}
+
+
+def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":
+    """The pieces of a column as one."""
+    if not pieces:
+        return np.empty(0)
+    if isinstance(pieces[0], Names):
+        return Names(np.concatenate([piece.codes for piece in pieces]), pieces[0].names)
+    return np.concatenate(pieces)
+
+
+def _settled(values: "NDArray[Any] | Names", kind: str) -> "NDArray[Any] | Names":
+    if isinstance(values, Names):
+        settled = values.in_order()
+        settled.codes.flags.writeable = False
+        return settled
+    if kind == "name":
+        return Names(np.empty(0, np.int32), [])
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        kind = "float64"
+    settled = values.astype(kind)
+    settled.flags.writeable = False
+    return settled
+
+
+def frame(columns: Block) -> "pandas.DataFrame":
+    """Columns as a pandas table, names as categories."""
+    import pandas
+
+    def made(values: "NDArray[Any] | Names") -> Any:
+        if not isinstance(values, Names):
+            return values
+        return pandas.Categorical.from_codes(values.codes, pandas.Index(values.names, dtype=str))
+
+    return pandas.DataFrame({name: made(values) for name, values in columns.items()})
+
+
+def rows(columns: Block) -> list[dict[str, Any]]:
+    """Columns as a list of rows, None for what does not exist."""
+
+    def made(values: "NDArray[Any] | Names") -> list[Any]:
+        if isinstance(values, Names):
+            return values.texts().tolist()
+        # Only NaN is not what it is.
+        return [value if value == value else None for value in values.tolist()]
+
+    lists = [made(values) for values in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

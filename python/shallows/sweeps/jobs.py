@@ -40,6 +40,8 @@ METRICS = {
     ),
 }
 """What of a summary is in the table of a sweep, by where it stands there."""
+NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
+"""The columns of that table that are numbers of a run."""
 
 
 def perform(job: "Job", folder: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A sweep: the table of its runs, and what can be read off it."""
 
-import json
 import math
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import Run, store
-from shallows.sweeps import statistics
-from shallows.sweeps.jobs import METRICS
+from shallows.results import Run, arrow, store
+from shallows.sweeps import saved, statistics
+from shallows.sweeps.jobs import NUMBERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +22,6 @@ MOST_SEEDS = 200
 FEW = 10
 """Flows beyond a percentile below which it is marked as one of few flows."""
 PERCENTILES = {"slowdown_p50": 0.5, "slowdown_p99": 0.99, "fct_p50_us": 0.5, "fct_p99_us": 0.99}
-NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
 
 
 class Sweep:
@@ -54,16 +52,8 @@ class Sweep:
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "Sweep":
         """The sweep saved in `folder`. Raises `ScenarioError` where there is none."""
-        import pyarrow
-        import pyarrow.parquet
-
-        path = Path(folder, "table.parquet")
-        try:
-            table = pyarrow.parquet.read_table(path, partitioning=None)
-            about = json.loads(table.schema.metadata[b"sweep"])
-        except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException):
-            raise ScenarioError("no table", file=path, expected="the folder of a sweep") from None
-        return cls(table.to_pylist(), about.pop("swept"), folder, about)
+        rows, about = saved.load(Path(folder, "table.parquet"))
+        return cls(rows, about.pop("swept"), folder, about)
 
     @property
     def interrupted(self) -> bool:
@@ -166,17 +156,16 @@ class Sweep:
                 yield Run.load(self.folder / "runs" / f"run={row['run']}")
 
     def scan(self, table: str = "flows") -> Any:
-        """One table of all runs as a pyarrow data set, read when asked; its column `run` leads to `table`."""
-        import pyarrow
-        import pyarrow.dataset
+        """One table of all runs as a pyarrow data set, read when asked; its column `run` leads to `table`.
 
+        Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
+        """
         paths = [
             str(self.folder / "runs" / f"run={row['run']}" / f"{table}.parquet")
             for row in self.rows
             if not row["failure"]
         ]
-        of_folders = pyarrow.dataset.partitioning(pyarrow.schema([("run", pyarrow.string())]), flavor="hive")
-        return pyarrow.dataset.dataset(paths, format="parquet", partitioning=of_folders)
+        return arrow.data_set(paths, table)
 
     def figure(
         self,
@@ -207,16 +196,10 @@ class Sweep:
 
     def save(self, figure: "Figure | None" = None) -> Path:
         """Write the table and the summary beside the runs; and `figure`, a Figure, or none stays there."""
-        import pyarrow
-        import pyarrow.parquet
-
         for name in ("figure.png", "figure.pdf"):
             (self.folder / name).unlink(missing_ok=True)
-        about = json.dumps({**self.about, "swept": self.swept})
-        table = pyarrow.Table.from_pandas(self.table, preserve_index=False)
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), "sweep": about})
         with _replaced(self.folder / "table.parquet") as path:
-            pyarrow.parquet.write_table(table, path, compression="zstd")
+            saved.save(path, self.rows, {**self.about, "swept": self.swept})
         with _replaced(self.folder / "summary.csv") as path:
             self.summary(NUMBERS if self.rows else None).to_csv(path, index=False)
         with _replaced(self.folder / "sweep.toml") as path:

@@ -1,8 +1,9 @@
 """Flows that are listed one by one: in a CSV file, or as columns."""
 
+import csv
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
 
@@ -92,27 +93,21 @@ class Trace(Kind):
 
     def _read(self, file: str) -> _Texts:
         """What a file has but for empty lines and those that begin with `#`."""
-        from pyarrow import csv
-
         header, rows, where = self._lines(file)
         self._check_header([name.strip() for name in header.split(",")])
-        if not rows:
-            return _Texts({}, [])
-        wrong: list[str] = []
-
-        def skip(row: Any) -> str:
-            wrong.append(f'{where[row.number - 1]}: {",".join(TRACE)}, not "{row.text}"')
-            return "skip"
-
-        table = csv.read_csv(
-            BytesIO("\n".join(rows).encode()),
-            read_options=csv.ReadOptions(use_threads=False, column_names=TRACE),
-            parse_options=csv.ParseOptions(invalid_row_handler=skip),
-            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(TRACE, "string")),
-        )
-        if wrong:
-            self._refuse(wrong[0])
-        return _Texts({name: [value.strip() for value in table[name].to_pylist()] for name in TRACE}, where)
+        columns = {name: list[str]() for name in TRACE}
+        reader, read = csv.reader(rows, strict=True), 0
+        with suppress(csv.Error):
+            for row in reader:
+                # A quotation mark that is not closed makes a row of several lines.
+                if len(row) != len(TRACE) or reader.line_num != read + 1:
+                    break
+                for column, text in zip(columns.values(), row, strict=True):
+                    column.append(text.strip())
+                read += 1
+        if read < len(rows):
+            self._refuse(f'{where[read]}: {",".join(TRACE)}, not "{rows[read]}"')
+        return _Texts(columns, where)
 
     def _lines(self, file: str) -> tuple[str, list[str], list[str]]:
         """(the first line, the others, where each of these stands), but for empty lines and comments."""

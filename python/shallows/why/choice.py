@@ -1,10 +1,9 @@
 """Which flows to ask about: the slowest, those of a class of sizes, those above its 99th percentile."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.report import SIZES
 
@@ -17,8 +16,8 @@ def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p9
 
     `slowest` takes so many of them, `p99` those whose slowdown is at or above its 99th percentile there.
     """
-    table = run.table("flows")
-    slowdown, size_bytes = (_column(table, name) for name in ("slowdown", "bytes"))
+    table = run.columns("flows")
+    slowdown, size_bytes = (np.asarray(table[name], float) for name in ("slowdown", "bytes"))
     mine = np.isfinite(slowdown)
     if size is not None:
         low, high = _class(size)
@@ -31,10 +30,6 @@ def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p9
     found = np.flatnonzero(mine)
     found = found[np.argsort(-slowdown[found], kind="stable")]
     return found[:slowest].tolist()
-
-
-def _column(table: Any, name: str) -> F64:
-    return table[name].to_numpy().astype(float)
 
 
 def _class(text: str) -> tuple[float, float]:

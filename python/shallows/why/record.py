@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
+from shallows.results import arrow, disk, store
+from shallows.results.tables import Column
 from shallows.units import NEVER
 from shallows.why import again
 
@@ -112,17 +114,29 @@ class Record:
         return f"<Record of {len(self.flows)} flows of {self.scenario.name}: {frames} frames>"
 
     def table(self, name: str) -> "Table":
-        """One of `TABLES` as a pyarrow table, with its definitions in the metadata of the columns."""
-        import pyarrow
+        """One of `TABLES` as a pyarrow table, with its definitions in the metadata of the columns.
 
-        columns = self.tables[name]
-        definitions = TABLES[name].items()
-        fields = [
-            pyarrow.field(
-                column, pyarrow.from_numpy_dtype(columns[column].dtype), metadata={"definition": means}
-            )
-            for column, means in definitions
-        ]
+        Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
+        """
+        return arrow.table(self._columns(name), self.tables[name], self._about())
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write a Parquet file for each table into `folder`; return its path."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            with store.naming(folder):
+                disk.write(
+                    folder / f"{name}.parquet", self._columns(name), self._about(), [self.tables[name]]
+                )
+        return folder
+
+    def _columns(self, name: str) -> dict[str, Column]:
+        types = {column: self.tables[name][column].dtype.name for column in TABLES[name]}
+        return {column: Column(types[column], "", means) for column, means in TABLES[name].items()}
+
+    def _about(self) -> dict[str, str]:
+        """What numbers stand for, and the run that they are of."""
         names = {
             "kinds": self.kinds,
             "whys": self.whys,
@@ -130,29 +144,7 @@ class Record:
             "outcomes": self.outcomes,
             "link_events": self.link_events,
         }
-        about = {of: ",".join(texts) for of, texts in names.items()} | {"fingerprint": self.fingerprint}
-        arrays = [
-            _arrow(columns[column], field.type) for column, field in zip(TABLES[name], fields, strict=True)
-        ]
-        return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata=about))
-
-    def save(self, folder: str | PathLike[str]) -> Path:
-        """Write a Parquet file for each table into `folder`; return its path."""
-        import pyarrow.parquet
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in TABLES:
-            pyarrow.parquet.write_table(self.table(name), folder / f"{name}.parquet")
-        return folder
-
-
-def _arrow(values: NDArray[Any], kind: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.Array.from_buffers(
-        kind, len(values), [None, pyarrow.py_buffer(np.ascontiguousarray(values))]
-    )
+        return {of: ",".join(texts) for of, texts in names.items()} | {"fingerprint": self.fingerprint or ""}
 
 
 def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = None) -> Record:
@@ -161,8 +153,8 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
     Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
     """
     scenario = again.scenario_of(run)
-    table = run.table("flows")
-    start, fct = (table[name].to_numpy() for name in ("start_us", "fct_us"))
+    table = run.columns("flows")
+    start, fct = (np.asarray(table[name]) for name in ("start_us", "fct_us"))
     for flow in flows:
         if not 0 <= flow < len(start):
             expected = f"a number from 0 to {len(start) - 1}, the flows of this run"

@@ -1,0 +1,151 @@
+//! A Parquet file into columns for Python.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+
+use numpy::{Element, IntoPyArray};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::{Kind, PIECE, digest, failed, refused};
+
+/// Files of pyarrow have checksums of their pages instead of a digest; the `parquet` crate checks these.
+const ELSEWHERE: &str = "parquet-cpp-arrow";
+
+/// The metadata of a Parquet file, and the names of its columns. Of the file nothing but its footer is read.
+#[pyfunction]
+pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
+    let reader = SerializedFileReader::new(opened(path)?).map_err(refused)?;
+    let metadata = PyDict::new(py);
+    let file = reader.metadata().file_metadata();
+    for told in file.key_value_metadata().into_iter().flatten() {
+        metadata.set_item(&told.key, &told.value)?;
+    }
+    let names = file.schema_descr().columns().iter().map(|column| column.name().to_owned());
+    Ok((metadata, names.collect()))
+}
+
+/// The columns of a Parquet file that is as it was written: arrays, and of names `(numbers, names)`.
+///
+/// What is missing is NaN, in a column of floats whatever the file has, and of names -1.
+#[pyfunction]
+pub fn read_table<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let mut file = opened(path)?;
+    let reader = SerializedFileReader::new(file.try_clone().map_err(|error| failed(&error))?).map_err(refused)?;
+    let metadata = reader.metadata().file_metadata();
+    let told = metadata.key_value_metadata().into_iter().flatten().find(|told| told.key == digest::KEY);
+    match told.and_then(|told| told.value.as_deref()) {
+        Some(told) => digest::check(&mut file, told).map_err(refused)?,
+        None if metadata.created_by().is_some_and(|by| by.starts_with(ELSEWHERE)) => {}
+        None => return Err(PyValueError::new_err("it has no digest")),
+    }
+    let columns = PyDict::new(py);
+    for (number, column) in metadata.schema_descr().columns().iter().enumerate() {
+        let kind = Kind::of(column).map_err(refused)?;
+        columns.set_item(column.name(), read(py, &reader, number, kind)?)?;
+    }
+    Ok(columns)
+}
+
+fn opened(path: PathBuf) -> PyResult<File> {
+    File::open(path).map_err(|error| failed(&error))
+}
+
+type Reader = SerializedFileReader<File>;
+
+fn read<'py>(py: Python<'py>, reader: &Reader, column: usize, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
+    match kind {
+        Kind::Flag => numbers::<BoolType, bool>(py, reader, column, |flag| *flag, |flag| f64::from(u8::from(flag))),
+        Kind::Count(8) => numbers::<Int32Type, u8>(py, reader, column, |count| *count as u8, f64::from),
+        Kind::Count(16) => numbers::<Int32Type, u16>(py, reader, column, |count| *count as u16, f64::from),
+        Kind::Count(32) => numbers::<Int32Type, u32>(py, reader, column, |count| *count as u32, f64::from),
+        Kind::Count(_) => numbers::<Int64Type, u64>(py, reader, column, |count| *count as u64, |count| count as f64),
+        Kind::Whole => numbers::<Int64Type, i64>(py, reader, column, |whole| *whole, |whole| whole as f64),
+        Kind::Real => numbers::<DoubleType, f64>(py, reader, column, |real| *real, |real| real),
+        Kind::Name => names(py, reader, column),
+    }
+}
+
+/// A column of numbers; of floats where one is missing.
+fn numbers<'py, T: DataType, E: Element + Copy + Default>(
+    py: Python<'py>,
+    reader: &Reader,
+    column: usize,
+    of: impl Fn(&T::T) -> E,
+    real: impl Fn(E) -> f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (mut values, mut missing) = (Vec::new(), Vec::new());
+    each::<T>(reader, column, |value| {
+        if value.is_none() {
+            missing.push(values.len());
+        }
+        values.push(value.map(&of).unwrap_or_default());
+    })
+    .map_err(refused)?;
+    if missing.is_empty() {
+        return Ok(values.into_pyarray(py).into_any());
+    }
+    let mut values: Vec<f64> = values.into_iter().map(real).collect();
+    for row in missing {
+        values[row] = f64::NAN;
+    }
+    Ok(values.into_pyarray(py).into_any())
+}
+
+/// Names in the order in which they come first.
+fn names<'py>(py: Python<'py>, reader: &Reader, column: usize) -> PyResult<Bound<'py, PyAny>> {
+    let (mut codes, mut names): (Vec<i32>, Vec<ByteArray>) = Default::default();
+    let mut known: BTreeMap<Vec<u8>, i32> = BTreeMap::new();
+    each::<ByteArrayType>(reader, column, |name| {
+        let same = |code: i32| name.is_some_and(|name| names.get(code as usize) == Some(name));
+        let code = match (name, codes.last()) {
+            (None, _) => -1,
+            (Some(_), Some(before)) if same(*before) => *before,
+            (Some(name), _) => known.get(name.data()).copied().unwrap_or_else(|| {
+                let new = names.len() as i32;
+                known.insert(name.data().to_vec(), new);
+                names.push(name.clone());
+                new
+            }),
+        };
+        codes.push(code);
+    })
+    .map_err(refused)?;
+    let names = names.iter().map(ByteArray::as_utf8).collect::<Result<Vec<_>>>().map_err(refused)?;
+    (codes.into_pyarray(py), names).into_bound_py_any(py)
+}
+
+/// Calls with every value of a column in turn, with none where it is missing.
+fn each<T: DataType>(reader: &Reader, column: usize, mut take: impl FnMut(Option<&T::T>)) -> Result<()> {
+    let (mut there, mut known) = (Vec::new(), Vec::new());
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let optional = group.metadata().column(column).column_descr().max_def_level() > 0;
+        let mut pages = get_typed_column_reader::<T>(group.get_column_reader(column)?);
+        let mut left = group.metadata().num_rows() as usize;
+        while left > 0 {
+            there.clear();
+            known.clear();
+            let (rows, _, _) = pages.read_records(PIECE.min(left), Some(&mut there), None, &mut known)?;
+            if rows == 0 {
+                return Err(ParquetError::EOF("fewer rows than its footer says".to_owned()));
+            }
+            left -= rows;
+            if !optional {
+                there.resize(rows, 1);
+            }
+            let mut values = known.iter();
+            for there in &there {
+                take(if *there == 1 { values.next() } else { None });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+"""The table of a sweep on disk, a row a run: `table.parquet`."""
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.errors import ScenarioError
+from shallows.results import disk, tables
+from shallows.results.tables import Column, Names
+from shallows.sweeps.jobs import NUMBERS
+
+ABOUT = "sweep"
+"""What the metadata of the file call the rest of the sweep, in JSON."""
+JSON = "json"
+"""Where that lists the columns whose values no column holds: they are JSON."""
+
+
+def save(path: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> None:
+    """Write the table and what is known `about` the sweep. Raises `OSError` where that fails."""
+    names = list(rows[0]) if rows else []
+    values = {name: [row[name] for row in rows] for name in names}
+    odd = [name for name in names if _kind(name, values[name]) is None]
+    for name in odd:
+        values[name] = [json.dumps(value) for value in values[name]]
+    kinds = {name: _kind(name, values[name]) or "name" for name in names}
+    columns = {name: Column(kind, "", "") for name, kind in kinds.items()}
+    block = {name: _column(values[name], kind) for name, kind in kinds.items()}
+    disk.write(path, columns, {ABOUT: json.dumps({**about, JSON: odd})}, [block] if rows else [])
+
+
+def load(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """(the rows, what is known about the sweep). Raises `ScenarioError` where there is none."""
+    expected = "the folder of a sweep"
+    if not path.is_file():
+        raise ScenarioError("no table", file=path, expected=expected)
+    metadata, _ = disk.header(path, expected)
+    rows = tables.rows(disk.read(path, expected))
+    try:
+        about = cast("dict[str, Any]", json.loads(metadata[ABOUT]))
+    except (KeyError, ValueError):
+        raise ScenarioError("no table", file=path, expected=expected) from None
+    for name in about.pop(JSON, []):
+        for row in rows:
+            row[name] = json.loads(row[name])
+    return rows, about
+
+
+def _kind(name: str, values: list[Any]) -> str | None:
+    """What a column holds; None if that is nothing that a column can hold."""
+    if name in NUMBERS:
+        return "float64"
+    types: set[type] = {type(value) for value in values}
+    if types <= {str, type(None)}:
+        return "name"
+    if types == {bool}:
+        return "bool"
+    if types == {int} and min(values) >= -(2**63) and max(values) < 2**63:
+        return "int64"
+    return "float64" if float in types and types <= {int, float} else None
+
+
+def _column(values: list[Any], kind: str) -> NDArray[Any] | Names:
+    if kind != "name":
+        return np.array(values, kind)
+    names = list(dict.fromkeys(value for value in values if value is not None))
+    numbers = {name: number for number, name in enumerate(names)}
+    return Names(np.array([numbers.get(value, -1) for value in values], np.int32), names)

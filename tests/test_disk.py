@@ -1,0 +1,246 @@
+"""Tables on disk: what other readers make of them, what of others is read, and that no bit may change.
+
+pyarrow, polars and duckdb are the judges: none of them has a part in writing or reading a result.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import fake_packet_run as fake
+import shallows as sh
+from shallows.results import TABLES, disk, tables
+from shallows.results.tables import Column, Names
+
+DUCKDB = {"uint32": "UINTEGER", "uint64": "UBIGINT", "float64": "DOUBLE", "name": "VARCHAR"}
+SCENARIO = """
+name = "small"
+duration = "2ms"
+cc = "dctcp"
+[topology]
+kind = "dumbbell"
+hosts = 4
+[[traffic]]
+kind = "long-lived"
+flows = 4
+[[traffic]]
+kind = "poisson"
+sizes = "20KB"
+load = 0.2
+load_of = "bottleneck"
+flows = 50
+[record]
+queues = "5us"
+probes = "10us"
+"""
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Everything that a result can have: names that repeat and numbers that are missing."""
+    return fake.run().save(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_other_readers_find_the_types_and_values_that_are_promised(saved, name):
+    file, columns = saved / f"{name}.parquet", TABLES[name]
+    expected = tables.rows(fake.run().columns(name))
+    assert expected
+    arrow = pyarrow.parquet.read_table(file, page_checksum_verification=True)
+    assert [str(kind) for kind in arrow.schema.types] == [
+        {"float64": "double", "name": "string"}.get(of.type, of.type) for of in columns.values()
+    ]
+    frame = polars.read_parquet(file)
+    assert list(map(str, frame.dtypes)) == [
+        {"uint32": "UInt32", "uint64": "UInt64", "float64": "Float64", "name": "String"}[of.type]
+        for of in columns.values()
+    ]
+    found = duckdb.sql(f"select * from '{file}'")
+    assert list(map(str, found.types)) == [DUCKDB[of.type] for of in columns.values()]
+    assert arrow.to_pylist() == frame.to_dicts() == expected
+    assert [dict(zip(columns, row, strict=True)) for row in found.fetchall()] == expected
+    read = pandas.read_parquet(file)
+    assert read.isna().to_numpy().tolist() == [[v is None for v in row.values()] for row in expected]
+
+
+def test_other_readers_find_units_and_the_run(saved):
+    keys = polars.read_parquet_metadata(saved / "flows.parquet")
+    assert keys["fingerprint"] == fake.run().summary["fingerprint"]
+    assert json.loads(keys["columns"])["fct_us"]["unit"] == "us"
+
+
+def test_readers_may_pass_by_blocks_by_their_least_and_largest_value(saved):
+    """Of floats too: what newer writers say of their order, older readers refuse or do not look at."""
+    group = pyarrow.parquet.ParquetFile(saved / "queues.parquet").metadata.row_group(0)
+    times = group.column(0).statistics
+    assert (times.min, times.max) == (0, 300)
+
+
+def test_numbers_at_the_ends_of_their_types_come_back(tmp_path):
+    limits = {f"uint{bits}": [0, 2**bits - 1] for bits in (8, 16, 32, 64)} | {"int64": [-(2**63), 2**63 - 1]}
+    values = {kind: np.array(ends, kind) for kind, ends in limits.items()}
+    values |= {"float64": np.array([5e-324, -np.inf]), "bool": np.array([True, False])}
+    columns = {kind: Column(kind, "", "") for kind in values}
+    disk.write(tmp_path / "x.parquet", columns, {}, [values])
+    back = disk.read(tmp_path / "x.parquet", "")
+    assert {kind: (str(of.dtype), of.tolist()) for kind, of in back.items()} == {
+        kind: (kind, of.tolist()) for kind, of in values.items()
+    }
+    assert pyarrow.parquet.read_table(tmp_path / "x.parquet").to_pydict() == {
+        kind: of.tolist() for kind, of in values.items()
+    }
+
+
+def test_what_is_missing_comes_back_missing(tmp_path):
+    columns = {"n": Column("uint64", "", ""), "t": Column("name", "", "")}
+    texts = Names(np.array([1, -1, 1, 0]), ["", "naïve → ü"])
+    blocks = [{"n": np.array([np.nan, 3, np.nan, 4]), "t": texts}] * 2
+    disk.write(tmp_path / "x.parquet", columns, {}, blocks)
+    expected = [
+        {"n": None, "t": "naïve → ü"},
+        {"n": 3, "t": None},
+        {"n": None, "t": "naïve → ü"},
+        {"n": 4, "t": ""},
+    ] * 2
+    assert tables.rows(disk.read(tmp_path / "x.parquet", "")) == expected
+    assert pyarrow.parquet.read_table(tmp_path / "x.parquet").to_pylist() == expected
+
+
+def test_a_column_of_more_than_a_piece_comes_back(tmp_path):
+    """65,536 rows are encoded and decoded at a time."""
+    rows = 200_001
+    values = {"n": np.arange(rows, dtype=np.uint32), "t": Names(np.arange(rows) % 7, list("abcdefg"))}
+    columns = {"n": Column("uint32", "", ""), "t": Column("name", "", "")}
+    disk.write(tmp_path / "x.parquet", columns, {}, [values])
+    back = disk.read(tmp_path / "x.parquet", "")
+    assert np.array_equal(back["n"], values["n"])
+    assert np.array_equal(back["t"].texts(), values["t"].texts())
+
+
+@pytest.mark.parametrize("where", ["pages", "footer"])
+def test_no_bit_of_a_table_may_change(tmp_path, where):
+    """In the footer are types, offsets and the metadata: no checksum of pages is of those."""
+    folder = sh.run(sh.Scenario.from_toml(SCENARIO)).save(tmp_path / "out")
+    file = folder / "flows.parquet"
+    content = file.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    places = range(footer, len(content), 11) if where == "footer" else range(0, footer, 19)
+    assert len(places) > 100
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        file.write_bytes(changed)
+        with pytest.raises(sh.ScenarioError):
+            sh.Run.load(folder).columns("flows")
+    file.write_bytes(content)
+    assert len(sh.Run.load(folder).flows) == 54
+
+
+def test_a_table_cut_short_anywhere_is_a_sentence(saved):
+    file = saved / "ports.parquet"
+    content = file.read_bytes()
+    for length in range(0, len(content), 97):
+        file.write_bytes(content[:length])
+        with pytest.raises(sh.ScenarioError, match=r"ports\.parquet"):
+            sh.Run.load(saved)
+
+
+def rewritten(folder, **options):
+    """The tables of a result as pyarrow writes them: so they were written once."""
+    run = sh.Run.load(folder)
+    for name in TABLES:
+        file = folder / f"{name}.parquet"
+        metadata = pyarrow.parquet.read_schema(file).metadata
+        kept = {key: metadata[key] for key in (b"run", b"fingerprint")}
+        table = run.table(name).replace_schema_metadata(kept)
+        pyarrow.parquet.write_table(table, file, compression="zstd", write_page_checksum=True, **options)
+    return run
+
+
+def test_results_that_pyarrow_wrote_are_read(saved):
+    before = rewritten(saved, row_group_size=2)
+    after = sh.Run.load(saved)
+    for name in TABLES:
+        pandas.testing.assert_frame_equal(getattr(after, name), getattr(before, name))
+
+
+def test_a_changed_page_that_pyarrow_wrote_is_found(saved):
+    rewritten(saved)
+    content = bytearray((saved / "flows.parquet").read_bytes())
+    content[60] ^= 1
+    (saved / "flows.parquet").write_bytes(content)
+    with pytest.raises(sh.ScenarioError, match="CRC"):
+        sh.Run.load(saved).columns("flows")
+
+
+def test_a_table_without_checksums_is_refused(saved):
+    """Such as one that a reader wrote again: nobody could say whether it is what the run saved."""
+    file = saved / "queues.parquet"
+    metadata = polars.read_parquet_metadata(file)
+    kept = {key: metadata[key] for key in ("run", "fingerprint")}
+    polars.read_parquet(file).write_parquet(file, metadata=kept)
+    with pytest.raises(sh.ScenarioError, match="no digest"):
+        sh.Run.load(saved).columns("queues")
+
+
+def test_a_sweep_keeps_values_of_every_kind(tmp_path):
+    from shallows.sweeps import saved
+
+    rows = [
+        {"run": "a", "load": 0.2, "flows": 3, "on": True, "odd": "auto", "failure": None, "jain": 0.5},
+        {"run": "b", "load": 1, "flows": 4, "on": False, "odd": [1, 2], "failure": "late", "jain": None},
+    ]
+    saved.save(tmp_path / "table.parquet", rows, {"name": "x"})
+    assert saved.load(tmp_path / "table.parquet") == (rows, {"name": "x"})
+    found = duckdb.sql(f"select * from '{tmp_path}/table.parquet'")
+    kinds = "VARCHAR DOUBLE BIGINT BOOLEAN VARCHAR VARCHAR DOUBLE"
+    assert list(map(str, found.types)) == kinds.split()
+
+
+WITHOUT = """
+import sys
+sys.modules["pyarrow"] = None
+import importlib.util
+known = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "pyarrow" else known(name, *rest)
+import shallows as sh
+if __name__ == "__main__":
+    run = sh.run(sh.Scenario.from_toml(sys.stdin.read()))
+    run = sh.Run.load(run.save("run", plot=True))
+    slowest = run.why(slowest=1)
+    slowest.record.save("record")
+    sh.compare(run.scenario, ["dctcp", "dx"]).save("both")
+    over = {"traffic.0.flows": [1, 2]}
+    result = sh.sweep(run.scenario, ["dctcp", "dx"], over, seeds=1, out="sweep", workers=1)
+    print(sh.Sweep.load("sweep").table.shape, run.flows.shape, len(run.probes))
+    for ask in (lambda: run.table("flows"), lambda: slowest.record.table("hops"), result.scan):
+        try:
+            ask()
+        except sh.ScenarioError as error:
+            print(error)
+"""
+
+
+def test_everything_but_arrow_works_without_pyarrow(tmp_path):
+    (tmp_path / "without.py").write_text(WITHOUT)
+    command = [sys.executable, "without.py"]
+    done = subprocess.run(
+        command, input=SCENARIO, cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    shapes, *sentences = done.stdout.splitlines()
+    assert shapes.startswith("(4, ")
+    need = "expected pyarrow to be installed; write: pip install 'shallows[arrow]'"
+    assert len(sentences) == 3
+    assert all(need in sentence for sentence in sentences), sentences
+    assert {path.stem for path in Path(tmp_path, "record").iterdir()} >= {"hops", "frames"}
