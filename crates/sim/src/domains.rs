@@ -190,11 +190,11 @@ impl<O: Observer + Send> Domains<O> {
         let each = self.parts.len().div_ceil(threads);
         let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
         let meeting = &Meeting::new(chunks.len());
-        let work = |(first, chunk): (usize, &mut [Domain<O>])| {
+        let work = |(party, (first, chunk)): (usize, (usize, &mut [Domain<O>]))| {
             let _attendance = Attendance(meeting);
-            exchange.go_on(chunk, first, (closed, plan), (meeting, patience))
+            exchange.go_on(chunk, first, (closed, plan), (meeting, party, patience))
         };
-        let mut chunks = chunks.into_iter();
+        let mut chunks = chunks.into_iter().enumerate();
         let own = chunks.next();
         std::thread::scope(|scope| {
             let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();

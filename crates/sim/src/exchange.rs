@@ -1,10 +1,12 @@
 //! How domains go on together: one window after another, and in between the packets that they send each other.
 //!
-//! A window begins with the first thing that happens anywhere and is at most as long as the lookahead, so nothing that is sent
-//! in it arrives in it. Each domain goes through it by itself, hands over what leaves it, says what it has seen, and meets the
-//! others; then each takes in what is for it, and all come to the same next window from what all have said.
+//! A window begins with the first thing that happens anywhere, as far as is known, and nothing that is sent in it arrives in it.
+//! Each domain goes through it by itself, hands over what leaves it, and says what it has seen; then it takes in what is for
+//! it, and all come to the same next window from what all have said.
 //!
-//! Boxes and reports are there twice: while one domain still reads those of one window, another may write those of the next.
+//! Several threads do not wait for each other after each window. Their windows are half as long as a packet needs to another
+//! domain, so who goes through one needs what the others have done up to the last but one: one that had less to do there
+//! goes on meanwhile. Boxes and reports are there five times: who is ahead writes while who is behind still reads.
 
 use shallows_cc::units::Time;
 
@@ -24,8 +26,9 @@ pub struct Plan {
     pub events: u64,
     /// Or until a link is paused.
     pub awaits_pause: bool,
-    /// Windows are this long, and no longer than `longest`.
+    /// What is sent to another domain arrives there this much later, or more.
     pub lookahead: Time,
+    /// Windows are no longer than that, and together with what is known late no longer than this.
     pub longest: Time,
     /// They end before this: from here on a single event may end the run.
     pub exact_from: Time,
@@ -34,9 +37,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Where a window ends that begins then.
+    /// Where a window ends that begins then, where all that has happened before is known.
     pub fn window(&self, begins: Time) -> Time {
-        Time(begins.0.saturating_add(self.lookahead.min(self.longest).0)).min(self.limit)
+        self.part_of_window(begins, 1)
+    }
+
+    /// The same of so many parts of it.
+    fn part_of_window(&self, begins: Time, parts: u64) -> Time {
+        Time(begins.0.saturating_add(self.lookahead.min(self.longest).0 / parts)).min(self.limit)
     }
 
     /// Whether no single event may end the run in that window.
@@ -48,8 +56,10 @@ impl Plan {
 /// What a domain says at the end of a window.
 #[derive(Debug)]
 struct Report {
-    /// When something happens next because of it.
+    /// When something happens next in it.
     next: AtomicU64,
+    /// When something arrives elsewhere of what it has handed over.
+    sent: AtomicU64,
     /// What has happened in it so far.
     events: AtomicU64,
     /// When a link was paused first.
@@ -61,9 +71,13 @@ struct Report {
 impl Report {
     fn empty() -> Self {
         let never = || AtomicU64::new(Time::MAX.0);
-        Self { next: never(), events: AtomicU64::new(0), paused: never(), live: AtomicU64::new(0) }
+        Self { next: never(), sent: never(), events: AtomicU64::new(0), paused: never(), live: AtomicU64::new(0) }
     }
 }
+
+/// How many steps are in use at once: who is ahead writes what it did two steps after those that are known, and who is behind
+/// still reads of the step before these.
+const SIDES: usize = 5;
 
 /// One side of the exchange: a box from each domain to each other one, and a report of each.
 #[derive(Debug)]
@@ -76,7 +90,7 @@ struct Side {
 #[derive(Debug)]
 pub struct Exchange {
     domains: usize,
-    sides: [Side; 2],
+    sides: [Side; SIDES],
 }
 
 impl Exchange {
@@ -86,7 +100,7 @@ impl Exchange {
             boxes: (0..domains * domains).map(|_| Apart(Mutex::new(Parcel::default()))).collect(),
             reports: (0..domains).map(|_| Apart(Report::empty())).collect(),
         };
-        Self { domains, sides: [side(), side()] }
+        Self { domains, sides: std::array::from_fn(|_| side()) }
     }
 
     /// Lets these domains, of which the first has this number, go on as far as the plan says, together with the others, which
@@ -96,34 +110,41 @@ impl Exchange {
         domains: &mut [Domain<O>],
         first: usize,
         (mut closed, plan): (Time, &Plan),
-        (meeting, mut patience): (&Meeting, Patience),
+        (meeting, party, mut patience): (&Meeting, usize, Patience),
     ) -> (Time, Time) {
-        let mut side = 0;
+        let ahead = u64::from(meeting.parties() > 1);
+        // At the first nothing is gone through: all say how they stand.
+        let (mut step, mut taken) = (0, 0);
         loop {
             for (number, domain) in (first..).zip(&mut *domains) {
-                self.hand_over(side, (number, domain), closed, plan.lookahead);
+                self.hand_over(step, (number, domain), closed, plan.lookahead);
             }
-            if !meeting.wait(&mut patience) {
+            meeting.come(party, step);
+            let known = step.saturating_sub(ahead);
+            if !meeting.await_all(known, &mut patience) {
                 return (closed, closed);
             }
-            for (number, domain) in (first..).zip(&mut *domains) {
-                self.take_in(side, number, domain);
-            }
-            let next = self.least(side, |report| &report.next);
-            let end = plan.window(next);
-            if !self.goes_on(side, plan, (next, end)) {
-                return (closed, next);
+            self.take_in(&mut taken, known, (first, domains));
+            let begins = self.first_to_happen(known).max(closed);
+            let end = plan.part_of_window(begins, 1 + ahead);
+            if !self.goes_on(known, plan, (begins, end)) {
+                break;
             }
             domains.iter_mut().for_each(|domain| domain.run_on(end));
             closed = end;
-            side = 1 - side;
+            step += 1;
         }
+        if !meeting.await_all(step, &mut patience) {
+            return (closed, closed);
+        }
+        self.take_in(&mut taken, step, (first, domains));
+        (closed, self.first_to_happen(step).max(closed))
     }
 
     /// A domain has gone through all that is before `closed`.
     fn hand_over<O: Observer>(
         &self,
-        side: usize,
+        step: u64,
         (number, domain): (usize, &mut Domain<O>),
         closed: Time,
         lookahead: Time,
@@ -132,46 +153,63 @@ impl Exchange {
         let live = domain.fabric.live();
         for (to, parcel) in domain.fabric.parcels().iter_mut().enumerate() {
             if !parcel.is_empty() {
-                std::mem::swap(parcel, &mut self.open(side, number, to));
+                std::mem::swap(parcel, &mut self.open(step, number, to));
             }
         }
-        let report = &self.sides[side].reports[number].0;
-        report.next.store(domain.next().min(sent).0, Ordering::Relaxed);
+        let report = &self.side(step).reports[number].0;
+        report.next.store(domain.next().0, Ordering::Relaxed);
+        report.sent.store(sent.0, Ordering::Relaxed);
         report.events.store(domain.happened(), Ordering::Relaxed);
         report.live.store(live, Ordering::Relaxed);
         report.paused.store(domain.fabric.paused.0, Ordering::Relaxed);
     }
 
-    /// All have met.
-    fn take_in<O: Observer>(&self, side: usize, number: usize, domain: &mut Domain<O>) {
-        for from in 0..self.domains {
-            domain.fabric.adopt(&mut self.open(side, from, number));
+    /// All have come to the end of this step: takes in what they have handed over up to then, from the first not taken on.
+    fn take_in<O: Observer>(&self, taken: &mut u64, step: u64, (first, domains): (usize, &mut [Domain<O>])) {
+        for of in *taken..=step {
+            for (number, domain) in (first..).zip(&mut *domains) {
+                for from in 0..self.domains {
+                    domain.fabric.adopt(&mut self.open(of, from, number));
+                }
+            }
         }
+        *taken = step + 1;
     }
 
-    /// A box. Nobody ever waits here: its writer opens it before all meet, its reader after that.
-    fn open(&self, side: usize, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
-        self.sides[side].boxes[from * self.domains + to].0.lock().expect("nobody panics with a box open")
+    fn side(&self, step: u64) -> &Side {
+        &self.sides[step as usize % SIDES]
+    }
+
+    /// A box. Nobody ever waits here: its writer opens it before it comes to the end of the step, its reader after that.
+    fn open(&self, step: u64, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
+        self.side(step).boxes[from * self.domains + to].0.lock().expect("nobody panics with a box open")
+    }
+
+    /// When something happens next, by what all have said at the end of this step. What was handed over a step before may not
+    /// have been taken in then.
+    fn first_to_happen(&self, step: u64) -> Time {
+        let before = self.least(step.saturating_sub(1), |report| &report.sent);
+        self.least(step, |report| &report.next).min(self.least(step, |report| &report.sent)).min(before)
     }
 
     /// The least that any domain has said.
-    fn least(&self, side: usize, value: fn(&Report) -> &AtomicU64) -> Time {
-        let reports = self.sides[side].reports.iter();
+    fn least(&self, step: u64, value: fn(&Report) -> &AtomicU64) -> Time {
+        let reports = self.side(step).reports.iter();
         reports.map(|report| Time(value(&report.0).load(Ordering::Relaxed))).min().unwrap_or(Time::MAX)
     }
 
     /// Whether there is such a window to go through, by what all domains have said.
-    fn goes_on(&self, side: usize, plan: &Plan, (next, end): (Time, Time)) -> bool {
+    fn goes_on(&self, step: u64, plan: &Plan, (begins, end): (Time, Time)) -> bool {
         let sum = |value: fn(&Report) -> &AtomicU64| -> u64 {
-            self.sides[side].reports.iter().map(|report| value(&report.0).load(Ordering::Relaxed)).sum()
+            self.side(step).reports.iter().map(|report| value(&report.0).load(Ordering::Relaxed)).sum()
         };
         let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.look_from;
-        let paused = plan.awaits_pause && self.least(side, |report| &report.paused) < Time::MAX;
-        next < plan.limit && !enough && !paused && end <= plan.exact_from
+        let paused = plan.awaits_pause && self.least(step, |report| &report.paused) < Time::MAX;
+        begins < plan.limit && !enough && !paused && end <= plan.exact_from
     }
 }
 
-/// Every order in which two threads may go through three windows: `make loom`.
+/// Every order in which two threads may go through some windows: `make loom`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -180,23 +218,28 @@ mod loom_tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    const WINDOWS: u32 = 3;
+    const STEPS: u64 = 3;
 
     /// What a domain does between windows, with one packet to the other in each.
     fn go_through(exchange: &Exchange, meeting: &Meeting, mut patience: Patience, number: usize) {
-        let (mut side, other) = (0, 1 - number);
-        for window in 0..WINDOWS {
-            exchange
-                .open(side, number, other)
-                .packets
-                .push((Packet { flow: window, ..Packet::default() }, Header::Bare));
-            exchange.sides[side].reports[number].0.next.store(u64::from(window), Ordering::Relaxed);
-            assert!(meeting.wait(&mut patience));
-            let came: Vec<_> =
-                exchange.open(side, other, number).packets.drain(..).map(|(packet, _)| packet.flow).collect();
-            assert_eq!(came, [window]);
-            assert_eq!(exchange.least(side, |report| &report.next), Time(u64::from(window)));
-            side = 1 - side;
+        let other = 1 - number;
+        let mut taken = 0;
+        for step in 0..STEPS {
+            let packet = Packet { flow: step as u32, ..Packet::default() };
+            exchange.open(step, number, other).packets.push((packet, Header::Bare));
+            exchange.side(step).reports[number].0.next.store(step, Ordering::Relaxed);
+            meeting.come(number, step);
+            let known = step.saturating_sub(1);
+            assert!(meeting.await_all(known, &mut patience));
+            while taken <= known {
+                let mut parcel = exchange.open(taken, other, number);
+                let came: Vec<_> = parcel.packets.drain(..).map(|(packet, _)| u64::from(packet.flow)).collect();
+                assert_eq!(came, [taken]);
+                taken += 1;
+            }
+            for of in [known, known.saturating_sub(1)] {
+                assert_eq!(exchange.least(of, |report| &report.next), Time(of));
+            }
         }
     }
 
@@ -219,7 +262,8 @@ mod loom_tests {
             let meeting = Arc::new(Meeting::new(2));
             let other = Arc::clone(&meeting);
             let thread = thread::spawn(move || other.leave_for_good());
-            assert!(!meeting.wait(&mut Patience::NONE.clone()));
+            meeting.come(0, 0);
+            assert!(!meeting.await_all(0, &mut Patience::NONE.clone()));
             thread.join().expect("it only leaves");
         });
     }

@@ -1,9 +1,9 @@
-//! Where threads wait for each other between windows. Who waits looks again for a while and then sleeps: for how long it looks,
+//! Where threads wait for each other between windows: never for more than is needed to go on. Who waits looks again for a while and then sleeps: for how long it looks,
 //! it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy one is not kept from its work.
 
 use std::time::Duration;
 
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Apart, Condvar, Mutex, pause, time_of};
 
 /// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
@@ -35,92 +35,89 @@ impl Patience {
     }
 }
 
-/// A barrier that is used again and again, until one of its parties fails.
+/// Where parties say how far they have come, and wait until all others have come so far, or until one of them fails.
 #[derive(Debug)]
 pub struct Meeting {
-    parties: usize,
-    here: AtomicUsize,
-    sleepers: Mutex<usize>,
-    wake: Condvar,
-    /// What who waits looks at: it changes once a round, and what is above more often.
-    watched: Apart<Watched>,
-}
-
-#[derive(Debug)]
-struct Watched {
-    round: AtomicUsize,
-    /// One of the parties will never come again.
+    /// By party: the steps that it has done, and one more.
+    come: Vec<Apart<AtomicU64>>,
+    /// One of them will never come again.
     broken: AtomicBool,
+    /// How many of them sleep: it changes with the lock held.
+    sleepers: AtomicUsize,
+    lock: Mutex<()>,
+    wake: Condvar,
 }
 
 impl Meeting {
-    /// Of so many parties.
+    /// Of so many parties, of which none has come.
     pub fn new(parties: usize) -> Self {
         Self {
-            parties,
-            here: AtomicUsize::new(0),
-            sleepers: Mutex::new(0),
+            come: (0..parties).map(|_| Apart(AtomicU64::new(0))).collect(),
+            broken: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            lock: Mutex::new(()),
             wake: Condvar::new(),
-            watched: Apart(Watched { round: AtomicUsize::new(0), broken: AtomicBool::new(false) }),
         }
     }
 
-    /// Waits until all are here; false if one of them will never be.
+    /// How many there are.
+    pub fn parties(&self) -> usize {
+        self.come.len()
+    }
+
+    /// A party has come to the end of this step, of which it has done all before.
     ///
-    /// What any of them did before it came has happened for all of them after it.
-    pub fn wait(&self, patience: &mut Patience) -> bool {
-        let round = self.watched.0.round.load(Ordering::Relaxed);
-        if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            // The others look at the round alone until this is stored, and come here again only after that.
-            self.here.store(0, Ordering::Relaxed);
-            self.next_round(round + 1);
-        } else {
-            self.await_round_after(round, patience);
+    /// What it did until then has happened for all who see it here.
+    pub fn come(&self, party: usize, step: u64) {
+        self.come[party].0.store(step + 1, Ordering::Release);
+        self.wake_sleepers();
+    }
+
+    /// Waits until all have come to the end of this step; false if one of them never will.
+    pub fn await_all(&self, step: u64, patience: &mut Patience) -> bool {
+        for _ in 0..patience.looks {
+            if self.is_over(step) {
+                return !self.is_broken();
+            }
+            pause();
         }
-        !self.watched.0.broken.load(Ordering::Acquire)
+        if !self.is_over(step) {
+            patience.learn(time_of(|| self.sleep_until(step)));
+        }
+        !self.is_broken()
     }
 
     /// Nobody waits for this party any more.
     pub fn leave_for_good(&self) {
-        self.watched.0.broken.store(true, Ordering::Release);
-        let sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
-        if *sleepers > 0 {
+        self.broken.store(true, Ordering::Release);
+        self.wake_sleepers();
+    }
+
+    /// Either who is about to sleep sees what has just been stored, or it is seen here as one who sleeps.
+    fn wake_sleepers(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            let _held = self.lock.lock().expect("nobody panics with the lock held");
             self.wake.notify_all();
         }
     }
 
-    fn next_round(&self, round: usize) {
-        if self.parties == 1 {
-            return self.watched.0.round.store(round, Ordering::Release);
+    fn sleep_until(&self, step: u64) {
+        let mut held = self.lock.lock().expect("nobody panics with the lock held");
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        while !self.is_over(step) {
+            held = self.wake.wait(held).expect("nobody panics with the lock held");
         }
-        let sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
-        self.watched.0.round.store(round, Ordering::Release);
-        if *sleepers > 0 {
-            self.wake.notify_all();
-        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn is_over(&self, round: usize) -> bool {
-        self.watched.0.round.load(Ordering::Acquire) != round || self.watched.0.broken.load(Ordering::Acquire)
+    fn is_over(&self, step: u64) -> bool {
+        self.come.iter().all(|come| come.0.load(Ordering::Acquire) > step) || self.is_broken()
     }
 
-    fn await_round_after(&self, round: usize, patience: &mut Patience) {
-        for _ in 0..patience.looks {
-            if self.is_over(round) {
-                return;
-            }
-            pause();
-        }
-        patience.learn(time_of(|| self.sleep_until_after(round)));
-    }
-
-    fn sleep_until_after(&self, round: usize) {
-        let mut sleepers = self.sleepers.lock().expect("nobody panics with the lock held");
-        *sleepers += 1;
-        while !self.is_over(round) {
-            sleepers = self.wake.wait(sleepers).expect("nobody panics with the lock held");
-        }
-        *sleepers -= 1;
+    fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
     }
 }
 
