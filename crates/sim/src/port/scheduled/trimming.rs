@@ -41,8 +41,10 @@ impl Port {
             return Offered::returned();
         }
         let room = self.room();
-        let last = room.classes[number].queue.len().checked_sub(1).filter(|_| room.draws.uniform() < 0.5);
-        let Some(last) = last else {
+        let queue = &room.classes[number].queue;
+        let last = queue.len().checked_sub(1).filter(|_| room.draws.uniform() < 0.5);
+        // What a transport sent that knows nothing of cuts stays whole: its receiver would take the header for the data.
+        let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
             packets[joining.packet].cut(PacketKind::Trimmed);
             let offered = self.enter(now, joining, packets);
             return Offered { outcome: Outcome::Trimmed, ..offered };
@@ -112,6 +114,21 @@ mod tests {
         assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
         let whole = |class: usize| port.room().classes[class].queue.len();
         assert_eq!([1, 0].map(whole), [8, 1000]);
+    }
+
+    /// Packets that may not be cut fill the queue: it is always the one that comes.
+    #[test]
+    fn what_knows_nothing_of_cuts_stays_whole() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = |trims: bool| {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer(false) == Outcome::Queued));
+        assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
+        assert_eq!(offer(false), Outcome::Dropped(Reason::Full));
     }
 
     /// §3.1: ten headers to a packet, while both wait; then what is left.
