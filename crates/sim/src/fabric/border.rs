@@ -66,7 +66,7 @@ impl Border {
 
 impl<O: Observer> Fabric<O> {
     /// The only packet on a link that leads out goes, or stays for now.
-    #[inline]
+    #[inline(never)]
     pub(super) fn leave(&mut self, link: u32) {
         if self.links[link as usize].marks_late {
             self.border.waiting.push(link);
