@@ -70,12 +70,14 @@ def _unlike(run, other):
 
 
 def _cut(scenario):
-    """Whether a link stays down once all faults have happened."""
-    down = {}
+    """Whether a link stays down once all faults have happened, or loses nearly everything."""
+    down, loses = {}, {}
     for fault in sorted(scenario.faults, key=lambda fault: fault.at):
         if fault.kind in ("down", "up"):
             down |= dict.fromkeys(fault.links(scenario.wiring), fault.kind == "down")
-    return any(down.values())
+        if fault.kind == "loss":
+            loses |= dict.fromkeys(fault.links(scenario.wiring), fault.value >= 0.9)
+    return any(down.values()) or any(loses.values())
 
 
 def _collapsed(error, scenario):
