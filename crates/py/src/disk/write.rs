@@ -32,8 +32,8 @@ pub fn write_table(
     let names = columns.iter().map(|(name, _)| name.as_str());
     let schema = schema(names.zip(&kinds)).map_err(refused)?;
     let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
-    let file = Hashed::new(file.map_err(|error| failed(&error))?);
-    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), properties(metadata)).map_err(refused)?;
+    let mut file = Hashed::new(file.map_err(|error| failed(&error))?);
+    let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema), properties(metadata)).map_err(refused)?;
     for block in blocks.try_iter()? {
         let mut group = writer.next_row_group().map_err(refused)?;
         let mut kinds = kinds.iter();
@@ -45,7 +45,9 @@ pub fn write_table(
         }
         group.close().map_err(refused)?;
     }
-    writer.into_inner().and_then(Hashed::seal).map_err(refused)
+    // Not `into_inner`, which says in words alone that a disk is full.
+    writer.close().map_err(refused)?;
+    file.seal().map_err(refused)
 }
 
 fn properties(metadata: Vec<(String, String)>) -> Arc<WriterProperties> {
