@@ -156,6 +156,14 @@ def test_naming_another_algorithm_drops_the_parameters_of_the_former():
     assert scenario.replace({"cc.name": "dctcp@ns-2", "cc.g": 0.1}).cc.parameters == {"g": 0.1, "alpha": 0.0}
 
 
+def test_what_is_set_together_holds_in_any_order():
+    scenario = read()
+    assert scenario.replace({"cc.g": 0.1, "cc.name": "dctcp@ns-2"}).cc.parameters == {"g": 0.1, "alpha": 0.0}
+    assert scenario.replace({"cc.g": 0.1, "cc": "dctcp@ns-2"}).cc.parameters == {"g": 0.1, "alpha": 0.0}
+    with pytest.raises(ScenarioError, match=r"cc\.nonsense = 5"):
+        scenario.replace({"cc.nonsense": 5, "cc.name": "dx"})
+
+
 def test_parameters_take_the_unit_of_the_catalog():
     assert read(cc="paced", network__marking="none").cc.parameters == {"floor": 1e7, "burst": 3100.0}
     table = {"name": "paced", "floor": "40Mbps", "burst": "2pkt"}

@@ -13,9 +13,14 @@ def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
     """A copy of `tables` with these keys set; texts are TOML where they can be. Raises `ScenarioError`."""
     check_depth(tables)
     tables = copied(tables)
-    for key, value in overrides.items():
-        _put(tables, key, _from_text(plain(value)))
+    for key in sorted(overrides, key=_wholes_first):
+        _put(tables, key, _from_text(plain(overrides[key])))
     return tables
+
+
+def _wholes_first(key: str) -> tuple[int, bool]:
+    """What begins anew (a table, the name of an algorithm) goes before the parts that were given with it."""
+    return key.count(".") + key.count("["), not key.endswith("cc.name")
 
 
 def copied(tables: Any) -> Any:
