@@ -1,5 +1,6 @@
-//! Where threads wait for each other between windows: never for more than is needed to go on. Who waits looks again for a while and then sleeps: for how long it looks,
-//! it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy one is not kept from its work.
+//! Where threads wait for each other between windows: never for more than is needed to go on. Who waits looks again for a while
+//! and then sleeps: for how long it looks, it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy
+//! one is not kept from its work.
 
 use std::time::Duration;
 

@@ -17,6 +17,9 @@ use crate::network::{FlowSpec, MIN_FRAME, Network, PortSpec};
 use crate::packet::NIL;
 use crate::route::Routes;
 
+/// Threads go through windows of half the time that a packet needs to another domain: it has to have a half.
+const SHORTEST: Time = Time(2);
+
 /// A run longer than this is taken to be as long.
 const LONGEST: Time = Time::from_secs_whole(100);
 
@@ -35,7 +38,7 @@ impl Partition {
     pub fn new(network: &Network, routes: &Routes, domains: usize) -> Self {
         let wanted = domains.clamp(1, network.hosts.max(1) as usize);
         if wanted == 1 {
-            return Self { of: vec![0; network.nodes as usize], domains: 1, lookahead: Time::MAX };
+            return Self::whole(network);
         }
         let weights = weights(network, routes);
         let mut shares = Shares::new(wanted);
@@ -52,8 +55,16 @@ impl Partition {
         let crosses = |port: &&PortSpec| of[port.from as usize] != of[port.to as usize];
         let ahead = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
         let lookahead = network.ports.iter().filter(crosses).map(ahead).min().unwrap_or(Time::MAX);
+        if lookahead < SHORTEST {
+            return Self::whole(network);
+        }
         let domains = of.iter().max().map_or(1, |&last| last + 1);
         Self { of, domains, lookahead }
+    }
+
+    /// One domain.
+    fn whole(network: &Network) -> Self {
+        Self { of: vec![0; network.nodes as usize], domains: 1, lookahead: Time::MAX }
     }
 
     /// How many domains there are.
