@@ -47,7 +47,7 @@ fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, 
         let rtt = (draws.uniform() < 0.5).then(|| Time::from_nanos(1_000 + below(&mut draws, 1_000_000)));
         point.on_arrival(FRAME, rtt);
         let met = queue + FRAME;
-        let marked = point.on_packet(now, met, FRAME, &mut || draws.uniform());
+        let marked = draws.uniform() < point.on_packet(now, met, FRAME);
         if let Some(step) = point.as_step() {
             assert_eq!(step.marks(met), marked, "{about}: a step, and not its own answer");
         }
@@ -95,7 +95,7 @@ fn a_port_that_marks_does_so_under_a_long_queue_and_never_by_default_under_an_em
             for packet in 0..20_000 {
                 let now = Time::from_nanos(1_200) * packet;
                 wake(point.as_mut(), now, queue, row.name);
-                marked += u32::from(point.on_packet(now, queue, FRAME, &mut || draws.uniform()));
+                marked += u32::from(draws.uniform() < point.on_packet(now, queue, FRAME));
             }
             assert_eq!(marked > 0, marks, "{}: {marked} marks of 20,000 at {queue:?}", row.name);
         }

@@ -35,9 +35,9 @@ struct Int {
 }
 
 impl CongestionPoint for Int {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
+    fn on_packet(&mut self, _now: Time, _queue: Bytes, packet: Bytes) -> f64 {
         self.sent += packet;
-        false
+        0.0
     }
 
     fn record(&self, now: Time, queue: Bytes) -> Option<HopRecord> {
@@ -54,7 +54,7 @@ mod tests {
         let mut port = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
         let first = port.record(Time(5), Bytes(3000)).unwrap();
         assert_eq!(first, HopRecord { rate: Rate::from_gbps(10), queue: Bytes(3000), sent: Bytes::ZERO, at: Time(5) });
-        port.on_packet(Time(5), Bytes(3000), Bytes(1500), &mut || 0.0);
+        port.on_packet(Time(5), Bytes(3000), Bytes(1500));
         assert_eq!(port.record(Time(9), Bytes::ZERO).unwrap().sent, Bytes(1500));
     }
 }

@@ -37,9 +37,8 @@ pub enum MarkAt {
 /// Whoever drives it calls it in time order; where a wake and a packet fall on the same time, the wake goes
 /// first.
 pub trait CongestionPoint: Debug + Send {
-    /// A packet of length `packet` joins or leaves ([`MarkAt`]) and sees `queue`. Whether it is marked.
-    /// `draw` gives a number in [0, 1), another one at each call.
-    fn on_packet(&mut self, now: Time, queue: Bytes, packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool;
+    /// A packet of length `packet` joins or leaves ([`MarkAt`]) and sees `queue`. The probability with which it is marked.
+    fn on_packet(&mut self, now: Time, queue: Bytes, packet: Bytes) -> f64;
 
     /// A packet comes, whether or not there is room for it; `rtt` is its flow's round trip, where its header says.
     /// Only a point that offers rates is told.

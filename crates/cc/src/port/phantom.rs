@@ -47,11 +47,11 @@ struct Phantom {
 }
 
 impl CongestionPoint for Phantom {
-    fn on_packet(&mut self, now: Time, _queue: Bytes, packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
+    fn on_packet(&mut self, now: Time, _queue: Bytes, packet: Bytes) -> f64 {
         let drained = (now - self.updated).0 as f64 * self.bytes_per_ps;
         self.counter = (self.counter - drained).max(0.0) + packet.0 as f64;
         self.updated = now;
-        self.counter > self.threshold
+        f64::from(u8::from(self.counter > self.threshold))
     }
 }
 
@@ -66,16 +66,15 @@ mod tests {
         let mut values = Values::defaults(PARAMETERS);
         values.set("threshold", 3000.0).unwrap();
         let mut phantom = build(&values, Rate::from_gbps(10));
-        let mut marks = (0..30)
-            .map(|n| phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500), &mut || unreachable!()));
-        assert_eq!(marks.position(|marked| marked), Some(21));
+        let mut marks = (0..30).map(|n| phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500)));
+        assert_eq!(marks.position(|probability| probability >= 1.0), Some(21));
     }
 
     #[test]
     fn a_link_used_below_its_share_is_never_marked() {
         let mut phantom = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
         for n in 0..10_000 {
-            assert!(!phantom.on_packet(Time::from_nanos(1300 * n), Bytes::ZERO, Bytes(1500), &mut || 0.0));
+            assert!(phantom.on_packet(Time::from_nanos(1300 * n), Bytes::ZERO, Bytes(1500)) <= 0.0);
         }
     }
 }

@@ -61,8 +61,8 @@ struct Pi {
 }
 
 impl CongestionPoint for Pi {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool {
-        draw() < self.probability
+    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes) -> f64 {
+        self.probability
     }
 
     fn next_wake(&self) -> Option<Time> {
@@ -98,9 +98,8 @@ mod tests {
         build(&values, Rate::from_gbps(40))
     }
 
-    fn marked_share(point: &mut dyn CongestionPoint) -> f64 {
-        let mut marks = |n: u32| point.on_packet(Time::ZERO, Bytes::ZERO, Bytes(1), &mut || f64::from(n) / 1e4);
-        f64::from((0..10_000).filter(|&n| marks(n)).count() as u32) / 1e4
+    fn probability(point: &mut dyn CongestionPoint) -> f64 {
+        point.on_packet(Time::ZERO, Bytes::ZERO, Bytes(1))
     }
 
     /// 50 KB too many: 0.050 for the error, and 0.050 a look for its integral.
@@ -110,7 +109,7 @@ mod tests {
         for (look, share) in [(1, 0.1), (2, 0.15), (3, 0.2)] {
             assert_eq!(point.next_wake(), Some(Time::from_micros(100 * look)));
             point.on_wake(Time::from_micros(100 * look), Bytes(150_000));
-            assert!((marked_share(point.as_mut()) - share).abs() < 2e-4);
+            assert!((probability(point.as_mut()) - share).abs() < 2e-4);
         }
     }
 
@@ -122,8 +121,7 @@ mod tests {
         for look in 1..=1000 {
             point.on_wake(Time::from_micros(20 * look), Bytes(300_000));
         }
-        let mut marks = |draw: f64| point.on_packet(Time::ZERO, Bytes::ZERO, Bytes(1), &mut || draw);
-        assert!(marks(9.27e-4) && !marks(9.29e-4));
+        assert!((9.27e-4..9.29e-4).contains(&probability(point.as_mut())));
     }
 
     /// Whoever rests is afterwards where he would be who looked each time, whether or not the integral was worn off.
@@ -144,7 +142,7 @@ mod tests {
                 looks += 1;
             }
             assert_eq!(patient.next_wake(), resting.next_wake());
-            assert!((marked_share(patient.as_mut()) - marked_share(resting.as_mut())).abs() < 1e-12);
+            assert!((probability(patient.as_mut()) - probability(resting.as_mut())).abs() < 1e-12);
             assert!(looks < 20, "{looks}");
         }
     }
@@ -156,6 +154,6 @@ mod tests {
             point.on_wake(Time::from_micros(100 * look), Bytes::ZERO);
         }
         point.on_wake(Time::from_micros(10_000), Bytes(150_000));
-        assert!((marked_share(point.as_mut()) - 0.1).abs() < 2e-4);
+        assert!((probability(point.as_mut()) - 0.1).abs() < 2e-4);
     }
 }

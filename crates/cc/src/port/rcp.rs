@@ -107,8 +107,8 @@ impl Rcp {
 }
 
 impl CongestionPoint for Rcp {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
-        false
+    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes) -> f64 {
+        0.0
     }
 
     fn on_arrival(&mut self, packet: Bytes, rtt: Option<Time>) {

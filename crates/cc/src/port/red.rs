@@ -62,8 +62,8 @@ impl Red {
 }
 
 impl CongestionPoint for Red {
-    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes, draw: &mut dyn FnMut() -> f64) -> bool {
-        draw() < self.probability(queue)
+    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes) -> f64 {
+        self.probability(queue)
     }
 }
 
@@ -71,23 +71,23 @@ impl CongestionPoint for Red {
 mod tests {
     use super::*;
 
-    fn marks(extended: bool, queue: u64, draw: f64) -> bool {
+    fn probability(extended: bool, queue: u64) -> f64 {
         let mut values = Values::defaults(PARAMETERS);
         values.set("extended", f64::from(u8::from(extended))).unwrap();
-        build(&values, Rate::from_gbps(40)).on_packet(Time::ZERO, Bytes(queue), Bytes(1000), &mut || draw)
+        build(&values, Rate::from_gbps(40)).on_packet(Time::ZERO, Bytes(queue), Bytes(1000))
     }
 
     /// 102.5 KB is half way up: 0.5 %.
     #[test]
     fn half_way_up_the_ramp_half_of_pmax_is_marked() {
-        assert!(marks(false, 102_500, 0.004_99) && !marks(false, 102_500, 0.005_01));
-        assert!(!marks(false, 5_000, 0.0));
+        assert!((0.004_99..0.005_01).contains(&probability(false, 102_500)));
+        assert!(probability(false, 5_000) <= 0.0);
     }
 
     /// 395 KB is twice as far as the end of the ramp: 2 % where it goes on.
     #[test]
     fn beyond_the_ramp_lies_a_cliff_unless_it_is_extended() {
-        assert!(marks(false, 200_001, 0.999));
-        assert!(marks(true, 395_000, 0.019_99) && !marks(true, 395_000, 0.020_01));
+        assert!(probability(false, 200_001) >= 1.0);
+        assert!((0.019_99..0.020_01).contains(&probability(true, 395_000)));
     }
 }

@@ -46,8 +46,8 @@ impl Step {
 }
 
 impl CongestionPoint for Step {
-    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes, _draw: &mut dyn FnMut() -> f64) -> bool {
-        self.marks(queue)
+    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes) -> f64 {
+        f64::from(u8::from(self.marks(queue)))
     }
 
     fn as_step(&self) -> Option<Step> {

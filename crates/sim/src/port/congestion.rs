@@ -60,7 +60,8 @@ impl Congestion {
             packets.trail_mut(at).push(record);
         }
         let packet = &mut packets[at];
-        let marked = self.point.on_packet(now, queue, packet.bytes(), &mut || self.draws.uniform());
+        // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
+        let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
         if self.offers

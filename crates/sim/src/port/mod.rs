@@ -139,10 +139,11 @@ impl Port {
         self.special.as_ref()?.classes.as_ref()
     }
 
-    /// Whether it has to `catch_up` before a packet is delivered over its link.
+    /// Whether it has to `catch_up` before a packet is delivered over its link. Where packets wait in classes, they are marked
+    /// as they leave those, and no later.
     #[must_use]
     pub fn marks_late(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.congestion.is_some())
+        self.special.as_ref().is_some_and(|special| special.congestion.is_some() && special.classes.is_none())
     }
 
     /// When the last packet that it holds has been sent.
@@ -407,8 +408,8 @@ mod tests {
     }
 
     impl CongestionPoint for Periodic {
-        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
-            self.seen > MTU * 2
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes) -> f64 {
+            f64::from(u8::from(self.seen > MTU * 2))
         }
 
         fn next_wake(&self) -> Option<Time> {
@@ -439,8 +440,8 @@ mod tests {
     struct Offering(Arc<AtomicU64>);
 
     impl CongestionPoint for Offering {
-        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes, _: &mut dyn FnMut() -> f64) -> bool {
-            false
+        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes) -> f64 {
+            0.0
         }
 
         fn on_arrival(&mut self, packet: Bytes, rtt: Option<Time>) {
