@@ -151,18 +151,13 @@ impl<O: Observer> Fabric<O> {
                 let (offered, _) = ports[out as usize].join(*now, at, &mut links[out as usize], packets);
                 self.after_offer(out, at, offered);
             }
-            out => self.pass_to_special(node, out, at, number),
+            out => {
+                let out = out.or_else(|| self.choose(node, at));
+                self.offer(out.expect("a flow is only set up where there is a path"), at, number);
+            }
         }
         self.await_next(number, next);
         Arrival::Passed
-    }
-
-    /// A packet that the link `from` brought to a switch goes on through a port that is more than a queue, or that the switch
-    /// still has to choose.
-    #[inline(never)]
-    fn pass_to_special(&mut self, switch: u32, out: Option<u32>, at: u32, from: u32) {
-        let out = out.or_else(|| self.choose(switch, at));
-        self.offer_here(out.expect("a flow is only set up where there is a path"), at, from);
     }
 
     /// The packet behind the one that a link has delivered arrives then, if there is one.
@@ -217,11 +212,6 @@ impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
     #[inline(never)]
     pub fn offer(&mut self, number: u32, at: u32, from: u32) {
-        self.offer_here(number, at, from);
-    }
-
-    #[inline(always)]
-    fn offer_here(&mut self, number: u32, at: u32, from: u32) {
         let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
         if port.is_scheduled() {
             return self.offer_scheduled(number, at, from);

@@ -15,10 +15,14 @@ use crate::route::Back;
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
         let lane = if self.has_priority(at) { Lane::Priority } else { Lane::Own };
-        self.join(number, Joining { packet: at, from, lane });
+        let joining = Joining { packet: at, from, lane };
+        if let Some(offered) = self.pass(number, joining) {
+            return self.after_offer(number, at, offered);
+        }
+        self.join_class(number, joining);
         if !self.pauses_due.is_empty() {
             self.send_pauses();
         }
@@ -32,13 +36,33 @@ impl<O: Observer> Fabric<O> {
     /// The packet joins; pauses that are due because of it stay due.
     #[inline(never)]
     fn join(&mut self, number: u32, joining: Joining) {
+        match self.pass(number, joining) {
+            Some(offered) => self.after_offer(number, joining.packet, offered),
+            None => self.join_class(number, joining),
+        }
+    }
+
+    /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
+    #[inline(always)]
+    fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
+        let Self { ports, links, packets, switches, now, .. } = self;
+        let link = &mut links[number as usize];
+        if joining.from != NIL
+            && let Some(switches) = switches
+            && !switches.lets_pass(link.from, joining.from, &packets[joining.packet])
+        {
+            return None;
+        }
+        ports[number as usize].pass(*now, joining, link, packets)
+    }
+
+    /// The packet waits in its class, or is refused.
+    #[inline(never)]
+    fn join_class(&mut self, number: u32, joining: Joining) {
         let at = joining.packet;
         // What departs at this picosecond has departed.
         if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
-        }
-        if let Some(offered) = self.pass(number, joining) {
-            return self.after_offer(number, at, offered);
         }
         let offered = self.wait(number, joining);
         if O::LISTENS
@@ -50,22 +74,9 @@ impl<O: Observer> Fabric<O> {
             return self.turn_back(number, joining);
         }
         self.after_offer(number, at, offered);
-        let joined = !matches!(offered.outcome, Outcome::Dropped(_));
-        if joined && !self.ports[number as usize].will_wake(self.now) {
+        if !matches!(offered.outcome, Outcome::Dropped(_)) {
             self.begin(number);
         }
-    }
-
-    /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
-    fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
-        if self.is_counted(joining) {
-            let (node, length) = (self.links[number as usize].from, self.packets[joining.packet].bytes());
-            let passes = self.switches.as_ref().is_none_or(|switches| switches.lets_pass(node, joining.from, length));
-            if !passes {
-                return None;
-            }
-        }
-        self.ports[number as usize].pass(self.now, joining, &mut self.links[number as usize], &mut self.packets)
     }
 
     /// The packet waits in its class, if the switch and the class have room for it.
@@ -114,12 +125,11 @@ impl<O: Observer> Fabric<O> {
 
     /// Whether a switch counts this packet against its memory.
     fn is_counted(&self, joining: Joining) -> bool {
-        joining.from != NIL && self.switches.is_some() && self.counts(self.packets[joining.packet].flags.kind())
+        joining.from != NIL && self.counts(self.packets[joining.packet].flags.kind())
     }
 
-    /// Whether switches count packets of this kind: all, or only data where that can be paused.
     fn counts(&self, kind: PacketKind) -> bool {
-        kind == PacketKind::Data || self.network.pause.is_none()
+        self.switches.as_ref().is_some_and(|switches| switches.counts(kind))
     }
 
     fn admit(&mut self, number: u32, joining: Joining) -> bool {
@@ -208,7 +218,7 @@ impl<O: Observer> Fabric<O> {
     fn begin(&mut self, number: u32) {
         let port = &mut self.ports[number as usize];
         let sent = port.dispatch(self.now, &mut self.links[number as usize], &mut self.packets);
-        if let Some(at) = port.next_wake(self.now) {
+        if let Some(at) = port.next_wake() {
             let entity = self.port_entity(number);
             self.events.push(at, entity);
         }
@@ -221,7 +231,7 @@ impl<O: Observer> Fabric<O> {
 
     /// A packet has left the queue of a port: the memory of its switch no longer holds it.
     fn no_longer_waits(&mut self, number: u32, sent: Sent) {
-        if sent.from != NIL && self.switches.is_some() && self.counts(sent.kind) {
+        if sent.from != NIL && self.counts(sent.kind) {
             self.release(number, sent.from, sent.length);
         }
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use shallows_cc::units::Bytes;
 
 use crate::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
-use crate::packet::{NIL, PacketKind, Slab};
+use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
 
 /// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause itself,
@@ -90,11 +90,20 @@ impl Switches {
         }
     }
 
-    /// Whether a packet that `link` brought to `node` may pass through at once, for a port that holds nothing: it would
+    /// Whether packets of this kind count: all, or only data where that can be paused.
+    #[inline]
+    pub fn counts(&self, kind: PacketKind) -> bool {
+        kind == PacketKind::Data || self.pause.is_none()
+    }
+
+    /// Whether a packet that `link` brought to `node` may pass through at once, for a class that holds nothing: it would
     /// be admitted, and released again before anything else happens.
     #[inline(always)]
-    pub fn lets_pass(&self, node: u32, link: u32, length: Bytes) -> bool {
-        let threshold = self.threshold(node);
+    pub fn lets_pass(&self, node: u32, link: u32, packet: &Packet) -> bool {
+        if !self.counts(packet.flags.kind()) {
+            return true;
+        }
+        let (length, threshold) = (packet.bytes(), self.threshold(node));
         if self.pause.is_some() {
             let ingress = &self.ingress[link as usize];
             return !ingress.pausing && ingress.held - ingress.in_headroom + length <= threshold;

@@ -8,10 +8,11 @@
 //! |---|---|---|---|---|---|
 //! | idle | free | nothing | sent at once: sending; or, where its class may not send: held | | idle |
 //! | sending | busy | nothing | joins, a wake at the end of the frame: sending | | sending |
-//! | sending | busy | something | joins: sending | the next one is sent, a wake at its end if more waits: sending, held or idle | sending |
+//! | sending | busy | something | joins: sending | the next one is sent, a wake when another may go: sending or idle | sending |
 //! | held | free | something | joins; sent at once if its class may: sending | tokens have come: sending | it may be sent: sending |
 //!
-//! While a port is held (paused, short of tokens, or its link is down) the backlog stays as it is; otherwise it falls by one second a
+//! A port is woken when something may go, not because its link is free: one that sends becomes held without a wake.
+//! While it is held (paused, short of tokens, or its link is down) the backlog stays as it is; otherwise it falls by one second a
 //! second, as in any port. Whoever calls [`Port::dispatch`] asks [`Port::next_wake`] after it.
 
 use std::collections::VecDeque;
@@ -27,6 +28,7 @@ use super::congestion::Congestion;
 use super::{Port, Special};
 use crate::clock::Clock;
 use crate::fault::Change;
+use crate::histogram::Histogram;
 use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
 use crate::packet::{Flags, NIL, PACKET_KINDS, Packet, PacketKind, Slab};
@@ -139,14 +141,14 @@ impl Class {
 #[derive(Debug)]
 pub(super) struct Classes {
     classes: Vec<Class>,
-    class_of: [u8; PACKET_KINDS.len()],
-    priority: Option<u8>,
+    /// By lane and kind of packet.
+    class_of: [[u8; PACKET_KINDS.len()]; 3],
     paced: Option<u8>,
     turn: Option<Turn>,
     /// Time to send all that waits, and its length.
     work: Time,
     bytes: Bytes,
-    /// Since when the backlog stays as it is, if it does.
+    /// Since when the backlog stays as it is; none if it falls, which it does until the link is free.
     flat_since: Option<Time>,
     /// How long it did.
     flat: Time,
@@ -158,8 +160,8 @@ pub(super) struct Classes {
     lost: u64,
     /// The class of the packet being sent.
     sending: usize,
-    /// When a class may send, of those in which something waited when none might.
-    held_until: Time,
+    /// Nothing of what waits may be sent before, as far as is known; [`Time::MAX`] if nothing waits.
+    next: Time,
     /// The earliest wake on the event queue.
     wake: Time,
     measured_from: Time,
@@ -170,10 +172,10 @@ pub(super) struct Classes {
 
 impl Classes {
     fn new(discipline: &Discipline, draws: Draws) -> Self {
+        let all = |class: Option<u8>| class.map_or(discipline.class_of, |class| [class; PACKET_KINDS.len()]);
         Self {
             classes: discipline.classes.iter().copied().map(Class::new).collect(),
-            class_of: discipline.class_of,
-            priority: discipline.priority,
+            class_of: [discipline.class_of, all(discipline.priority), all(discipline.paced)],
             paced: discipline.paced,
             turn: Turn::new(&discipline.classes),
             work: Time::ZERO,
@@ -184,7 +186,7 @@ impl Classes {
             slower: None,
             lost: 0,
             sending: 0,
-            held_until: Time::MAX,
+            next: Time::MAX,
             wake: Time::MAX,
             measured_from: Time::ZERO,
             draws,
@@ -195,12 +197,12 @@ impl Classes {
     /// The class of a packet.
     #[inline]
     fn class_for(&self, kind: PacketKind, lane: Lane) -> usize {
-        let lane = match lane {
-            Lane::Own => None,
-            Lane::Priority => self.priority,
-            Lane::Paced => self.paced,
-        };
-        usize::from(lane.unwrap_or(self.class_of[kind as usize]))
+        usize::from(self.class_of[lane as usize][kind as usize])
+    }
+
+    /// The class that pauses stop.
+    fn data(&self) -> &Class {
+        &self.classes[self.class_for(PacketKind::Data, Lane::Own)]
     }
 
     /// Lets the pacer, if there is one, set its rate.
@@ -239,6 +241,45 @@ impl Classes {
             }
         }
         Err(later)
+    }
+
+    /// Looks when something may be sent once the link is free, which it is then.
+    #[inline]
+    fn look(&mut self, free: Time, packets: &Slab) {
+        self.next = match self.choose(free, packets) {
+            _ if self.work == Time::ZERO => Time::MAX,
+            Ok(_) => free,
+            Err(until) => until,
+        };
+    }
+
+    /// What waits, or what it waits for, has changed: it is not known when something may be sent.
+    fn look_again(&mut self) {
+        self.next = if self.work > Time::ZERO { Time::ZERO } else { Time::MAX };
+    }
+
+    /// The backlog has fallen, or stood still, to what it is now.
+    #[inline]
+    fn close_segment(&mut self, now: Time, busy_until: Time, histogram: &mut Histogram) {
+        let backlog = self.work + busy_until.saturating_sub(now);
+        let stands_since = self.flat_since.take().unwrap_or_else(|| {
+            histogram.end(backlog);
+            busy_until
+        });
+        if self.work > Time::ZERO && stands_since < now {
+            self.flat += now - stands_since;
+            histogram.hold(backlog, now - stands_since);
+        }
+    }
+
+    /// From now on it falls, or stands still.
+    #[inline]
+    fn open_segment(&mut self, now: Time, busy_until: Time, histogram: &mut Histogram) {
+        if busy_until > now {
+            histogram.begin(self.work + (busy_until - now));
+        } else if self.work > Time::ZERO {
+            self.flat_since = Some(now);
+        }
     }
 
     /// A packet of this class is sent: one more goes before what waits for its turn, or the turn has come.
@@ -321,15 +362,14 @@ impl Port {
     }
 
     fn room(&mut self) -> &mut Classes {
-        let classes = self.special.as_mut().and_then(|special| special.classes.as_mut());
-        classes.expect("only a port with classes is asked to schedule")
+        scheduling(&mut self.special).1
     }
 
     /// Whether a packet of this kind would begin to be sent at once.
     #[must_use]
     pub fn is_open(&self, now: Time, kind: PacketKind) -> bool {
         let Some(room) = self.classes() else { return self.busy_until <= now };
-        let class = &room.classes[usize::from(room.class_of[kind as usize])];
+        let class = &room.classes[room.class_for(kind, Lane::Own)];
         self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none() && room.rests_until <= now
     }
 
@@ -383,11 +423,10 @@ impl Port {
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let arrives = self.busy_until + room.rest(self.busy_until, sending, length) + self.built.delay;
-        let packet = &mut packets[joining.packet];
-        (packet.arrives, packet.next) = (arrives, NIL);
+        let sent = self.busy_until + room.rest(self.busy_until, sending, length);
+        let arrives = put_on(link, joining.packet, sent + self.built.delay, packets);
         self.count(length, sending, Time::ZERO, sending);
-        Some(Offered::queued(marked, link.append(joining.packet, arrives, packets)))
+        Some(Offered::queued(marked, arrives))
     }
 
     /// A packet joins its class, unless that is full.
@@ -397,42 +436,33 @@ impl Port {
         self.meet(now, at, packets);
         let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
         let held = self.held(now, kind, lane) + length;
-        let sending = self.built.clock.time(length);
-        let busy = self.busy_until.saturating_sub(now);
-        let Some(Special { congestion, classes: Some(room) }) = self.special.as_deref_mut() else {
-            unreachable!("only a port with classes is asked to schedule")
-        };
+        let Self { busy_until, built, special, histogram, counters, .. } = self;
+        let (congestion, room) = scheduling(special);
         let number = room.class_for(kind, lane);
         let class = &mut room.classes[number];
-        if !class.has_room(held, usize::from(busy > Time::ZERO && room.sending == number)) {
+        if !class.has_room(held, usize::from(*busy_until > now && room.sending == number)) {
             return self.overflow(now, joining, packets);
         }
         class.report.largest = class.report.largest.max(held);
         class.arrive(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
         class.bytes += length;
-        let before = room.work + busy;
-        room.work += sending;
+        if class.queue.len() == 1 {
+            let goes = class.goes_at(now.max(*busy_until), packets);
+            room.next = room.next.min(goes.unwrap_or(Time::MAX));
+        }
+        room.close_segment(now, *busy_until, histogram);
+        room.work += built.clock.time(length);
         room.bytes += length;
-        let after = before + sending;
-        match room.flat_since.replace(now) {
-            Some(since) => {
-                room.flat += now - since;
-                self.histogram.hold(before, now - since);
-            }
-            None => self.histogram.end(before),
-        }
-        if busy > Time::ZERO {
-            room.flat_since = None;
-            self.histogram.begin(after);
-        }
-        self.counters.largest = self.counters.largest.max(after);
-        let queue = self.built.clock.bytes(after);
+        room.open_segment(now, *busy_until, histogram);
+        let backlog = room.work + busy_until.saturating_sub(now);
+        counters.largest = counters.largest.max(backlog);
+        let queue = built.clock.bytes(backlog);
         let marked = match congestion {
             Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, at, packets),
-            None => mark_by_step(self.built.marking, queue, &mut packets[at]),
+            None => mark_by_step(built.marking, queue, &mut packets[at]),
         };
-        self.counters.marked += u64::from(marked);
+        counters.marked += u64::from(marked);
         Offered::queued(marked, None)
     }
 
@@ -442,29 +472,11 @@ impl Port {
         self.counters.dropped += 1;
     }
 
-    /// Shows a packet that leaves to the congestion point.
-    #[inline(always)]
-    fn mark_leaving(&mut self, now: Time, left_behind: Bytes, at: u32, packets: &mut Slab) {
-        if let Some(congestion) = self.congestion()
-            && congestion.at == MarkAt::Dequeue
-        {
-            let marked = congestion.marks(now, left_behind, at, packets);
-            self.counters.marked += u64::from(marked);
-        }
-    }
-
-    /// Whether something waits and the link is free.
+    /// Whether the link is free, and something waits that may be sent, as far as is known.
     #[inline]
     #[must_use]
     pub fn is_due(&self, now: Time) -> bool {
-        self.busy_until <= now && self.classes().is_some_and(|room| room.work > Time::ZERO)
-    }
-
-    /// Whether the link is not free, and the event queue knows when it will be.
-    #[inline]
-    #[must_use]
-    pub fn will_wake(&self, now: Time) -> bool {
-        self.busy_until > now && self.classes().is_some_and(|room| room.wake <= self.busy_until)
+        self.busy_until <= now && self.classes().is_some_and(|room| room.next <= now)
     }
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
@@ -478,35 +490,28 @@ impl Port {
         let chosen = match room.choose(now, packets) {
             Ok(chosen) => chosen,
             Err(until) => {
-                room.held_until = until;
-                if room.flat_since.is_none() {
-                    self.close_segment(now);
-                    self.open_segment(now);
-                }
+                room.next = until;
                 return None;
             }
         };
-        let held = room.flat_since.is_some();
         self.catch_up(now, packets);
-        // What waited is now being sent: the backlog is the same, and a segment that was falling goes on.
-        if held {
-            self.close_segment(now);
-        }
-        let sent = self.send(now, chosen, link, packets);
-        if held {
-            self.open_segment(now);
-        }
-        Some(sent)
+        Some(self.send(now, chosen, link, packets))
     }
 
     #[inline(always)]
     fn send(&mut self, now: Time, chosen: usize, link: &mut Link, packets: &mut Slab) -> Sent {
-        let clock = self.built.clock;
-        let room = self.room();
+        let Self { busy_until, built, special, work, histogram, counters, .. } = self;
+        let (congestion, room) = scheduling(special);
+        // What waited is now being sent: the backlog is the same, and one that was falling goes on.
+        let stood = room.flat_since.is_some() || *busy_until < now;
+        if stood {
+            room.close_segment(now, *busy_until, histogram);
+        }
         let class = &mut room.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is chosen for its first packet");
-        let (length, kind) = (packets[waiting.packet].bytes(), packets[waiting.packet].flags.kind());
-        let sending = clock.time(length);
+        let packet = &packets[waiting.packet];
+        let (length, kind) = (packet.bytes(), packet.flags.kind());
+        let sending = built.clock.time(length);
         class.bytes -= length;
         class.report.sent += 1;
         class.take_tokens(now, length);
@@ -514,36 +519,32 @@ impl Port {
         room.bytes -= length;
         room.sending = chosen;
         room.take_turn(chosen);
-        let (left_behind, waited) = (room.bytes, now - waiting.since.max(room.measured_from));
-        self.mark_leaving(now, left_behind, waiting.packet, packets);
-        self.busy_until = now + sending;
-        self.counters.sent += 1;
-        self.counters.sent_bytes += length.0;
-        self.counters.sojourn += u128::from((now - waiting.since + sending).0);
-        self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
-        self.work += sending;
-        Sent { from: waiting.from, length, kind, arrives: self.transmit(waiting.packet, sending, link, packets) }
-    }
-
-    /// Puts a packet that takes `sending`, and will have been sent when the link is free, onto the wire; its arrival, if it
-    /// is alone there.
-    #[inline(always)]
-    fn transmit(&mut self, at: u32, sending: Time, link: &mut Link, packets: &mut Slab) -> Option<Time> {
-        let (busy_until, delay) = (self.busy_until, self.built.delay);
-        let packet = &mut packets[at];
-        let arrives = busy_until + self.room().rest(busy_until, sending, packet.bytes()) + delay;
-        (packet.arrives, packet.next) = (arrives, NIL);
-        link.append(at, arrives, packets)
+        *busy_until = now + sending;
+        if stood {
+            room.open_segment(now, *busy_until, histogram);
+        }
+        let leaves = congestion.as_mut().filter(|congestion| congestion.at == MarkAt::Dequeue);
+        if leaves.is_some_and(|congestion| congestion.marks(now, room.bytes, waiting.packet, packets)) {
+            counters.marked += 1;
+        }
+        let waited = now - waiting.since.max(room.measured_from);
+        counters.sent += 1;
+        counters.sent_bytes += length.0;
+        counters.sojourn += u128::from((now - waiting.since + sending).0);
+        counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
+        *work += sending;
+        let sent = *busy_until + room.rest(*busy_until, sending, length);
+        room.look(*busy_until, packets);
+        let arrives = put_on(link, waiting.packet, sent + built.delay, packets);
+        Sent { from: waiting.from, length, kind, arrives }
     }
 
     /// When the port, which has just been dispatched, wants that next, if the event queue does not know it yet.
-    pub fn next_wake(&mut self, now: Time) -> Option<Time> {
+    #[inline]
+    pub fn next_wake(&mut self) -> Option<Time> {
         let busy_until = self.busy_until;
         let room = self.room();
-        if room.work == Time::ZERO {
-            return None;
-        }
-        let wanted = if busy_until > now { busy_until } else { room.held_until };
+        let wanted = room.next.max(busy_until);
         (wanted < room.wake).then(|| {
             room.wake = wanted;
             wanted
@@ -563,16 +564,17 @@ impl Port {
     /// Something happens to its link.
     pub fn change(&mut self, now: Time, change: Change) {
         // A backlog that stands still or falls from here on begins a segment.
-        self.close_segment(now);
-        let clock = self.built.clock;
-        let room = self.room();
+        let Self { busy_until, built, special, histogram, .. } = self;
+        let (_, room) = scheduling(special);
+        room.close_segment(now, *busy_until, histogram);
         match change {
             Change::Down => room.rests_until = Time::MAX,
             Change::Up => room.rests_until = Time::ZERO,
-            Change::Rate(rate) => room.slower = Some(Clock::new(rate)).filter(|slower| slower.is_slower(clock)),
+            Change::Rate(rate) => room.slower = Some(Clock::new(rate)).filter(|slower| slower.is_slower(built.clock)),
             Change::Loss(_) => {}
         }
-        self.open_segment(now);
+        room.look_again();
+        room.open_segment(now, *busy_until, histogram);
     }
 
     /// Takes out a packet that waits for a link that is down, and that is lost with it; none if there is no other.
@@ -590,18 +592,19 @@ impl Port {
     /// Takes out what waits at this place of this class: the backlog falls by as much at once.
     fn take_out(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
         self.catch_up(now, packets);
-        self.close_segment(now);
-        let clock = self.built.clock;
-        let room = self.room();
+        let Self { busy_until, built, special, histogram, counters, .. } = self;
+        let (_, room) = scheduling(special);
+        room.close_segment(now, *busy_until, histogram);
         let class = &mut room.classes[number];
         let waiting = class.queue.remove(place).expect("something waits there");
         let length = packets[waiting.packet].bytes();
-        let (sending, waited) = (clock.time(length), now - waiting.since.max(room.measured_from));
+        let (sending, waited) = (built.clock.time(length), now - waiting.since.max(room.measured_from));
         class.bytes -= length;
         room.work -= sending;
         room.bytes -= length;
-        self.counters.area += u128::from(sending.0) * u128::from(2 * waited.0);
-        self.open_segment(now);
+        counters.area += u128::from(sending.0) * u128::from(2 * waited.0);
+        room.look_again();
+        room.open_segment(now, *busy_until, histogram);
         waiting
     }
 
@@ -625,21 +628,21 @@ impl Port {
     pub fn pause(&mut self, now: Time, pause: bool) {
         let room = self.room();
         let from = room.measured_from;
-        let class = &mut room.classes[usize::from(room.class_of[PacketKind::Data as usize])];
+        let data = room.class_for(PacketKind::Data, Lane::Own);
+        let class = &mut room.classes[data];
         if pause && class.paused_since.is_none() {
             class.paused_since = Some(now);
             class.report.pauses += 1;
         } else if !pause && let Some(since) = class.paused_since.take() {
             class.report.paused += now - since.max(from);
+            room.look_again();
         }
     }
 
     /// Whether data is stopped.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.classes().is_some_and(|room| {
-            room.classes[usize::from(room.class_of[PacketKind::Data as usize])].paused_since.is_some()
-        })
+        self.classes().is_some_and(|room| room.data().paused_since.is_some())
     }
 
     fn queued(&self) -> impl Iterator<Item = &Waiting> {
@@ -659,33 +662,10 @@ impl Port {
         link.places(packets).chain(self.queued().map(|waiting| waiting.packet))
     }
 
-    /// Closes the segment of the backlog that ends now.
-    fn close_segment(&mut self, now: Time) {
-        let backlog = self.backlog(now);
-        let room = self.room();
-        match room.flat_since.take() {
-            Some(since) => {
-                room.flat += now - since;
-                self.histogram.hold(backlog, now - since);
-            }
-            None => self.histogram.end(backlog),
-        }
-    }
-
-    /// Opens the segment that begins now.
-    fn open_segment(&mut self, now: Time) {
-        let backlog = self.backlog(now);
-        if self.busy_until <= now && backlog > Time::ZERO {
-            self.room().flat_since = Some(now);
-        } else {
-            self.histogram.begin(backlog);
-        }
-    }
-
     /// Statistics of the classes start now.
     pub(super) fn end_classes_warmup(&mut self, now: Time) {
-        self.close_segment(now);
-        let room = self.room();
+        let (_, room) = scheduling(&mut self.special);
+        room.close_segment(now, self.busy_until, &mut self.histogram);
         room.measured_from = now;
         room.flat = Time::ZERO;
         for class in &mut room.classes {
@@ -695,15 +675,15 @@ impl Port {
 
     /// Opens a segment in a histogram that was cleared.
     pub(super) fn reopen(&mut self, now: Time) {
-        self.open_segment(now);
+        let (_, room) = scheduling(&mut self.special);
+        room.open_segment(now, self.busy_until, &mut self.histogram);
     }
 
     /// Closes the statistics of the classes: how long the backlog stood still, what waits weighs, how many
     /// packets that is, and each class.
     pub(super) fn close_classes(&mut self, now: Time, packets: &Slab) -> Closing {
-        self.close_segment(now);
-        let clock = self.built.clock;
-        let room = self.room();
+        let (_, room) = scheduling(&mut self.special);
+        room.close_segment(now, self.busy_until, &mut self.histogram);
         let mut reports = Vec::new();
         for class in &room.classes {
             let pausing = class.paused_since.map_or(Time::ZERO, |since| now - since.max(room.measured_from));
@@ -711,17 +691,37 @@ impl Port {
         }
         Closing {
             flat: room.flat,
-            area: room.area(now, clock, packets),
+            area: room.area(now, self.built.clock, packets),
             packets: room.classes.iter().map(|class| class.queue.len() as u64).sum(),
             reports,
         }
     }
 }
 
+/// What a port with classes has besides a queue: its congestion point, if there is one that is shown packets, and the classes.
+#[inline]
+fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &mut Classes) {
+    match special.as_deref_mut() {
+        Some(Special { congestion, classes: Some(room) }) => (congestion, room),
+        _ => unreachable!("only a port with classes is asked to schedule"),
+    }
+}
+
+/// Puts a packet that arrives then onto the wire; its arrival, if it is alone there.
+#[inline]
+fn put_on(link: &mut Link, at: u32, arrives: Time, packets: &mut Slab) -> Option<Time> {
+    let packet = &mut packets[at];
+    (packet.arrives, packet.next) = (arrives, NIL);
+    link.append(at, arrives, packets)
+}
+
 /// Marks a packet that a step asks to; whether it bears a new mark.
+#[inline]
 fn mark_by_step(step: Step, queue: Bytes, packet: &mut Packet) -> bool {
     let marked = step.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-    packet.flags = packet.flags.with(Flags::CE, marked);
+    if marked {
+        packet.flags = packet.flags.with(Flags::CE, true);
+    }
     marked
 }
 
@@ -770,7 +770,7 @@ mod tests {
             if let Some(packet) = port.dispatch(now, &mut link, packets) {
                 sent.push((now, packet.kind));
             }
-            match port.next_wake(now) {
+            match port.next_wake() {
                 Some(at) => now = at,
                 None => return sent,
             }
