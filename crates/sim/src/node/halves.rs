@@ -1,4 +1,4 @@
-//! The halves of flows that live at hosts: found by the flow, densely kept, their places used again.
+//! The halves of flows that live at hosts: found by the flow, densely kept.
 
 use crate::packet::NIL;
 use crate::pages;
@@ -8,49 +8,52 @@ use crate::pages;
 pub struct Halves<T> {
     /// By flow: its place, while it lives.
     places: Vec<u32>,
-    halves: Vec<Option<T>>,
-    free: Vec<u32>,
+    halves: Vec<T>,
+    /// By place: the flow.
+    flows: Vec<u32>,
 }
 
 impl<T> Halves<T> {
     /// None yet, of so many flows.
     pub fn new(flows: usize) -> Self {
-        Self { places: vec![NIL; flows], halves: Vec::new(), free: Vec::new() }
+        Self { places: vec![NIL; flows], halves: Vec::new(), flows: Vec::new() }
     }
 
     /// That of a flow, if it lives.
     #[inline]
     pub fn get(&self, flow: u32) -> Option<&T> {
-        self.halves.get(self.places[flow as usize] as usize)?.as_ref()
+        self.halves.get(self.places[flow as usize] as usize)
     }
 
     /// That of a flow, if it lives.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
-        self.halves.get_mut(self.places[flow as usize] as usize)?.as_mut()
+        self.halves.get_mut(self.places[flow as usize] as usize)
     }
 
     /// The half of a flow that has none.
     pub fn insert(&mut self, flow: u32, half: T) {
-        let place = self.free.pop().unwrap_or_else(|| {
-            pages::push(&mut self.halves, None);
-            self.halves.len() as u32 - 1
-        });
-        self.halves[place as usize] = Some(half);
-        self.places[flow as usize] = place;
+        self.places[flow as usize] = self.halves.len() as u32;
+        pages::push(&mut self.halves, half);
+        self.flows.push(flow);
     }
 
-    /// Takes it out.
+    /// Takes it out; the last one moves to its place.
     pub fn remove(&mut self, flow: u32) -> Option<T> {
-        let place = std::mem::replace(&mut self.places[flow as usize], NIL);
-        let half = self.halves.get_mut(place as usize)?.take();
-        self.free.push(place);
-        half
+        let place = std::mem::replace(&mut self.places[flow as usize], NIL) as usize;
+        if place >= self.halves.len() {
+            return None;
+        }
+        self.flows.swap_remove(place);
+        if let Some(&moved) = self.flows.get(place) {
+            self.places[moved as usize] = place as u32;
+        }
+        Some(self.halves.swap_remove(place))
     }
 
     /// All that live, in no order.
     pub fn all(&self) -> impl Iterator<Item = &T> {
-        self.halves.iter().flatten()
+        self.halves.iter()
     }
 
     /// All that live, by flow.
@@ -64,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_half_is_found_by_its_flow_and_leaves_its_place_to_another() {
+    fn a_half_is_found_by_its_flow_and_leaves_no_hole() {
         let mut halves = Halves::new(9);
         halves.insert(4, "four");
         halves.insert(7, "seven");
