@@ -12,7 +12,8 @@ use crate::domain::Domain;
 use crate::fabric::Fabric;
 use crate::link::Link;
 use crate::node::halves::Halves;
-use crate::node::host::{Host, Hosts};
+use crate::node::host::Hosts;
+use crate::node::nics::Nic;
 use crate::observe::Observer;
 use crate::packet::Packet;
 
@@ -96,14 +97,14 @@ impl<O> Fabric<O> {
 impl Hosts {
     /// The half of a flow that a packet is for, where it has come to its host.
     fn fetch(&self, node: u32, packet: &Packet) {
-        let Some(host) = self.hosts.get(node as usize) else { return };
-        fetch(host);
+        let Some(nic) = self.nics.get(node) else { return };
+        fetch(nic);
         if packet.flags.for_sender() { self.sending.fetch(packet.flow) } else { self.receiving.fetch(packet.flow) }
     }
 
     /// The half of the flow whose turn it is.
     fn fetch_turn(&self, host: u32) {
-        if let Some(flow) = self.hosts.get(host as usize).and_then(Host::first) {
+        if let Some(flow) = self.nics.get(host).and_then(Nic::first) {
             self.sending.fetch(flow);
         }
     }

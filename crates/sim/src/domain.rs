@@ -60,7 +60,7 @@ impl<O: Observer> Domain<O> {
 
     /// When something happens next; [`Time::MAX`] if nothing does.
     pub fn next(&self) -> Time {
-        self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.timers.next())
+        self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.nics.timers.next())
     }
 
     /// How much has happened that does not also happen elsewhere.
@@ -73,7 +73,7 @@ impl<O: Observer> Domain<O> {
         if self.next() != at {
             return None;
         }
-        let timer = self.hosts.timers.peek().filter(|timer| timer.at == at);
+        let timer = self.hosts.nics.timers.peek().filter(|timer| timer.at == at);
         Some(timer.map_or_else(|| Next::Event(self.fabric.events.rank()), Next::Timer))
     }
 
@@ -95,7 +95,7 @@ impl<O: Observer> Domain<O> {
     pub fn run(&mut self, limit: Time, events: u64) {
         let mut left = events;
         while left > 0 && !self.fabric.look {
-            let timer = self.hosts.timers.next();
+            let timer = self.hosts.nics.timers.next();
             match self.fabric.events.peek() {
                 Some((at, entity)) if at < timer.min(limit) => {
                     self.go_on(at);
@@ -108,7 +108,7 @@ impl<O: Observer> Domain<O> {
                 }
                 _ if timer < limit => {
                     self.go_on(timer);
-                    if let Some(timer) = self.hosts.timers.pop() {
+                    if let Some(timer) = self.hosts.nics.timers.pop() {
                         self.hosts.on_timer(&mut self.fabric, timer);
                     }
                 }

@@ -288,7 +288,7 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Whether a flow is still to begin at a time that is known.
     pub fn has_starts(&self) -> bool {
-        self.parts.iter().any(|part| part.hosts.timers.has_starts())
+        self.parts.iter().any(|part| part.hosts.nics.timers.has_starts())
     }
 
     /// How every flow stands that has begun and not ended, in their order.

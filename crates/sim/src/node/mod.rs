@@ -2,6 +2,7 @@
 
 pub mod halves;
 pub mod host;
+pub mod nics;
 mod opening;
 mod pulls;
 mod rows;

@@ -6,7 +6,7 @@ use shallows_cc::units::Time;
 
 use super::gate::Gate;
 use super::{Outlet, Replies, rated, traced};
-use crate::header::{Header, TcpAck, TcpData};
+use crate::header::{Header, TcpData};
 use crate::packet::Slab;
 
 /// At the sender.
@@ -33,27 +33,15 @@ impl Asking {
         }
     }
 
-    /// The answer comes; the acknowledgement in it, if there is one. It lay `at` this place.
+    /// The answer comes. It lay `at` this place.
     ///
     /// # Panics
     /// If it answers something else.
     #[inline(never)]
-    pub fn on_answer<'a>(
-        &mut self,
-        now: Time,
-        header: &'a Header,
-        (at, packets): (u32, &Slab),
-        gate: &mut Gate,
-    ) -> Option<&'a TcpAck> {
+    pub fn on_answer(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
         match (self, header) {
-            (Self::Records, Header::TracedAck(ack)) => {
-                gate.control.on_records(now, packets.trail(at));
-                Some(ack)
-            }
-            (Self::Rates(asking), _) => {
-                asking.on_answer(now, header, gate);
-                if let Header::RatedAck(ack, _) = header { Some(ack) } else { None }
-            }
+            (Self::Records, Header::TracedAck(_)) => gate.control.on_records(now, packets.trail(at)),
+            (Self::Rates(asking), _) => asking.on_answer(now, header, gate),
             (Self::Records, _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }

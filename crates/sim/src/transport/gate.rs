@@ -11,8 +11,9 @@ pub struct Gate {
     /// Payload that may be in flight: the less of what the algorithm and the receiver allow.
     pub window: Bytes,
     pace: Option<Rate>,
-    /// When the algorithm asked to be called.
-    pub wake: Option<Time>,
+    /// When the algorithm asked to be called, and what the world knows of it; [`Time::MAX`] is never.
+    pub wake: Time,
+    known_wake: Time,
     /// What the receiver allows.
     advertised: Bytes,
     /// Whether that is the less.
@@ -30,7 +31,8 @@ impl Gate {
             control,
             window: Bytes::ZERO,
             pace: None,
-            wake: None,
+            wake: Time::MAX,
+            known_wake: Time::MAX,
             advertised: Bytes::MAX,
             peer_limited: false,
             next_paced: Time::ZERO,
@@ -48,7 +50,15 @@ impl Gate {
         self.peer_limited = self.advertised < window;
         self.window = window.min(self.advertised);
         self.pace = pace;
-        self.wake = wake;
+        self.wake = wake.unwrap_or(Time::MAX);
+    }
+
+    /// When the algorithm asked to be called, if the world does not know it yet.
+    #[inline]
+    pub fn newly_asked(&mut self) -> Option<Time> {
+        let news = self.wake != self.known_wake;
+        self.known_wake = self.wake;
+        (news && self.wake < Time::MAX).then_some(self.wake)
     }
 
     /// The receiver allows so much from the next decision on.
@@ -67,7 +77,7 @@ impl Gate {
 
     /// The time that the algorithm asked for has come.
     pub fn on_wake(&mut self, now: Time) {
-        self.wake = None;
+        self.known_wake = Time::MAX;
         self.control.on_wake(now);
         self.decide();
     }

@@ -191,6 +191,12 @@ impl Sending {
         self.timer.alarm.set(self.timer.deadline)
     }
 
+    /// When its algorithm has newly asked to be called.
+    #[inline]
+    pub fn newly_asked(&mut self) -> Option<Time> {
+        self.gate.newly_asked()
+    }
+
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
         self.timer.alarm.ran_out(now);

@@ -135,11 +135,32 @@ impl Outlet<'_> {
     }
 }
 
+/// How a flow stands at its sender after something has happened to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    /// Whether it may send; none while it has a place in its NIC's turn, which will ask.
+    pub turn: Option<Turn>,
+    /// When to look again at its retransmission timer, if no timer is set that comes in time.
+    pub timeout: Option<Time>,
+    /// When its algorithm has newly asked to be called.
+    pub wake: Option<Time>,
+}
+
 /// The places of what a receiver sends because of a packet or a timer, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replies {
     pub earlier: Option<u32>,
     pub now: Option<u32>,
+}
+
+/// What follows from a packet or a timer at a receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaction {
+    pub replies: Replies,
+    /// When to call [`Receiving::on_timer`], if the world does not know it yet.
+    pub timer: Option<Time>,
+    /// Whether every byte is there.
+    pub complete: bool,
 }
 
 /// One flow at its sender.
@@ -192,6 +213,17 @@ macro_rules! on {
     };
 }
 
+/// How the flow of a sending half stands, `queued` in its NIC's turn or not: all that is asked of it at once.
+macro_rules! outlook {
+    ($half:ident, $now:expr, queued: $queued:expr) => {
+        Outlook {
+            turn: if $queued { None } else { Some($half.turn($now)) },
+            timeout: $half.arm_timer(),
+            wake: $half.newly_asked(),
+        }
+    };
+}
+
 impl Sending {
     pub fn new(transport: &Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
         let asking = Asking::of(transport, opening.traced);
@@ -222,39 +254,40 @@ impl Sending {
         if let Some(Asking::Rates(asking)) = self.asking.as_deref_mut() { Some(asking.request(now, out)) } else { None }
     }
 
-    /// Sends the packet whose turn it is; `header` is the length of what is not payload.
+    /// Sends the packet whose turn it is: its place, and how the flow stands then; `header` is the length of what is not payload.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
-        let at = on!(SendingHalf, &mut self.half, half => half.send(now, header, out));
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> (u32, Outlook) {
+        let (at, outlook) = on!(SendingHalf, &mut self.half, half => {
+            let at = half.send(now, header, out);
+            (at, outlook!(half, now, queued: false))
+        });
         if let Some(asking) = &mut self.asking {
             asking.on_data(now, at, out.packets);
         }
-        at
+        (at, outlook)
     }
 
-    /// Something came back: an acknowledgement, a notification. It lay `at` this place, where its row of records still is.
+    /// Something came back: an acknowledgement, a notification. It lay `at` this place, where it can still be read. How the flow
+    /// stands then; none if its receiver has everything and it knows.
     ///
     /// # Panics
     /// If it is a packet of another transport.
-    #[inline]
-    pub fn on_packet(&mut self, now: Time, header: &Header, place: (u32, &Slab)) {
-        match &mut self.half {
-            SendingHalf::Selective(half) => {
-                let ack = match header {
-                    Header::TcpAck(ack) => Some(ack),
-                    _ => {
-                        let asking = self.asking.as_mut().expect("only a flow that asks ports hears of them");
-                        asking.on_answer(now, header, place, &mut half.gate)
-                    }
-                };
-                if let Some(ack) = ack {
-                    half.on_ack(now, ack);
-                }
-            }
-            SendingHalf::GoBackN(half) => half.on_packet(now, header),
-            SendingHalf::Credit(half) => half.on_packet(now, header),
-            SendingHalf::Pulled(half) => half.on_packet(now, header),
+    #[inline(always)]
+    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<Outlook> {
+        let header = packets.header(at);
+        if let (SendingHalf::Selective(half), Some(asking)) = (&mut self.half, &mut self.asking) {
+            asking.on_answer(now, header, (at, packets), &mut half.gate);
         }
+        let queued = self.queued;
+        on!(SendingHalf, &mut self.half, half => {
+            half.on_packet(now, header);
+            if half.done() { None } else { Some(outlook!(half, now, queued: queued)) }
+        })
+    }
+
+    /// How the flow stands now.
+    pub fn outlook(&mut self, now: Time) -> Outlook {
+        on!(SendingHalf, &mut self.half, half => outlook!(half, now, queued: self.queued))
     }
 
     /// The gate of a flow that has an algorithm at its sender.
@@ -288,10 +321,9 @@ impl Sending {
         self.gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
     }
 
-    /// When the algorithm asked to be called.
-    #[inline]
-    pub fn wake(&self) -> Option<Time> {
-        self.gate()?.wake
+    /// Whether its algorithm has asked to be called at this time.
+    pub fn wakes_at(&self, now: Time) -> bool {
+        self.gate().is_some_and(|gate| gate.wake == now)
     }
 
     /// That time has come.
@@ -301,13 +333,7 @@ impl Sending {
         }
     }
 
-    /// The time to look again at the retransmission timer, if none is set that comes in time.
-    #[inline]
-    pub fn arm_timer(&mut self) -> Option<Time> {
-        on!(SendingHalf, &mut self.half, half => half.arm_timer())
-    }
-
-    /// That time has come.
+    /// The time to look again at the retransmission timer has come.
     pub fn on_timer(&mut self, now: Time) {
         on!(SendingHalf, &mut self.half, half => half.on_timer(now));
     }
@@ -386,6 +412,13 @@ impl Sending {
     }
 }
 
+/// What follows from what a receiving half has just answered.
+macro_rules! reaction {
+    ($half:ident, $now:ident, $replies:ident) => {
+        Reaction { replies: $replies, timer: $half.arm_timer($now), complete: $half.complete() }
+    };
+}
+
 impl Receiving {
     pub fn new(transport: &Transport, ends: Ends, expecting: Expecting) -> Self {
         let answering = Answering::of(transport, expecting.traced);
@@ -400,70 +433,59 @@ impl Receiving {
         Self { ends, answering, half }
     }
 
-    /// A packet came from the sender. It lay `at` this place, where its row of records still is.
+    /// A packet with these flags came from the sender. It lay `at` this place, where it can still be read.
     ///
     /// # Panics
     /// If it is one of another transport.
     #[inline(always)]
-    pub fn on_packet(
-        &mut self,
-        now: Time,
-        at: u32,
-        (flags, header): (Flags, &Header),
-        out: &mut Outlet<'_>,
-    ) -> Replies {
+    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, out: &mut Outlet<'_>) -> Reaction {
         let marked = flags.has(Flags::CE);
-        match (&mut self.half, header) {
+        match (&mut self.half, out.packets.header(at)) {
             (ReceivingHalf::Selective(half), header) => {
-                let data = match header {
-                    Header::TcpData(data) => data,
+                let replies = match *header {
+                    Header::TcpData(data) => half.on_data(now, &data, marked, out),
                     _ => {
                         let answering = self.answering.as_mut().expect("only a flow that asks ports sends for them");
-                        match answering.note(at, header, out) {
-                            Ok(data) => data,
-                            Err(replies) => return replies,
-                        }
+                        half.on_asking_data(now, (at, answering), marked, out)
                     }
                 };
-                let replies = half.on_data(now, data, marked, out);
-                if let Some(answering) = &self.answering {
-                    answering.bring(&replies, out.packets);
-                }
-                replies
+                reaction!(half, now, replies)
             }
-            (ReceivingHalf::GoBackN(half), Header::RoceData(data)) => half.on_data(now, data, marked, out),
-            (ReceivingHalf::Credit(half), header) => half.on_packet(now, header, out),
-            (ReceivingHalf::Pulled(half), Header::PulledData(data)) => {
-                half.on_data(now, data, flags.is(PacketKind::Data), out)
+            (ReceivingHalf::GoBackN(half), &Header::RoceData(data)) => {
+                let replies = half.on_data(now, &data, marked, out);
+                reaction!(half, now, replies)
+            }
+            (ReceivingHalf::Credit(half), &header) => {
+                let replies = half.on_packet(now, &header, out);
+                reaction!(half, now, replies)
+            }
+            (ReceivingHalf::Pulled(half), &Header::PulledData(data)) => {
+                let replies = half.on_data(now, &data, flags.is(PacketKind::Data), out);
+                reaction!(half, now, replies)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    /// The time to call [`Self::on_timer`], if the world does not know it yet.
-    #[inline]
-    pub fn arm_timer(&mut self, now: Time) -> Option<Time> {
-        on!(ReceivingHalf, &mut self.half, half => half.arm_timer(now))
-    }
-
-    /// That time has come.
+    /// The time of [`Reaction::timer`] has come.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
-        let replies = on!(ReceivingHalf, &mut self.half, half => half.on_timer(now, out));
+    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Reaction {
+        let reaction = on!(ReceivingHalf, &mut self.half, half => {
+            let replies = half.on_timer(now, out);
+            reaction!(half, now, replies)
+        });
         if let Some(answering) = &self.answering {
-            answering.bring(&replies, out.packets);
+            answering.bring(&reaction.replies, out.packets);
         }
-        replies
+        reaction
     }
 
     /// Whether every byte is there.
-    #[inline]
-    pub fn complete(&self) -> bool {
+    fn complete(&self) -> bool {
         on!(ReceivingHalf, &self.half, half => half.complete())
     }
 
     /// Whether every byte is there and it owes the sender nothing: what still comes is answered without it.
-    #[inline]
     pub fn may_close(&self) -> bool {
         self.complete() && !on!(ReceivingHalf, &self.half, half => half.owes())
     }

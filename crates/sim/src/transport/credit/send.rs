@@ -174,6 +174,11 @@ impl Sending {
         self.alarm.set(self.asking.deadline())
     }
 
+    /// Its algorithm never asks to be called.
+    pub const fn newly_asked(&self) -> Option<Time> {
+        None
+    }
+
     /// The world's timer ran out: says it again, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
         self.alarm.ran_out(now);

@@ -211,6 +211,12 @@ impl Sending {
         self.alarm.set(deadline)
     }
 
+    /// When its algorithm has newly asked to be called.
+    #[inline]
+    pub fn newly_asked(&mut self) -> Option<Time> {
+        self.gate.newly_asked()
+    }
+
     /// The world's timer ran out: everything that has been out for so long is sent again.
     pub fn on_timer(&mut self, now: Time) {
         self.alarm.ran_out(now);

@@ -1,12 +1,13 @@
 //! The receiving half: what has arrived, and which acknowledgements say so.
 
 use shallows_cc::receiver::{Data, Echo, Receiver};
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
 use super::ranges::Ranges;
 use crate::header::{Header, TcpAck, TcpData};
 use crate::measure::Measure;
 use crate::network::MIN_FRAME;
+use crate::transport::asks::Answering;
 use crate::transport::message::Message;
 use crate::transport::{Expecting, Outlet, Replies};
 
@@ -57,16 +58,17 @@ impl Receiving {
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut Outlet<'_>) -> Replies {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
+        let payload = self.message.payload(seq);
         let data = Data {
             marked,
             window_reduced,
             in_order: seq == self.expected && self.early.is_empty(),
             sent_at: sent,
             answers: (heard > Time::ZERO).then_some(heard),
-            payload: self.message.payload(seq),
+            payload,
         };
         let reply = self.notification.on_data(now, &data);
-        let earlier = reply.earlier.map(|echo| self.acknowledge(now, echo, out));
+        let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out));
         self.samples += 1;
         self.delay_sum += match &mut self.measure {
             None => now - sent,
@@ -74,12 +76,30 @@ impl Receiving {
         }
         .0;
         (self.newest, self.newest_sent, self.newest_at) = (seq, sent, now);
-        self.take_in(seq);
+        self.take_in(seq, payload);
         Replies { earlier, now: reply.now.map(|echo| self.acknowledge(now, echo, out)) }
     }
 
+    /// The same of a flow whose data asks the ports on its way for something; it lay `at` this place.
+    #[inline(never)]
+    pub fn on_asking_data(
+        &mut self,
+        now: Time,
+        (at, answering): (u32, &mut Answering),
+        marked: bool,
+        out: &mut Outlet<'_>,
+    ) -> Replies {
+        let header = *out.packets.header(at);
+        let replies = match answering.note(at, &header, out) {
+            Ok(data) => self.on_data(now, data, marked, out),
+            Err(replies) => replies,
+        };
+        answering.bring(&replies, out.packets);
+        replies
+    }
+
     #[inline]
-    fn take_in(&mut self, seq: u32) {
+    fn take_in(&mut self, seq: u32, payload: Bytes) {
         if seq == self.expected {
             self.expected = seq + 1;
             if !self.early.is_empty() {
@@ -88,7 +108,7 @@ impl Receiving {
         } else if seq < self.expected || self.early.insert(seq, seq + 1) == 0 {
             return;
         }
-        self.delivered += self.message.payload(seq).0;
+        self.delivered += payload.0;
     }
 
     /// Whether data waits for its acknowledgement.
@@ -115,10 +135,16 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let owed = (self.samples > 0).then(|| self.notification.on_timer(now));
-        Replies { earlier: None, now: owed.map(|echo| self.acknowledge(now, echo, out)) }
+        Replies { earlier: None, now: owed.map(|echo| self.acknowledge_earlier(now, echo, out)) }
     }
 
-    #[inline]
+    /// Acknowledges what came before this moment.
+    #[inline(never)]
+    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
+        self.acknowledge(now, echo, out)
+    }
+
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
         let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest) };
         let (block_from, block_end) = block.unwrap_or((0, 0));
@@ -151,7 +177,6 @@ mod tests {
     use crate::packet::Slab;
     use shallows_cc::parameter::Values;
     use shallows_cc::receiver::ecn_echo::Accurate;
-    use shallows_cc::units::Bytes;
 
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));

@@ -53,9 +53,12 @@ impl Scoreboard {
     #[inline]
     pub fn in_flight(&self) -> u32 {
         let outstanding = self.next - self.unacked;
-        if self.lost_below <= self.unacked && self.sacked.is_empty() {
-            return outstanding;
-        }
+        if self.lost_below <= self.unacked && self.sacked.is_empty() { outstanding } else { self.pipe(outstanding) }
+    }
+
+    /// Of so many outstanding packets, where some have arrived or are lost.
+    #[inline(never)]
+    fn pipe(&self, outstanding: u32) -> u32 {
         let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
         outstanding - self.sacked.count() - waiting
     }
@@ -63,9 +66,11 @@ impl Scoreboard {
     /// The next lost packet to send again.
     #[inline]
     pub fn next_repair(&self) -> Option<u32> {
-        if self.lost_below <= self.unacked {
-            return None;
-        }
+        if self.lost_below <= self.unacked { None } else { self.first_lost() }
+    }
+
+    #[inline(never)]
+    fn first_lost(&self) -> Option<u32> {
         let hole = self.sacked.next_hole(self.repaired_below.max(self.unacked));
         (hole < self.lost_below).then_some(hole)
     }
@@ -100,9 +105,12 @@ impl Scoreboard {
         if self.unacked >= self.recover {
             self.recovering = false;
         }
-        if self.sacked.is_empty() {
-            return false;
-        }
+        !self.sacked.is_empty() && self.find_holes()
+    }
+
+    /// The same where packets arrived behind a hole.
+    #[inline(never)]
+    fn find_holes(&mut self) -> bool {
         if let Some(hole_below) = self.sacked.nth_from_top(self.dup_thresh) {
             self.lost_below = self.lost_below.max(hole_below);
         }

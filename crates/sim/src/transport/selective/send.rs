@@ -64,14 +64,10 @@ impl Sending {
         }
     }
 
-    fn has_something_to_send(&self) -> bool {
-        self.board.next < self.message.written || self.board.next_repair().is_some()
-    }
-
     /// Whether it may send now. The window counts the last, shorter packet as a full one.
-    #[inline]
+    #[inline(always)]
     pub fn turn(&mut self, now: Time) -> Turn {
-        if !self.has_something_to_send() {
+        if self.board.next >= self.message.written && self.board.next_repair().is_none() {
             return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
         }
         let in_flight = u64::from(self.board.in_flight());
@@ -95,6 +91,7 @@ impl Sending {
 
     /// Packets that the window must have room for: those of a segment begin together. A segment waits for
     /// room for all of itself, or for a third of the window if that is less (Linux's `tcp_tso_win_divisor`).
+    #[inline(never)]
     fn least_segment(&self) -> u64 {
         if self.segment_left > 0 {
             return 1;
@@ -104,6 +101,7 @@ impl Sending {
     }
 
     /// A packet of new data leaves: one of the segment under way, or the first of the next.
+    #[inline(never)]
     fn count_segment(&mut self) {
         if self.segment_left == 0 {
             let room = self.window_packets().saturating_sub(u64::from(self.board.in_flight()));
@@ -138,8 +136,19 @@ impl Sending {
         out.put_data(length, self.ecn, Header::TcpData(data))
     }
 
+    /// An acknowledgement arrived, or an answer about a rate alone.
+    #[inline(always)]
+    pub fn on_packet(&mut self, now: Time, header: &Header) {
+        match header {
+            Header::TcpAck(ack) | Header::RatedAck(ack, _) | Header::TracedAck(ack) => self.on_ack(now, ack),
+            Header::RateAnswer { .. } => {}
+            _ => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+
     /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
+    #[inline(always)]
+    fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
         let block = (packet.block_from, packet.block_from + u32::from(packet.block));
         let newly_acked = self.board.note_arrivals(Arrivals { cumulative: packet.cumulative, block });
@@ -184,6 +193,7 @@ impl Sending {
 
     /// FlightSize is all that is not acknowledged cumulatively (RFC 5681 §2). While earlier losses are repaired it runs
     /// past the window, and half of it would be no reduction.
+    #[inline(never)]
     fn report_loss(&mut self, now: Time, kind: LossKind, repeated: bool) {
         let mss = self.message.mss;
         let flight_size = mss * u64::from(self.board.next - self.board.unacked);
@@ -195,6 +205,12 @@ impl Sending {
     #[inline]
     pub fn arm_timer(&mut self) -> Option<Time> {
         self.timer.arm()
+    }
+
+    /// When its algorithm has newly asked to be called.
+    #[inline]
+    pub fn newly_asked(&mut self) -> Option<Time> {
+        self.gate.newly_asked()
     }
 
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile. Everything that is
