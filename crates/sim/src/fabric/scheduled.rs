@@ -136,10 +136,10 @@ impl<O: Observer> Fabric<O> {
         if !self.is_counted(joining) {
             return true;
         }
-        let (length, kind) = (self.packets[joining.packet].bytes(), self.packets[joining.packet].flags.kind());
-        let held = self.ports[number as usize].held(self.now, kind, joining.lane);
-        let node = self.links[number as usize].from;
+        let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
+        let (node, length) = (self.links[number as usize].from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
+        let held = || port.held(self.now, packet.flags.kind(), joining.lane);
         let verdict = switches.admit(node, joining.from, length, held);
         if verdict == Verdict::AdmitAndPause {
             self.pauses_due.push_back((joining.from, PacketKind::Pause));

@@ -112,15 +112,15 @@ impl Switches {
         length <= free && length <= threshold
     }
 
-    /// Whether a packet that `link` brought to `node`, for a port that holds `held`, finds room.
+    /// Whether a packet that `link` brought to `node`, for a class that holds as much as `held` says, finds room.
     #[inline(always)]
-    pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: Bytes) -> Verdict {
+    pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: impl FnOnce() -> Bytes) -> Verdict {
         let threshold = self.threshold(node);
         if self.pause.is_some() {
             return self.admit_lossless(node, link, length, threshold);
         }
         let free = self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]));
-        if length > free || held + length > threshold {
+        if length > free || held() + length > threshold {
             return Verdict::Drop;
         }
         self.used[node as usize] += length;

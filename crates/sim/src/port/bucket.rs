@@ -40,6 +40,12 @@ impl Bucket {
         self.full_at.saturating_sub(spare)
     }
 
+    /// Whether a packet of this length that comes now has its tokens.
+    #[inline]
+    pub fn is_ready(&self, now: Time, length: Bytes) -> bool {
+        self.full_at <= now || self.ready_at(length) <= now
+    }
+
     /// When to look again at a packet that is not ready: before that, if the rate may change.
     #[inline]
     pub fn look_at(&self, ready: Time) -> Time {

@@ -35,6 +35,7 @@ impl Congestion {
     }
 
     /// A packet comes, whether or not there is room for it.
+    #[inline]
     pub fn meet(&mut self, at: u32, packets: &Slab) {
         if self.offers {
             let rtt = packets.header(at).query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
@@ -52,25 +53,38 @@ impl Congestion {
     }
 
     /// Shows the point a packet; whether the packet bears a new mark.
+    #[inline(always)]
     pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
-        if self.records
-            && let Header::TracedData(_) = packets.header(at)
-            && let Some(record) = self.point.record(now, queue)
-        {
-            packets.trail_mut(at).push(record);
+        if self.records {
+            self.record(now, queue, at, packets);
         }
         let packet = &mut packets[at];
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
-        if self.offers
-            && let Some(query) = packets.header_mut(at).query_mut()
+        if self.offers {
+            self.offer(at, packets);
+        }
+        marked
+    }
+
+    #[inline(never)]
+    fn record(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
+        if let Header::TracedData(_) = packets.header(at)
+            && let Some(record) = self.point.record(now, queue)
+        {
+            packets.trail_mut(at).push(record);
+        }
+    }
+
+    #[inline(never)]
+    fn offer(&self, at: u32, packets: &mut Slab) {
+        if let Some(query) = packets.header_mut(at).query_mut()
             && let Some(rate) = self.point.offer()
         {
             query.offered = query.offered.min(rate);
         }
-        marked
     }
 
     /// A packet joins a queue that leaves in the order in which it came; whether it bears a new mark.

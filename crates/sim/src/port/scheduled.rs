@@ -98,7 +98,7 @@ impl Class {
         let waiting = self.bytes;
         self.bucket.as_mut().is_none_or(|bucket| {
             bucket.catch_up(now, waiting);
-            bucket.ready_at(length) <= now
+            bucket.is_ready(now, length)
         })
     }
 
@@ -114,12 +114,11 @@ impl Class {
     /// When to ask for its first packet, which may go if that is now; none if nothing waits, or it is paused.
     #[inline]
     fn goes_at(&self, now: Time, packets: &Slab) -> Option<Time> {
-        let first = self.queue.front()?;
-        if self.paused_since.is_some() {
+        if self.queue.is_empty() || self.paused_since.is_some() {
             return None;
         }
         let Some(bucket) = &self.bucket else { return Some(now) };
-        let ready = bucket.ready_at(packets[first.packet].bytes());
+        let ready = bucket.ready_at(packets[self.queue.front()?.packet].bytes());
         Some(if ready <= now { now } else { bucket.look_at(ready) })
     }
 
@@ -130,6 +129,7 @@ impl Class {
         }
     }
 
+    #[inline(always)]
     fn take_tokens(&mut self, now: Time, length: Bytes) {
         if let Some(bucket) = &mut self.bucket {
             bucket.take(now, length);
@@ -434,7 +434,8 @@ impl Port {
     pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
         let Joining { packet: at, from, lane } = joining;
         self.meet(now, at, packets);
-        let (length, kind) = (packets[at].bytes(), packets[at].flags.kind());
+        let packet = &packets[at];
+        let (length, kind) = (packet.bytes(), packet.flags.kind());
         let held = self.held(now, kind, lane) + length;
         let Self { busy_until, built, special, histogram, counters, .. } = self;
         let (congestion, room) = scheduling(special);
@@ -708,7 +709,7 @@ fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &
 }
 
 /// Puts a packet that arrives then onto the wire; its arrival, if it is alone there.
-#[inline]
+#[inline(always)]
 fn put_on(link: &mut Link, at: u32, arrives: Time, packets: &mut Slab) -> Option<Time> {
     let packet = &mut packets[at];
     (packet.arrives, packet.next) = (arrives, NIL);
