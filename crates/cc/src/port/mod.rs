@@ -44,7 +44,7 @@ pub trait CongestionPoint: Debug + Send {
     /// Only a point that offers rates is told.
     fn on_arrival(&mut self, _packet: Bytes, _rtt: Option<Time>) {}
 
-    /// The rate that it offers to each flow, if it is one that offers rates.
+    /// The rate that it offers to each flow, if it is one that offers rates: asked before [`Self::on_packet`].
     fn offer(&self) -> Option<Rate> {
         None
     }

@@ -14,9 +14,9 @@ pub(super) struct Congestion {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
     draws: Draws,
-    /// Whether it offers rates, and whether it keeps records.
+    /// Whether it offers rates, and whether it writes those or records into headers.
     offers: bool,
-    records: bool,
+    writes: bool,
     /// Whether it looks at times of its own.
     wakes: bool,
     /// Which packet leaves next.
@@ -30,8 +30,8 @@ impl Congestion {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
         let wakes = point.next_wake().is_some();
         let offers = point.offer().is_some();
-        let records = point.record(Time::ZERO, Bytes::ZERO).is_some();
-        Self { point, at, draws, offers, records, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
+        let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
+        Self { point, at, draws, offers, writes, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
     }
 
     /// A packet comes, whether or not there is room for it.
@@ -55,31 +55,25 @@ impl Congestion {
     /// Shows the point a packet; whether the packet bears a new mark.
     #[inline(always)]
     pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
-        if self.records {
-            self.record(now, queue, at, packets);
+        if self.writes {
+            self.write(now, queue, at, packets);
         }
         let packet = &mut packets[at];
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);
-        if self.offers {
-            self.offer(at, packets);
-        }
         marked
     }
 
+    /// Writes a record into the header of a packet, or the rate that is offered, where it asks for one.
     #[inline(never)]
-    fn record(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
+    fn write(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
         if let Header::TracedData(_) = packets.header(at)
             && let Some(record) = self.point.record(now, queue)
         {
             packets.trail_mut(at).push(record);
         }
-    }
-
-    #[inline(never)]
-    fn offer(&self, at: u32, packets: &mut Slab) {
         if let Some(query) = packets.header_mut(at).query_mut()
             && let Some(rate) = self.point.offer()
         {

@@ -81,8 +81,9 @@ pub struct Port {
     from_warmup: Time,
 }
 
-/// What only some ports have, and pay for.
+/// What only some ports have, and pay for: each in cache lines of its own.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 struct Special {
     congestion: Option<Congestion>,
     /// Where packets wait if they do not leave in the order in which they came.

@@ -75,21 +75,30 @@ impl Turn {
     }
 }
 
+/// A class. In this order, whether something of it may go lies in one cache line, and what a packet counts in another.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Class {
-    spec: ClassSpec,
     queue: VecDeque<Waiting>,
-    bytes: Bytes,
     paused_since: Option<Time>,
-    bucket: Option<Bucket>,
+    bucket: Option<Box<Bucket>>,
+    bytes: Bytes,
+    limit: Limit,
     report: ClassReport,
+    trims: bool,
 }
 
 impl Class {
-    fn new(spec: ClassSpec) -> Self {
-        let bucket = spec.shaper.as_ref().map(Bucket::new);
-        let report = ClassReport::default();
-        Self { spec, queue: VecDeque::new(), bytes: Bytes::ZERO, paused_since: None, bucket, report }
+    fn new(spec: &ClassSpec) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            paused_since: None,
+            bucket: spec.shaper.as_ref().map(|shaper| Box::new(Bucket::new(shaper))),
+            bytes: Bytes::ZERO,
+            limit: spec.limit,
+            report: ClassReport::default(),
+            trims: spec.trims,
+        }
     }
 
     /// Whether a packet of this length that comes now has its tokens.
@@ -105,7 +114,7 @@ impl Class {
     /// Whether there is room for one more packet, with which it would hold `held`; `being_sent` of its packets are.
     #[inline]
     fn has_room(&self, held: Bytes, being_sent: usize) -> bool {
-        match self.spec.limit {
+        match self.limit {
             Limit::Bytes(limit) => held <= limit,
             Limit::Packets(limit) => self.queue.len() + being_sent < limit as usize,
         }
@@ -137,34 +146,36 @@ impl Class {
     }
 }
 
-/// The waiting room of a port with classes.
+/// The waiting room of a port with classes. In this order, what a packet needs that is sent at once lies in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Classes {
-    classes: Vec<Class>,
+    /// Time to send all that waits.
+    work: Time,
+    /// Nothing of it may be sent before, as far as is known; [`Time::MAX`] if nothing waits, or nothing that is not paused.
+    next: Time,
+    /// Nothing is sent before: its link is down, for ever so far, or rests because it is slower than it was.
+    rests_until: Time,
+    classes: Box<[Class]>,
+    /// The rate of the link, where it is slower.
+    slower: Option<Box<Clock>>,
+    /// The class of the packet being sent.
+    sending: u8,
     /// By lane and kind of packet.
     class_of: [[u8; PACKET_KINDS.len()]; 3],
     paced: Option<u8>,
-    turn: Option<Turn>,
-    /// Time to send all that waits, and its length.
-    work: Time,
+    /// The length of all that waits.
     bytes: Bytes,
+    /// The earliest wake on the event queue.
+    wake: Time,
     /// Since when the backlog stays as it is; none if it falls, which it does until the link is free.
     flat_since: Option<Time>,
     /// How long it did.
     flat: Time,
-    /// Nothing is sent before: its link is down, for ever so far, or rests because it is slower than it was.
-    rests_until: Time,
-    /// The rate of the link, where it is slower.
-    slower: Option<Clock>,
+    measured_from: Time,
+    turn: Option<Turn>,
     /// Packets lost or refused because the link was down.
     lost: u64,
-    /// The class of the packet being sent.
-    sending: usize,
-    /// Nothing of what waits may be sent before, as far as is known; [`Time::MAX`] if nothing waits.
-    next: Time,
-    /// The earliest wake on the event queue.
-    wake: Time,
-    measured_from: Time,
     /// Which packet is cut, where one has to be; and one that has just been while it waited.
     draws: Draws,
     newly_cut: Option<u32>,
@@ -174,21 +185,21 @@ impl Classes {
     fn new(discipline: &Discipline, draws: Draws) -> Self {
         let all = |class: Option<u8>| class.map_or(discipline.class_of, |class| [class; PACKET_KINDS.len()]);
         Self {
-            classes: discipline.classes.iter().copied().map(Class::new).collect(),
+            work: Time::ZERO,
+            next: Time::MAX,
+            rests_until: Time::ZERO,
+            classes: discipline.classes.iter().map(Class::new).collect(),
+            slower: None,
+            sending: 0,
             class_of: [discipline.class_of, all(discipline.priority), all(discipline.paced)],
             paced: discipline.paced,
-            turn: Turn::new(&discipline.classes),
-            work: Time::ZERO,
             bytes: Bytes::ZERO,
+            wake: Time::MAX,
             flat_since: None,
             flat: Time::ZERO,
-            rests_until: Time::ZERO,
-            slower: None,
-            lost: 0,
-            sending: 0,
-            next: Time::MAX,
-            wake: Time::MAX,
             measured_from: Time::ZERO,
+            turn: Turn::new(&discipline.classes),
+            lost: 0,
             draws,
             newly_cut: None,
         }
@@ -198,6 +209,12 @@ impl Classes {
     #[inline]
     fn class_for(&self, kind: PacketKind, lane: Lane) -> usize {
         usize::from(self.class_of[lane as usize][kind as usize])
+    }
+
+    /// Whether the last packet sent was of this class.
+    #[inline]
+    fn is_sending(&self, class: usize) -> bool {
+        usize::from(self.sending) == class
     }
 
     /// The class that pauses stop.
@@ -294,7 +311,7 @@ impl Classes {
     /// How long the link rests after a frame that took `sending`, because it is slower than that.
     #[inline]
     fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
-        let Some(slower) = self.slower else { return Time::ZERO };
+        let Some(slower) = &self.slower else { return Time::ZERO };
         let rest = slower.time(length) - sending;
         self.rests_until = busy_until + rest;
         rest
@@ -385,7 +402,7 @@ impl Port {
     pub fn held(&self, now: Time, kind: PacketKind, lane: Lane) -> Bytes {
         let Some(room) = self.classes() else { return self.queue(now) };
         let class = room.class_for(kind, lane);
-        let sending = if room.sending == class { self.busy_until.saturating_sub(now) } else { Time::ZERO };
+        let sending = if room.is_sending(class) { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         room.classes[class].bytes + self.built.clock.bytes(sending)
     }
 
@@ -410,7 +427,7 @@ impl Port {
         class.report.sent += 1;
         class.arrive(length);
         class.take_tokens(now, length);
-        room.sending = chosen;
+        room.sending = chosen as u8;
         let sending = self.built.clock.time(length);
         let marked = match congestion {
             Some(congestion) => {
@@ -440,8 +457,9 @@ impl Port {
         let Self { busy_until, built, special, histogram, counters, .. } = self;
         let (congestion, room) = scheduling(special);
         let number = room.class_for(kind, lane);
+        let being_sent = usize::from(*busy_until > now && room.is_sending(number));
         let class = &mut room.classes[number];
-        if !class.has_room(held, usize::from(*busy_until > now && room.sending == number)) {
+        if !class.has_room(held, being_sent) {
             return self.overflow(now, joining, packets);
         }
         class.report.largest = class.report.largest.max(held);
@@ -518,7 +536,7 @@ impl Port {
         class.take_tokens(now, length);
         room.work -= sending;
         room.bytes -= length;
-        room.sending = chosen;
+        room.sending = chosen as u8;
         room.take_turn(chosen);
         *busy_until = now + sending;
         if stood {
@@ -571,7 +589,9 @@ impl Port {
         match change {
             Change::Down => room.rests_until = Time::MAX,
             Change::Up => room.rests_until = Time::ZERO,
-            Change::Rate(rate) => room.slower = Some(Clock::new(rate)).filter(|slower| slower.is_slower(built.clock)),
+            Change::Rate(rate) => {
+                room.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(built.clock))
+            }
             Change::Loss(_) => {}
         }
         room.look_again();
@@ -746,6 +766,15 @@ mod tests {
     use shallows_cc::units::Rate;
 
     const RATE: Rate = Rate::from_gbps(10);
+
+    #[test]
+    fn a_packet_that_is_sent_at_once_needs_four_lines() {
+        assert!(size_of::<Option<Congestion>>() <= 64);
+        let own_classes = std::mem::offset_of!(Classes, class_of) + PACKET_KINDS.len();
+        assert!(own_classes <= 64, "{own_classes}");
+        assert_eq!(std::mem::offset_of!(Class, limit), 64);
+        assert_eq!(size_of::<Class>(), 128);
+    }
 
     /// A shaped class of acknowledgements before an open one of data.
     fn port(shaper: Shaper) -> Port {

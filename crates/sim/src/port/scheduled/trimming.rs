@@ -26,7 +26,7 @@ impl Port {
         if kind == PacketKind::Trimmed {
             return Offered::returned();
         }
-        if self.room().classes[number].spec.trims && packet.flags.has(Flags::TRIMS) {
+        if self.room().classes[number].trims && packet.flags.has(Flags::TRIMS) {
             return self.trim(now, number, joining, packets);
         }
         self.room().classes[number].report.dropped += 1;
@@ -61,7 +61,7 @@ impl Port {
         let busy = self.busy_until > now;
         let room = self.room();
         let headers = room.class_for(PacketKind::Trimmed, Lane::Own);
-        room.classes[headers].has_room(held, usize::from(busy && room.sending == headers))
+        room.classes[headers].has_room(held, usize::from(busy && room.is_sending(headers)))
     }
 
     /// The packet that has been cut while it waited, told once.
