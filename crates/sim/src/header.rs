@@ -154,6 +154,8 @@ impl PulledAnswer {
 
 /// What a packet says, and what it is for.
 #[derive(Clone, Copy, Debug, Default)]
+// A tag of its own, not the spare values of a field, tells kinds apart in one comparison.
+#[repr(u8)]
 pub enum Header {
     /// Nothing that anybody here reads: data.
     #[default]

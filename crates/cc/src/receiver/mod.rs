@@ -61,7 +61,8 @@ pub trait Receiver: Debug + Send {
     /// The delayed-acknowledgement timer ran out with packets not yet acknowledged.
     fn on_timer(&mut self, now: Time) -> Echo;
 
-    /// The window to advertise: the sender keeps less than that in flight whatever its own says.
+    /// The window to advertise: the sender keeps less than that in flight whatever its own says. A receiver always has one, or
+    /// never.
     fn window(&self) -> Option<Bytes> {
         None
     }

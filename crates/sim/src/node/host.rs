@@ -80,9 +80,9 @@ impl Hosts {
     #[inline]
     pub fn take_in<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
         fabric.consumed += 1;
+        let Packet { flow, flags, .. } = fabric.packets[at];
         // What it says can still be read there, until another takes its place.
         fabric.packets.remove(at);
-        let Packet { flow, flags, .. } = fabric.packets[at];
         if flags.for_sender() {
             self.tell_sender(fabric, at, flow, flags);
         } else {
@@ -100,7 +100,7 @@ impl Hosts {
         let reaction = receiving.on_packet(fabric.now, at, flags, out);
         if receiving.takes_turn()
             && self.pulls.join(fabric.now, receiving.ends, &mut self.nics.timers)
-            && let Some(answer) = reaction.replies.now
+            && let Some(answer) = reaction.replies.now()
         {
             receiving.pull_with(answer, &mut fabric.packets);
         }
@@ -114,7 +114,7 @@ impl Hosts {
         if let Some(at) = reaction.timer {
             self.nics.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
-        for at in [reaction.replies.earlier, reaction.replies.now].into_iter().flatten() {
+        for at in reaction.replies.places() {
             fabric.offer(fabric.routes.nic(host), at, NIL);
         }
         if reaction.complete {

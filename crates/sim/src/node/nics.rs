@@ -87,14 +87,11 @@ impl Nics {
         self.set_timers(sending, &outlook);
         let Some(turn) = outlook.turn else { return false };
         tell_turn(fabric, sending, turn);
-        match turn {
-            Turn::No(_) => false,
-            Turn::At(at) | Turn::Answering { until: at, .. } => {
-                self.await_pace(fabric, sending, at);
-                false
-            }
-            Turn::Now => self.let_send(fabric, sending),
+        if turn == Turn::Now {
+            return self.let_send(fabric, sending);
         }
+        self.await_turn(fabric, sending, turn);
+        false
     }
 
     /// Sets the timers that a flow newly wants.
@@ -216,6 +213,12 @@ impl Nics {
     #[inline]
     fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) {
         tell_turn(fabric, sending, turn);
+        self.await_turn(fabric, sending, turn);
+    }
+
+    /// A flow may send later: it will be looked at again then.
+    #[inline]
+    fn await_turn<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) {
         if let Turn::At(at) | Turn::Answering { until: at, .. } = turn {
             self.await_pace(fabric, sending, at);
         }

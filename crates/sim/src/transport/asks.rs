@@ -81,8 +81,8 @@ impl Answering {
 
     /// Acknowledgements that leave bring the answer.
     #[inline(never)]
-    pub fn bring(&self, replies: &Replies, packets: &mut Slab) {
-        for at in [replies.earlier, replies.now].into_iter().flatten() {
+    pub fn bring(&self, replies: Replies, packets: &mut Slab) {
+        for at in replies.places() {
             let Header::TcpAck(ack) = *packets.header(at) else { continue };
             match self {
                 Self::Rates(answering) => *packets.header_mut(at) = Header::RatedAck(ack, answering.offered),

@@ -56,9 +56,13 @@ impl Gate {
     /// When the algorithm asked to be called, if the world does not know it yet.
     #[inline]
     pub fn newly_asked(&mut self) -> Option<Time> {
-        let news = self.wake != self.known_wake;
+        if self.wake == self.known_wake { None } else { self.tell_wake() }
+    }
+
+    #[inline(never)]
+    fn tell_wake(&mut self) -> Option<Time> {
         self.known_wake = self.wake;
-        (news && self.wake < Time::MAX).then_some(self.wake)
+        (self.wake < Time::MAX).then_some(self.wake)
     }
 
     /// The receiver allows so much from the next decision on.

@@ -296,7 +296,7 @@ impl Receiving {
         } else {
             (!std::mem::replace(&mut self.reported, true)).then_some(Header::RoceNack(answer))
         };
-        Replies { earlier, now: reply.map(|header| out.put(MIN_FRAME, header)) }
+        Replies::new(earlier, reply.map(|header| out.put(MIN_FRAME, header)))
     }
 
     fn notify(&self, now: Time, out: &mut Outlet<'_>) -> u32 {
@@ -315,7 +315,7 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let due = self.notify_at.take();
-        Replies { earlier: due.map(|_| self.notify(now, out)), now: None }
+        Replies::new(due.map(|_| self.notify(now, out)), None)
     }
 
     /// Whether a notification is due.
@@ -411,7 +411,7 @@ mod tests {
     fn answer(receiving: &mut Receiving, frame: RoceData) -> Option<Header> {
         let mut packets = Slab::default();
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-        let at = receiving.on_data(Time::ZERO, &frame, false, out).now?;
+        let at = receiving.on_data(Time::ZERO, &frame, false, out).now()?;
         Some(*packets.header(at))
     }
 
@@ -458,7 +458,7 @@ mod tests {
                 let frame = RoceData { sent: now - us(20), seq, asks: true };
                 let mut packets = Slab::default();
                 let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-                let at = receiving.on_data(now, &frame, false, out).now.unwrap();
+                let at = receiving.on_data(now, &frame, false, out).now().unwrap();
                 let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
                 answer.round_trip(now + us(30)).as_micros()
             };

@@ -36,7 +36,7 @@ impl Message {
     #[inline]
     pub fn payload_of(&self, packets: u32, reached: u32) -> Bytes {
         let full = self.mss * u64::from(packets);
-        if reached == self.end && packets > 0 { full - self.mss + self.last } else { full }
+        if reached != self.end || packets == 0 { full } else { full - self.mss + self.last }
     }
 
     /// It ends before `end`, if that is earlier.

@@ -17,7 +17,7 @@ use crate::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
 use crate::measure::Measure;
 use crate::network::Supply;
 use crate::network::{HostSpec, MIN_FRAME};
-use crate::packet::{Flags, Packet, PacketKind, Slab};
+use crate::packet::{Flags, NIL, Packet, PacketKind, Slab};
 
 mod alarm;
 mod asks;
@@ -147,10 +147,30 @@ pub struct Outlook {
 }
 
 /// The places of what a receiver sends because of a packet or a timer, in this order.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Replies {
-    pub earlier: Option<u32>,
-    pub now: Option<u32>,
+#[derive(Clone, Copy, Debug)]
+pub struct Replies([u32; 2]);
+
+impl Replies {
+    /// It sends nothing.
+    pub const NONE: Self = Self([NIL; 2]);
+
+    /// What it sends about what came before, and about what came now.
+    #[inline]
+    pub fn new(earlier: Option<u32>, now: Option<u32>) -> Self {
+        Self([earlier, now].map(|place| place.unwrap_or(NIL)))
+    }
+
+    /// The second of these.
+    #[inline]
+    pub fn now(self) -> Option<u32> {
+        Some(self.0[1]).filter(|&place| place != NIL)
+    }
+
+    /// All places.
+    #[inline]
+    pub fn places(self) -> impl Iterator<Item = u32> {
+        self.0.into_iter().filter(|&place| place != NIL)
+    }
 }
 
 /// What follows from a packet or a timer at a receiver.
@@ -215,6 +235,9 @@ macro_rules! on {
 
 /// How the flow of a sending half stands, `queued` in its NIC's turn or not: all that is asked of it at once.
 macro_rules! outlook {
+    ($half:ident, $now:expr, queued: $queued:expr, unless done) => {
+        if $half.done() { None } else { Some(outlook!($half, $now, queued: $queued)) }
+    };
     ($half:ident, $now:expr, queued: $queued:expr) => {
         Outlook {
             turn: if $queued { None } else { Some($half.turn($now)) },
@@ -274,15 +297,30 @@ impl Sending {
     /// If it is a packet of another transport.
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<Outlook> {
-        let header = packets.header(at);
-        if let (SendingHalf::Selective(half), Some(asking)) = (&mut self.half, &mut self.asking) {
-            asking.on_answer(now, header, (at, packets), &mut half.gate);
+        let (header, queued) = (packets.header(at), self.queued);
+        match &mut self.half {
+            SendingHalf::Selective(half) => {
+                if let Header::TcpAck(ack) = header {
+                    half.on_ack(now, ack);
+                } else {
+                    let asking = self.asking.as_mut().expect("only a flow that asks ports hears of them");
+                    half.on_answer(now, (at, packets), asking);
+                }
+                outlook!(half, now, queued: queued, unless done)
+            }
+            SendingHalf::GoBackN(half) => {
+                half.on_packet(now, header);
+                outlook!(half, now, queued: queued, unless done)
+            }
+            SendingHalf::Credit(half) => {
+                half.on_packet(now, header);
+                outlook!(half, now, queued: queued, unless done)
+            }
+            SendingHalf::Pulled(half) => {
+                half.on_packet(now, header);
+                outlook!(half, now, queued: queued, unless done)
+            }
         }
-        let queued = self.queued;
-        on!(SendingHalf, &mut self.half, half => {
-            half.on_packet(now, header);
-            if half.done() { None } else { Some(outlook!(half, now, queued: queued)) }
-        })
     }
 
     /// How the flow stands now.
@@ -475,7 +513,7 @@ impl Receiving {
             reaction!(half, now, replies)
         });
         if let Some(answering) = &self.answering {
-            answering.bring(&reaction.replies, out.packets);
+            answering.bring(reaction.replies, out.packets);
         }
         reaction
     }
@@ -545,4 +583,39 @@ pub fn late_answer(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> 
         _ => return None,
     };
     Some((MIN_FRAME, header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use shallows_cc::catalog;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::sender::Path;
+
+    /// What comes again after the receiver has closed is answered from the packet alone, without what hops wrote.
+    #[test]
+    fn a_flow_whose_hops_write_records_hears_answers_without() {
+        let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
+        let (host, ends) = (Network::bare().host, Ends { flow: 0, src: 0, dst: 1 });
+        let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
+        let opening = Opening {
+            bytes: mss * 9,
+            mss,
+            ecn: false,
+            traced: true,
+            host: &host,
+            first_timeout: host.rto_initial,
+            control: (row.sender)(&Values::defaults(row.parameters), &path),
+        };
+        let mut sending = Sending::new(row.transport, Time::ZERO, ends, opening);
+        let mut packets = Slab::default();
+        let now = Time::from_micros(100);
+        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let (sent, _) = sending.send(now, Bytes(40), out);
+        assert!(out.packets.header(sent).is_traced());
+        let (_, answer) = late_answer(now, out.packets.header(sent), (mss * 9, mss)).expect("it is answered");
+        let at = out.put(MIN_FRAME, answer);
+        assert!(sending.on_packet(now, at, &packets).is_none(), "all has come");
+    }
 }

@@ -94,7 +94,7 @@ impl Answering {
             &Header::RateRequest { sent, query } => {
                 self.offered = query.offered;
                 let answer = Header::RateAnswer { sent, offered: query.offered };
-                Err(Replies { earlier: None, now: Some(out.put(MIN_FRAME, answer)) })
+                Err(Replies::new(None, Some(out.put(MIN_FRAME, answer))))
             }
             header => unreachable!("a packet of another transport: {header:?}"),
         }
@@ -144,7 +144,7 @@ mod tests {
         assert!(answering.note(&data, out).is_ok());
         assert_eq!(answering.offered, Rate::from_gbps(3));
         let request = Header::RateRequest { sent: Time(7), query: query(1) };
-        let at = answering.note(&request, out).expect_err("it has no data").now.expect("it is answered");
+        let at = answering.note(&request, out).expect_err("it has no data").now().expect("it is answered");
         let Header::RateAnswer { sent, offered } = *packets.header(at) else { panic!("not answered") };
         assert_eq!((sent, offered, answering.offered), (Time(7), Rate::from_gbps(1), Rate::from_gbps(1)));
     }

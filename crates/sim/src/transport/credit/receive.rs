@@ -65,7 +65,7 @@ impl Receiving {
             }
             _ => unreachable!("a packet of another transport: {header:?}"),
         };
-        Replies { earlier: None, now: reply.map(|header| out.put(CONTROL_FRAME, header)) }
+        Replies::new(None, reply.map(|header| out.put(CONTROL_FRAME, header)))
     }
 
     /// Takes a frame in; whether it shows a hole that has not been reported.
@@ -97,13 +97,13 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         if !self.open || self.due > now {
-            return Replies::default();
+            return Replies::NONE;
         }
         let grant = self.credits.grant(now, [self.draws.uniform(), self.draws.uniform()]);
         self.due = grant.next;
         self.granted += 1;
         let credit = Credit { number: grant.number, granted_at: now, cumulative: self.expected };
-        Replies { earlier: None, now: Some(out.put(grant.size, Header::Credit(credit))) }
+        Replies::new(None, Some(out.put(grant.size, Header::Credit(credit))))
     }
 
     /// Whether its sender may still be granted credits.

@@ -62,7 +62,7 @@ impl Receiving {
             self.owed += 1;
             self.deadline = now + self.backoff.current();
         }
-        Replies { earlier: None, now: Some(out.put(MIN_FRAME, header)) }
+        Replies::new(None, Some(out.put(MIN_FRAME, header)))
     }
 
     /// Whether it owes pulls and has no turn at its host, which gives it one.
@@ -116,14 +116,14 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.alarm.ran_out(now);
         if self.deadline > now {
-            return Replies::default();
+            return Replies::NONE;
         }
         let says = self.owed == 0;
         if says {
             self.backoff.fail();
         }
         self.deadline = if self.backoff.failures() > RETRIES { Time::MAX } else { now + self.backoff.current() };
-        Replies { earlier: None, now: says.then(|| self.call(now, out)) }
+        Replies::new(None, says.then(|| self.call(now, out)))
     }
 
     /// It owes nothing but pulls, which nobody needs once all is there.

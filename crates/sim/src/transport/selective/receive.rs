@@ -30,6 +30,8 @@ pub struct Receiving {
     newest_at: Time,
     ack_delay: Time,
     measure: Option<Box<Measure>>,
+    /// Whether acknowledgements bear a window.
+    advertises: bool,
     timer_armed: bool,
     /// Payload that is there, in whatever order it came.
     pub delivered: u64,
@@ -38,6 +40,7 @@ pub struct Receiving {
 impl Receiving {
     pub fn new(expecting: Expecting) -> Self {
         Self {
+            advertises: expecting.notification.window().is_some(),
             notification: expecting.notification,
             message: Message::new(expecting.bytes, expecting.mss),
             expected: 0,
@@ -59,14 +62,9 @@ impl Receiving {
     pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut Outlet<'_>) -> Replies {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
         let payload = self.message.payload(seq);
-        let data = Data {
-            marked,
-            window_reduced,
-            in_order: seq == self.expected && self.early.is_empty(),
-            sent_at: sent,
-            answers: (heard > Time::ZERO).then_some(heard),
-            payload,
-        };
+        let in_order = seq == self.expected && self.early.is_empty();
+        let answers = (heard > Time::ZERO).then_some(heard);
+        let data = Data { marked, window_reduced, in_order, sent_at: sent, answers, payload };
         let reply = self.notification.on_data(now, &data);
         let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out));
         self.samples += 1;
@@ -76,8 +74,13 @@ impl Receiving {
         }
         .0;
         (self.newest, self.newest_sent, self.newest_at) = (seq, sent, now);
-        self.take_in(seq, payload);
-        Replies { earlier, now: reply.now.map(|echo| self.acknowledge(now, echo, out)) }
+        if in_order {
+            self.expected = seq + 1;
+            self.delivered += payload.0;
+        } else {
+            self.take_in(seq, payload);
+        }
+        Replies::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, out)))
     }
 
     /// The same of a flow whose data asks the ports on its way for something; it lay `at` this place.
@@ -94,17 +97,15 @@ impl Receiving {
             Ok(data) => self.on_data(now, data, marked, out),
             Err(replies) => replies,
         };
-        answering.bring(&replies, out.packets);
+        answering.bring(replies, out.packets);
         replies
     }
 
-    #[inline]
+    /// A packet behind a hole, or in one, or one that has come before.
+    #[inline(never)]
     fn take_in(&mut self, seq: u32, payload: Bytes) {
         if seq == self.expected {
-            self.expected = seq + 1;
-            if !self.early.is_empty() {
-                self.expected = self.early.take_run_at(self.expected).unwrap_or(self.expected);
-            }
+            self.expected = self.early.take_run_at(seq + 1).unwrap_or(seq + 1);
         } else if seq < self.expected || self.early.insert(seq, seq + 1) == 0 {
             return;
         }
@@ -135,7 +136,7 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let owed = (self.samples > 0).then(|| self.notification.on_timer(now));
-        Replies { earlier: None, now: owed.map(|echo| self.acknowledge_earlier(now, echo, out)) }
+        Replies::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out)))
     }
 
     /// Acknowledges what came before this moment.
@@ -146,14 +147,15 @@ impl Receiving {
 
     #[inline(always)]
     fn acknowledge(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
-        let block = if self.early.is_empty() { None } else { self.early.run_around(self.newest) };
-        let (block_from, block_end) = block.unwrap_or((0, 0));
-        let window =
-            self.notification.window().map_or(0, |window| (window / self.message.mss * 16.0).clamp(1.0, MOST) as u16);
+        let (block_from, block) = if self.early.is_empty() { (0, 0) } else { self.block() };
         let ack = TcpAck {
             sent: self.newest_sent,
             left: now,
-            delay: Time(self.delay_sum / u64::from(self.samples)),
+            delay: if self.samples == 1 {
+                Time(self.delay_sum)
+            } else {
+                Time(self.delay_sum / u64::from(self.samples))
+            },
             samples: self.samples,
             held: match &mut self.measure {
                 None => (now - self.newest_at).0.cast_signed(),
@@ -161,13 +163,26 @@ impl Receiving {
             },
             cumulative: self.expected,
             block_from,
-            block: (block_end - block_from).min(u32::from(u16::MAX)) as u16,
-            window,
+            block,
+            window: if self.advertises { self.window() } else { 0 },
             marked: echo.marked,
         };
         self.samples = 0;
         self.delay_sum = 0;
         out.put(MIN_FRAME, Header::TcpAck(ack))
+    }
+
+    /// The block of what came last, or else the first, by its first number and its length.
+    #[inline(never)]
+    fn block(&self) -> (u32, u16) {
+        let (from, end) = self.early.run_around(self.newest).unwrap_or((0, 0));
+        (from, (end - from).min(u32::from(u16::MAX)) as u16)
+    }
+
+    /// The advertised window in 16ths of a full payload.
+    #[inline(never)]
+    fn window(&self) -> u16 {
+        self.notification.window().map_or(0, |window| (window / self.message.mss * 16.0).clamp(1.0, MOST) as u16)
     }
 }
 
@@ -190,7 +205,7 @@ mod tests {
     fn ack(receiving: &mut Receiving, seq: u32) -> TcpAck {
         let (mut packets, data) = (Slab::default(), TcpData { seq, ..TcpData::default() });
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-        let at = receiving.on_data(Time::from_micros(10), &data, false, out).now.unwrap();
+        let at = receiving.on_data(Time::from_micros(10), &data, false, out).now().unwrap();
         let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         ack
     }
@@ -224,7 +239,7 @@ mod tests {
         let mut receiving = Receiving { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..receiving() };
         let mut come = |seq, sent| {
             let data = TcpData { seq, sent, ..TcpData::default() };
-            receiving.on_data(us(100), &data, false, &mut Outlet { packets: &mut packets, flow: 0, way: 0 }).now
+            receiving.on_data(us(100), &data, false, &mut Outlet { packets: &mut packets, flow: 0, way: 0 }).now()
         };
         assert_eq!(come(0, us(0)), None);
         let at = come(1, us(90)).unwrap();

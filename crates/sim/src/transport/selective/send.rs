@@ -20,6 +20,8 @@ use super::timeout::Timeout;
 use crate::flow::Smoothed;
 use crate::header::{Header, TcpAck, TcpData};
 use crate::network::{MIN_FRAME, Supply};
+use crate::packet::Slab;
+use crate::transport::asks::Asking;
 use crate::transport::gate::Gate;
 use crate::transport::message::Message;
 use crate::transport::{Lack, Opening, Outlet, Turn};
@@ -136,19 +138,19 @@ impl Sending {
         out.put_data(length, self.ecn, Header::TcpData(data))
     }
 
-    /// An acknowledgement arrived, or an answer about a rate alone.
-    #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, header: &Header) {
-        match header {
-            Header::TcpAck(ack) | Header::RatedAck(ack, _) | Header::TracedAck(ack) => self.on_ack(now, ack),
-            Header::RateAnswer { .. } => {}
-            _ => unreachable!("a packet of another transport: {header:?}"),
+    /// An answer arrived to what its data asks of the ports on its way. It lay `at` this place.
+    #[inline(never)]
+    pub fn on_answer(&mut self, now: Time, (at, packets): (u32, &Slab), asking: &mut Asking) {
+        let header = packets.header(at);
+        asking.on_answer(now, header, (at, packets), &mut self.gate);
+        if let Some(ack) = header.tcp_ack() {
+            self.on_ack(now, ack);
         }
     }
 
     /// An acknowledgement arrived.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, packet: &TcpAck) {
+    pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
         let block = (packet.block_from, packet.block_from + u32::from(packet.block));
         let newly_acked = self.board.note_arrivals(Arrivals { cumulative: packet.cumulative, block });
@@ -265,7 +267,6 @@ impl Sending {
 mod tests {
     use super::*;
     use crate::network::Network;
-    use crate::packet::Slab;
     use shallows_cc::catalog;
     use shallows_cc::parameter::Values;
     use shallows_cc::sender::Path;
