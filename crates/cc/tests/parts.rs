@@ -47,7 +47,10 @@ fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, 
         let rtt = (draws.uniform() < 0.5).then(|| Time::from_nanos(1_000 + below(&mut draws, 1_000_000)));
         point.on_arrival(FRAME, rtt);
         let met = queue + FRAME;
-        let marked = draws.uniform() < point.on_packet(now, met, FRAME);
+        let probability = point.on_packet(now, met, FRAME);
+        let silent = point.silent_up_to().is_some_and(|longest| met <= longest);
+        assert!(!silent || probability <= 0.0, "{about}: marks at {met:?}, of which it takes no notice");
+        let marked = draws.uniform() < probability;
         if let Some(step) = point.as_step() {
             assert_eq!(step.marks(met), marked, "{about}: a step, and not its own answer");
         }

@@ -66,6 +66,11 @@ pub trait CongestionPoint: Debug + Send {
     /// Nothing waits or comes before `until`: skips the wakes before that which would change nothing.
     fn rest(&mut self, _until: Time) {}
 
+    /// The longest queue that it takes no notice of, if it marks by the queue alone: a port need not show it shorter ones.
+    fn silent_up_to(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Itself, where it is nothing but a step: a port then compares without calling it.
     fn as_step(&self) -> Option<Step> {
         None

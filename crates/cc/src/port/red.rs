@@ -65,6 +65,10 @@ impl CongestionPoint for Red {
     fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes) -> f64 {
         self.probability(queue)
     }
+
+    fn silent_up_to(&self) -> Option<Bytes> {
+        Some(Bytes(self.kmin as u64))
+    }
 }
 
 #[cfg(test)]

@@ -50,6 +50,10 @@ impl CongestionPoint for Step {
         f64::from(u8::from(self.marks(queue)))
     }
 
+    fn silent_up_to(&self) -> Option<Bytes> {
+        Some(self.threshold)
+    }
+
     fn as_step(&self) -> Option<Step> {
         Some(*self)
     }

@@ -19,6 +19,8 @@ pub(super) struct Congestion {
     writes: bool,
     /// Whether it looks at times of its own.
     wakes: bool,
+    /// What queue is too short to be shown to it.
+    silent_up_to: Option<Bytes>,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -29,18 +31,35 @@ pub(super) struct Congestion {
 impl Congestion {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
         let wakes = point.next_wake().is_some();
+        let silent_up_to = point.silent_up_to();
         let offers = point.offer().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
-        Self { point, at, draws, offers, writes, wakes, next: NIL, departed: Bytes::ZERO, joined: Bytes::ZERO }
+        Self {
+            point,
+            at,
+            draws,
+            offers,
+            writes,
+            wakes,
+            silent_up_to,
+            next: NIL,
+            departed: Bytes::ZERO,
+            joined: Bytes::ZERO,
+        }
     }
 
     /// A packet comes, whether or not there is room for it.
-    #[inline]
+    #[inline(always)]
     pub fn meet(&mut self, at: u32, packets: &Slab) {
         if self.offers {
-            let rtt = packets.header(at).query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
-            self.point.on_arrival(packets[at].bytes(), rtt);
+            self.count(at, packets);
         }
+    }
+
+    #[inline(never)]
+    fn count(&mut self, at: u32, packets: &Slab) {
+        let rtt = packets.header(at).query().map(|query| query.rtt).filter(|&rtt| rtt > Time::ZERO);
+        self.point.on_arrival(packets[at].bytes(), rtt);
     }
 
     /// The next packet leaves; whether it is marked.
@@ -58,8 +77,12 @@ impl Congestion {
         if self.writes {
             self.write(now, queue, at, packets);
         }
-        let packet = &mut packets[at];
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
+        if self.silent_up_to.is_some_and(|longest| queue <= longest) {
+            self.draws.skip();
+            return false;
+        }
+        let packet = &mut packets[at];
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
         packet.flags = packet.flags.with(Flags::CE, marked);

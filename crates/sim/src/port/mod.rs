@@ -176,7 +176,7 @@ impl Port {
     }
 
     /// Tells the congestion point of a packet that comes.
-    #[inline]
+    #[inline(always)]
     fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
         self.catch_up(now, packets);
         if let Some(congestion) = self.congestion() {

@@ -131,6 +131,17 @@ impl Class {
         Some(if ready <= now { now } else { bucket.look_at(ready) })
     }
 
+    /// A packet comes and is sent at once.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, length: Bytes) {
+        self.report.largest = self.report.largest.max(length);
+        self.report.sent += 1;
+        if let Some(bucket) = &mut self.bucket {
+            bucket.arrive(length);
+            bucket.take(now, length);
+        }
+    }
+
     #[inline]
     fn arrive(&mut self, length: Bytes) {
         if let Some(bucket) = &mut self.bucket {
@@ -423,10 +434,7 @@ impl Port {
         if class.paused_since.is_some() || !class.is_ready(now, length) || !class.has_room(length, 0) || behind {
             return None;
         }
-        class.report.largest = class.report.largest.max(length);
-        class.report.sent += 1;
-        class.arrive(length);
-        class.take_tokens(now, length);
+        class.pass(now, length);
         room.sending = chosen as u8;
         let sending = self.built.clock.time(length);
         let marked = match congestion {
