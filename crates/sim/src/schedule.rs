@@ -1,7 +1,5 @@
 //! What the driver does at set times: it ends a run, begins its statistics, reads queues and senders, looks for trouble.
 
-use std::collections::BTreeSet;
-
 use shallows_cc::units::Time;
 
 /// What is due, in the order in which it goes at the same time; before all that happens in the network then.
@@ -25,24 +23,28 @@ pub enum Due {
     Watch,
 }
 
-/// Everything that is due, each thing once.
+/// Everything that is due, each thing once: a handful at most.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    due: BTreeSet<(Time, Due)>,
+    /// What is due last comes first.
+    due: Vec<(Time, Due)>,
 }
 
 impl Schedule {
     pub fn set(&mut self, at: Time, due: Due) {
-        self.due.insert((at, due));
+        let later = self.due.partition_point(|&other| other > (at, due));
+        if self.due.get(later) != Some(&(at, due)) {
+            self.due.insert(later, (at, due));
+        }
     }
 
     /// When the next thing is due; [`Time::MAX`] if there is none.
     pub fn next(&self) -> Time {
-        self.due.first().map_or(Time::MAX, |&(at, _)| at)
+        self.due.last().map_or(Time::MAX, |&(at, _)| at)
     }
 
     pub fn pop(&mut self) -> Option<(Time, Due)> {
-        self.due.pop_first()
+        self.due.pop()
     }
 
     pub fn has(&self, due: Due) -> bool {

@@ -204,9 +204,7 @@ impl<O: Observer + Send> Simulation<O> {
 
     /// The network has come to the next thing that is due, or to rest.
     fn do_what_is_due(&mut self) {
-        let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX;
-        let may_change = self.schedule.has(Due::Deadlock) || self.links_may_change();
-        if waits && self.deadlock.is_none() && !may_change {
+        if self.waits_for_nothing() {
             return self.run_dry();
         }
         let Some((at, due)) = self.schedule.pop() else { return self.run_dry() };
@@ -222,6 +220,12 @@ impl<O: Observer + Send> Simulation<O> {
             Due::Deadlock => self.search_deadlock(),
             Due::Watch => self.watch(),
         }
+    }
+
+    /// Whether flows are unfinished, nothing is left to happen, and nothing that the driver does can change that.
+    fn waits_for_nothing(&self) -> bool {
+        let at_rest = self.domains.next() == Time::MAX && self.domains.unfinished() > 0 && self.deadlock.is_none();
+        at_rest && !self.schedule.has(Due::Deadlock) && !self.links_may_change()
     }
 
     /// More packets are in flight than a run may hold.
