@@ -142,22 +142,21 @@ impl EventQueue {
 
     #[inline]
     fn key(&mut self, at: Time, entity: u32) -> u64 {
-        let mut since = at.0 - self.epoch;
-        if since >= SPAN / 2 {
+        if at.0 - self.epoch >= SPAN / 2 {
             self.move_epoch(at);
-            since = at.0 - self.epoch;
-            assert!(since < SPAN, "an event lies more than {HORIZON} ahead");
         }
-        (since << ENTITY_BITS) | u64::from(entity ^ shuffle(at))
+        ((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ shuffle(at))
     }
 
     /// Moves the epoch up to where nothing can lie before it: no event is further ahead of the present
     /// than the horizon, so the present is at most a horizon before the next event.
     #[cold]
+    #[inline(never)]
     fn move_epoch(&mut self, at: Time) {
         let next = if self.first == NONE { at } else { Time(self.epoch + (self.first >> ENTITY_BITS)).min(at) };
         let shift = next.saturating_sub(HORIZON).0 - self.epoch;
         self.epoch += shift;
+        assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} ahead");
         for key in self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]) {
             if *key != NONE {
                 *key -= shift << ENTITY_BITS;
@@ -166,6 +165,7 @@ impl EventQueue {
     }
 
     /// Adds an event where all places are taken.
+    #[inline(never)]
     fn add(&mut self, key: u64) {
         if self.first == NONE {
             self.first = key;
@@ -207,7 +207,12 @@ impl EventQueue {
 
     #[inline]
     fn settle(&mut self, key: u64) {
-        if self.foresees { self.sift_down::<true>(key) } else { self.sift_down::<false>(key) }
+        if self.foresees { self.settle_foreseeing(key) } else { self.sift_down::<false>(key) }
+    }
+
+    #[inline(never)]
+    fn settle_foreseeing(&mut self, key: u64) {
+        self.sift_down::<true>(key);
     }
 
     /// Puts an event in the place of the one that was taken out, or, where others go before it, below those.

@@ -82,17 +82,16 @@ impl Link {
         first.then_some(arrives)
     }
 
-    /// Takes the packet that arrives at the other end now, with the arrival of the one behind it.
+    /// Takes the packet that arrives at the other end now.
     #[inline]
-    pub fn deliver(&mut self, now: Time, packets: &[Packet]) -> (u32, Option<Time>) {
+    pub fn deliver(&mut self, now: Time, packets: &[Packet]) -> u32 {
         let at = self.head;
         let packet = &packets[at as usize];
         debug_assert_eq!(packet.arrives, now);
         self.delivered += 1;
         self.fingerprint = mix(self.fingerprint ^ now.0, (u64::from(packet.flow) << 32) ^ packet.identity);
         self.head = packet.next;
-        let next = (self.head != NIL).then(|| packets[self.head as usize].arrives);
-        (at, next)
+        at
     }
 
     /// Takes the first packet off without a delivery, for the other end to have; none from `until` on.
@@ -103,8 +102,10 @@ impl Link {
     }
 
     /// When the first packet on the list arrives.
-    pub(crate) fn first_arrival(&self, packets: &Slab) -> Option<Time> {
-        (self.head != NIL).then(|| packets[self.head].arrives)
+    #[inline]
+    #[must_use]
+    pub fn first_arrival(&self, packets: &[Packet]) -> Option<Time> {
+        packets.get(self.head as usize).map(|packet| packet.arrives)
     }
 
     /// Packets taken from it so far, those that were lost on it too.

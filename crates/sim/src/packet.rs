@@ -213,6 +213,15 @@ impl Packet {
         Bytes(u64::from(self.length))
     }
 
+    /// A port would mark it; whether it can be, and was not before.
+    // Not in line: which packets can be marked is hard to foresee, and a processor that is not asked guesses nothing.
+    #[inline(never)]
+    pub fn mark(&mut self) -> bool {
+        let marked = self.flags.has(Flags::ECT) && !self.flags.has(Flags::CE);
+        self.flags = self.flags.with(Flags::CE, marked);
+        marked
+    }
+
     /// Its payload is cut off: what is left goes on as this kind. What it has been told on its way it keeps.
     pub fn cut(&mut self, kind: PacketKind) {
         self.length = MIN_FRAME.0 as u16;

@@ -42,9 +42,8 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
         for _ in 0..packets_a_batch {
             now += packet_time.scale(-draws.next().ln() / load);
             while next_delivery <= now {
-                let (at, next) = link.deliver(next_delivery, &packets);
-                packets.remove(at);
-                next_delivery = next.unwrap_or(Time::MAX);
+                packets.remove(link.deliver(next_delivery, &packets));
+                next_delivery = link.first_arrival(&packets).unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
             let at = packets.insert(Packet::new(0, FRAME, false, &Header::Bare), Header::Bare);

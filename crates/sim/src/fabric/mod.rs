@@ -119,8 +119,9 @@ impl<O: Observer> Fabric<O> {
         if !self.meet_special(number) {
             return self.deliver(number);
         }
-        let (at, next) = self.links[number as usize].deliver(self.now, &self.packets);
-        self.await_next(number, next);
+        let link = &mut self.links[number as usize];
+        let (at, behind) = (link.deliver(self.now, &self.packets), link.head());
+        self.await_next(number, behind);
         self.lose(number, at)
     }
 
@@ -131,7 +132,7 @@ impl<O: Observer> Fabric<O> {
         let links: &mut [Link] = links;
         let link = &mut links[number as usize];
         let node = link.to;
-        let (at, next) = link.deliver(*now, packets);
+        let (at, behind) = (link.deliver(*now, packets), link.head());
         self.hops += 1;
         if O::LISTENS {
             self.observer.delivered(*now, Hop::of(number, at, packets));
@@ -139,11 +140,11 @@ impl<O: Observer> Fabric<O> {
         let packets: &mut [Packet] = packets;
         let packet = &mut packets[at as usize];
         if packet.flags.for_neighbour() {
-            self.await_next(number, next);
+            self.await_next(number, behind);
             return self.on_pause_frame(number, at);
         }
         if node < self.network.hosts {
-            self.await_next(number, next);
+            self.await_next(number, behind);
             return Arrival::AtHost(at);
         }
         match self.routes.next(packet) {
@@ -156,15 +157,15 @@ impl<O: Observer> Fabric<O> {
                 self.offer(out.expect("a flow is only set up where there is a path"), at, number);
             }
         }
-        self.await_next(number, next);
+        self.await_next(number, behind);
         Arrival::Passed
     }
 
-    /// The packet behind the one that a link has delivered arrives then, if there is one.
+    /// The packet `behind` the one that a link has delivered arrives next, if there is one.
     #[inline]
-    fn await_next(&mut self, number: u32, next: Option<Time>) {
-        if let Some(next) = next {
-            self.events.push(next, number);
+    fn await_next(&mut self, number: u32, behind: u32) {
+        if let Some(packet) = self.packets.get(behind as usize) {
+            self.events.push(packet.arrives, number);
         }
     }
 

@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::clock::Clock;
 use crate::header::Header;
-use crate::packet::{Flags, NIL, Slab};
+use crate::packet::{NIL, Slab};
 
 /// A congestion point that is more than a step compared on joining.
 #[derive(Debug)]
@@ -84,9 +84,7 @@ impl Congestion {
         }
         let packet = &mut packets[at];
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
-        let marked = marked && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-        packet.flags = packet.flags.with(Flags::CE, marked);
-        marked
+        marked && packet.mark()
     }
 
     /// Writes a record into the header of a packet, or the rate that is offered, where it asks for one.

@@ -6,7 +6,7 @@ use super::Port;
 use super::admission::{Offered, Outcome, Reason};
 use crate::ahead::fetch;
 use crate::link::Link;
-use crate::packet::{Flags, NIL, Packet, Slab};
+use crate::packet::{NIL, Packet, Slab};
 
 impl Port {
     /// A packet is offered to a port without classes. One that is dropped is the caller's to free.
@@ -46,18 +46,19 @@ impl Port {
             self.counters.dropped += 1;
             return (Offered::dropped(Reason::Full), queue);
         }
-        let marked = self.built.marking.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-        if marked {
-            packet.flags = packet.flags.with(Flags::CE, true);
-            self.counters.marked += 1;
+        let mut marked = false;
+        if self.built.marking.marks(queue) {
+            marked = packet.mark();
+            self.counters.marked += u64::from(marked);
         }
         let sending = self.built.clock.time(length);
         let after = backlog + sending;
         self.busy_until = now + after;
         let arrives = self.busy_until + self.built.delay;
         (packet.arrives, packet.next) = (arrives, NIL);
+        let arrives = link.append(at, arrives, packets);
         self.count(length, sending, backlog, after);
-        (Offered::queued(marked, link.append(at, arrives, packets)), queue)
+        (Offered::queued(marked, arrives), queue)
     }
 
     /// A packet will join.

@@ -359,10 +359,10 @@ mod tests {
         let mut next = Some(FRAME + Time::from_micros(1));
         while let Some(now) = next {
             port.before_delivery(now, packets);
-            let (at, then) = link.deliver(now, packets);
+            let at = link.deliver(now, packets);
             out.push(packets[at]);
             packets.remove(at);
-            next = then;
+            next = link.first_arrival(packets);
         }
         out
     }

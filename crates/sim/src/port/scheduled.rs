@@ -19,7 +19,6 @@ use std::collections::VecDeque;
 
 use shallows_cc::draws::Draws;
 use shallows_cc::port::MarkAt;
-use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Time};
 
 use super::admission::Offered;
@@ -31,7 +30,7 @@ use crate::fault::Change;
 use crate::histogram::Histogram;
 use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
-use crate::packet::{Flags, NIL, PACKET_KINDS, Packet, PacketKind, Slab};
+use crate::packet::{NIL, PACKET_KINDS, PacketKind, Slab};
 
 mod trimming;
 
@@ -444,7 +443,7 @@ impl Port {
                 let queue = if enqueue { self.built.clock.bytes(sending) } else { Bytes::ZERO };
                 congestion.marks(now, queue, joining.packet, packets)
             }
-            None => mark_by_step(self.built.marking, self.built.clock.bytes(sending), &mut packets[joining.packet]),
+            None => self.built.marking.marks(self.built.clock.bytes(sending)) && packets[joining.packet].mark(),
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
@@ -487,7 +486,7 @@ impl Port {
         let queue = built.clock.bytes(backlog);
         let marked = match congestion {
             Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, at, packets),
-            None => mark_by_step(built.marking, queue, &mut packets[at]),
+            None => built.marking.marks(queue) && packets[at].mark(),
         };
         counters.marked += u64::from(marked);
         Offered::queued(marked, None)
@@ -742,16 +741,6 @@ fn put_on(link: &mut Link, at: u32, arrives: Time, packets: &mut Slab) -> Option
     let packet = &mut packets[at];
     (packet.arrives, packet.next) = (arrives, NIL);
     link.append(at, arrives, packets)
-}
-
-/// Marks a packet that a step asks to; whether it bears a new mark.
-#[inline]
-fn mark_by_step(step: Step, queue: Bytes, packet: &mut Packet) -> bool {
-    let marked = step.marks(queue) && packet.flags.has(Flags::ECT) && !packet.flags.has(Flags::CE);
-    if marked {
-        packet.flags = packet.flags.with(Flags::CE, true);
-    }
-    marked
 }
 
 /// What the classes of a port add to its report.
