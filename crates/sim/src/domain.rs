@@ -52,6 +52,12 @@ impl<O: Observer> Domain<O> {
         })
     }
 
+    /// Packets that leave their hosts from now on go round links that are down.
+    pub fn lay_round(&mut self, routes: &Arc<Routes>) {
+        self.fabric.routes = Arc::clone(routes);
+        self.hosts.lay_round(routes);
+    }
+
     /// Something happens to a link: what waited for it may go on.
     pub fn change(&mut self, fault: Fault) {
         self.fabric.change(fault);

@@ -333,7 +333,7 @@ impl<O: Observer + Send> Domains<O> {
         let mut routes = Routes::clone(&self.parts[0].fabric.routes);
         routes.lay_round(&self.network, down);
         let routes = Arc::new(routes);
-        self.parts.iter_mut().for_each(|part| part.fabric.routes = Arc::clone(&routes));
+        self.parts.iter_mut().for_each(|part| part.lay_round(&routes));
     }
 
     /// Statistics start now.

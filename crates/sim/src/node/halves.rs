@@ -56,6 +56,11 @@ impl<T> Halves<T> {
         self.halves.iter()
     }
 
+    /// The same, to change them.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.halves.iter_mut()
+    }
+
     /// All that live, by flow.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.places.len() as u32).filter_map(|flow| Some((flow, self.get(flow)?)))

@@ -21,6 +21,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::partition::Share;
+use crate::route::Routes;
 use crate::timers::{Kind, Timer};
 use crate::transport::{self, Ends, Outlet, Reaction, Receiving, Sending, Turn};
 use crate::watchman::Standing;
@@ -95,27 +96,25 @@ impl Hosts {
         let Some(receiving) = self.receiving.get_mut(flow) else {
             return self.meet_without_receiver(fabric, at, flow, flags);
         };
-        let way = fabric.routes.way(flow, receiving.ends.src, true);
-        let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
-        let reaction = receiving.on_packet(fabric.now, at, flags, out);
+        let ends = receiving.ends;
+        let reaction = receiving.on_packet(fabric.now, at, flags, &mut Outlet::of(ends, &mut fabric.packets));
         if receiving.takes_turn()
-            && self.pulls.join(fabric.now, receiving.ends, &mut self.nics.timers)
+            && self.pulls.join(fabric.now, ends, &mut self.nics.timers)
             && let Some(answer) = reaction.replies.now()
         {
             receiving.pull_with(answer, &mut fabric.packets);
         }
-        let dst = receiving.ends.dst;
-        self.answer(fabric, (flow, dst), reaction);
+        self.answer(fabric, ends, reaction);
     }
 
     /// What a receiving half answers goes straight to the device of its host.
     #[inline(always)]
-    fn answer<O: Observer>(&mut self, fabric: &mut Fabric<O>, (flow, host): (u32, u32), reaction: Reaction) {
+    fn answer<O: Observer>(&mut self, fabric: &mut Fabric<O>, Ends { flow, port, .. }: Ends, reaction: Reaction) {
         if let Some(at) = reaction.timer {
             self.nics.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
         for at in reaction.replies.places() {
-            fabric.offer(fabric.routes.nic(host), at, NIL);
+            fabric.offer(port, at, NIL);
         }
         if reaction.complete {
             self.on_complete(fabric, flow);
@@ -127,8 +126,7 @@ impl Hosts {
     fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
         let spec = self.network.flows[flow as usize];
         if self.received[flow as usize].finish == Time::MAX {
-            let rate = |host| self.network.ports[fabric.routes.nic(host) as usize].rate;
-            let receiving = opening::receiving(&self.network, flow, fabric.now, rate(spec.src), rate(spec.dst));
+            let receiving = opening::receiving(&self.network, &fabric.routes, flow, fabric.now);
             self.receiving.insert(flow, receiving);
             self.tell_receiver(fabric, at, flow, flags);
         } else {
@@ -213,6 +211,16 @@ impl Hosts {
         }
     }
 
+    /// Packets that leave from now on take other ways.
+    pub fn lay_round(&mut self, routes: &Routes) {
+        for Sending { ends, .. } in self.sending.all_mut() {
+            ends.way = routes.way(ends.flow, ends.dst, false);
+        }
+        for Receiving { ends, .. } in self.receiving.all_mut() {
+            ends.way = routes.way(ends.flow, ends.src, true);
+        }
+    }
+
     /// A timer of a flow has run out.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
         fabric.observer.timer(fabric.now, timer);
@@ -244,17 +252,15 @@ impl Hosts {
 
     fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let Some(receiving) = self.receiving.get_mut(flow) else { return };
-        let Ends { src, dst, .. } = receiving.ends;
-        let way = fabric.routes.way(flow, src, true);
-        let reaction = receiving.on_timer(fabric.now, &mut Outlet { packets: &mut fabric.packets, flow, way });
-        self.answer(fabric, (flow, dst), reaction);
+        let ends = receiving.ends;
+        let reaction = receiving.on_timer(fabric.now, &mut Outlet::of(ends, &mut fabric.packets));
+        self.answer(fabric, ends, reaction);
     }
 
     /// A flow begins.
     fn open<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let active = &mut self.active[self.network.flows[flow as usize].src as usize];
-        let path = fabric.routes.path(&self.network, flow);
-        let sending = opening::sending(&self.network, flow, fabric.now, &path, *active);
+        let sending = opening::sending(&self.network, &fabric.routes, flow, fabric.now, *active);
         *active += 1;
         self.sent[flow as usize].start = fabric.now;
         self.sending.insert(flow, sending);
@@ -353,14 +359,14 @@ impl Hosts {
     /// Before this the last of these flows cannot have finished: what one of them has not sent yet has to leave its NIC.
     pub fn last_end(&self, now: Time) -> Time {
         let end = |sending: &Sending| {
-            let Ends { flow, src, .. } = sending.ends;
+            let Ends { flow, port, .. } = sending.ends;
             let bytes = self.network.flows[flow as usize].bytes;
             if bytes == Bytes::MAX {
                 return now;
             }
             let (next, _) = sending.reached();
             let left = Bytes(bytes.0.saturating_sub(self.network.mss().0 * u64::from(next)));
-            let rate = self.network.ports[self.nics.port(src) as usize].rate;
+            let rate = self.network.ports[port as usize].rate;
             Time(now.0.saturating_add(rate.time_to_send(left).0))
         };
         self.sending.all().map(end).max().unwrap_or(now)

@@ -71,11 +71,6 @@ impl Nics {
         self.nics.get(host as usize)
     }
 
-    /// The egress port of a host.
-    pub fn port(&self, host: u32) -> u32 {
-        self.nics[host as usize].port
-    }
-
     /// The port that a host waited for is free.
     pub fn wake(&mut self, host: u32) {
         self.nics[host as usize].awaiting_port = false;
@@ -189,20 +184,18 @@ impl Nics {
     /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
     #[inline]
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
-        let Ends { flow, src, dst } = sending.ends;
+        let ends = sending.ends;
         let paced = self.pacers && sending.goes_through_pacer(fabric.now);
-        let way = fabric.routes.way(flow, dst, false);
-        let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
+        let out = &mut Outlet::of(ends, &mut fabric.packets);
         let (at, outlook) = sending.send(fabric.now, self.header, out);
         self.set_timers(sending, &outlook);
         if outlook.turn == Some(Turn::Now) {
             self.join(sending);
         }
-        let port = self.port(src);
         if paced {
-            fabric.offer_paced(port, at);
+            fabric.offer_paced(ends.port, at);
         } else {
-            fabric.offer(port, at, NIL);
+            fabric.offer(ends.port, at, NIL);
         }
         if let Some(turn) = outlook.turn {
             self.go_without(fabric, sending, turn);
@@ -228,19 +221,18 @@ impl Nics {
     /// device as acknowledgements do.
     #[inline(never)]
     fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, at: Time) {
-        let Ends { flow, src, dst } = sending.ends;
+        let ends = sending.ends;
         let mut request = None;
         if sending.request_due(at).is_some_and(|due| due <= fabric.now) {
-            let way = fabric.routes.way(flow, dst, false);
-            request = sending.request(fabric.now, &mut Outlet { packets: &mut fabric.packets, flow, way });
+            request = sending.request(fabric.now, &mut Outlet::of(ends, &mut fabric.packets));
         }
         let at = sending.request_due(at).unwrap_or(at);
         if at < sending.pace_timer {
             sending.pace_timer = at;
-            self.timers.set(Timer { at, kind: Kind::Pace, flow });
+            self.timers.set(Timer { at, kind: Kind::Pace, flow: ends.flow });
         }
         if let Some(request) = request {
-            fabric.offer(self.port(src), request, NIL);
+            fabric.offer(ends.port, request, NIL);
         }
     }
 }

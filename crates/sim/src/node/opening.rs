@@ -2,11 +2,12 @@
 
 use shallows_cc::draws::Draws;
 use shallows_cc::sender::Path;
-use shallows_cc::units::{Rate, Time};
+use shallows_cc::units::Time;
 
 use crate::clock::Clock;
 use crate::measure::Measure;
-use crate::network::{MIN_FRAME, Network};
+use crate::network::{FlowSpec, MIN_FRAME, Network};
+use crate::route::Routes;
 use crate::transport::{Ends, Expecting, Opening, Receiving, Sending};
 
 /// Streams of draws below belong to ports, from here on to flows.
@@ -17,9 +18,11 @@ fn seed(network: &Network, flow: u32) -> u64 {
     Draws::new(network.seed, FLOW_STREAMS + u64::from(flow)).bits()
 }
 
-fn ends(network: &Network, flow: u32) -> Ends {
-    let spec = &network.flows[flow as usize];
-    Ends { flow, src: spec.src, dst: spec.dst }
+/// The ends of a flow, for its receiver if `back`.
+fn ends(network: &Network, routes: &Routes, flow: u32, back: bool) -> Ends {
+    let &FlowSpec { src, dst, .. } = &network.flows[flow as usize];
+    let (from, to) = if back { (dst, src) } else { (src, dst) };
+    Ends { flow, src, dst, port: routes.nic(from), way: routes.way(flow, to, back) }
 }
 
 /// A full frame there and an acknowledgement back, over ports that are empty.
@@ -31,12 +34,14 @@ fn round_trip(network: &Network, [there, back]: &[Vec<u32>; 2]) -> Time {
     cross(there, network.mtu) + cross(back, MIN_FRAME)
 }
 
-/// The sending half of a flow that begins now at a host which sends `active` others; `path` are the ports there and back.
-pub fn sending(network: &Network, flow: u32, now: Time, path: &[Vec<u32>; 2], active: u32) -> Sending {
+/// The sending half of a flow that begins now at a host which sends `active` others.
+pub fn sending(network: &Network, routes: &Routes, flow: u32, now: Time, active: u32) -> Sending {
     let spec = &network.flows[flow as usize];
+    let ends = ends(network, routes, flow, false);
     let mss = network.mss();
-    let line_rate = network.ports[path[0][0] as usize].rate;
-    let (initial_window, base_rtt) = (network.host.initial_window, round_trip(network, path));
+    let line_rate = network.ports[ends.port as usize].rate;
+    let base_rtt = round_trip(network, &routes.path(network, flow));
+    let initial_window = network.host.initial_window;
     // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
     let first_timeout = network.host.rto_initial.max(base_rtt * 3);
     let path = Path { mss, initial_window, line_rate, base_rtt, seed: seed(network, flow), active };
@@ -50,14 +55,16 @@ pub fn sending(network: &Network, flow: u32, now: Time, path: &[Vec<u32>; 2], ac
         first_timeout,
         control: control.sender(&path),
     };
-    let mut sending = Sending::new(control.algorithm.transport, now, ends(network, flow), opening);
+    let mut sending = Sending::new(control.algorithm.transport, now, ends, opening);
     sending.priority = spec.priority;
     sending
 }
 
-/// The receiving half of a flow whose first packet has come; both ends have links of these rates.
-pub fn receiving(network: &Network, flow: u32, now: Time, sends_at: Rate, line_rate: Rate) -> Receiving {
+/// The receiving half of a flow whose first packet has come.
+pub fn receiving(network: &Network, routes: &Routes, flow: u32, now: Time) -> Receiving {
     let spec = &network.flows[flow as usize];
+    let ends = ends(network, routes, flow, true);
+    let [sends_at, line_rate] = [routes.nic(spec.src), ends.port].map(|port| network.ports[port as usize].rate);
     let control = &network.controls[spec.control as usize];
     let seed = seed(network, flow);
     let measure = network
@@ -75,5 +82,5 @@ pub fn receiving(network: &Network, flow: u32, now: Time, sends_at: Rate, line_r
         measure,
         credits: credits.map(|credits| (credits, Draws::new(seed, 2))),
     };
-    Receiving::new(control.algorithm.transport, ends(network, flow), expecting)
+    Receiving::new(control.algorithm.transport, ends, expecting)
 }

@@ -69,8 +69,8 @@ impl Pulls {
         turns.armed = false;
         while let Some(flow) = turns.flows.pop_front() {
             let Some(half) = receiving.get_mut(flow) else { continue };
-            let way = fabric.routes.way(flow, half.ends.src, true);
-            let out = &mut Outlet { packets: &mut fabric.packets, flow, way };
+            let Ends { port, .. } = half.ends;
+            let out = &mut Outlet::of(half.ends, &mut fabric.packets);
             let Some((at, more)) = half.pull(fabric.now, out) else { continue };
             if more {
                 turns.flows.push_back(flow);
@@ -80,7 +80,7 @@ impl Pulls {
                 turns.armed = true;
                 timers.set(Timer { at: turns.next, kind: Kind::Pull, flow: first });
             }
-            return fabric.offer(fabric.routes.nic(host), at, NIL);
+            return fabric.offer(port, at, NIL);
         }
     }
 }

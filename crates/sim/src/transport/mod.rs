@@ -65,12 +65,16 @@ pub enum Lack {
     Answer,
 }
 
-/// Which flow, and between whom.
+/// Which flow, and between whom; and where the packets of one of its halves go.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     pub flow: u32,
     pub src: u32,
     pub dst: u32,
+    /// The port of the half's own host.
+    pub port: u32,
+    /// What its packets begin their way with ([`crate::route::Routes::way`]).
+    pub way: u32,
 }
 
 /// What a sending half is made from.
@@ -112,7 +116,13 @@ pub struct Outlet<'a> {
     pub way: u32,
 }
 
-impl Outlet<'_> {
+impl<'a> Outlet<'a> {
+    /// Of the half of a flow that has these ends.
+    #[inline]
+    pub fn of(ends: Ends, packets: &'a mut Slab) -> Self {
+        Self { packets, flow: ends.flow, way: ends.way }
+    }
+
     /// A frame without payload, or one that may not be marked; its place.
     #[inline]
     pub fn put(&mut self, length: Bytes, header: Header) -> u32 {
@@ -597,7 +607,7 @@ mod tests {
     #[test]
     fn a_flow_whose_hops_write_records_hears_answers_without() {
         let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
-        let (host, ends) = (Network::bare().host, Ends { flow: 0, src: 0, dst: 1 });
+        let (host, ends) = (Network::bare().host, Ends { flow: 0, src: 0, dst: 1, port: 0, way: 0 });
         let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
         let opening = Opening {
             bytes: mss * 9,

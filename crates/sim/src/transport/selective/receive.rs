@@ -21,13 +21,7 @@ pub struct Receiving {
     message: Message,
     expected: u32,
     early: Ranges,
-    /// Data since the last acknowledgement.
-    samples: u8,
-    delay_sum: u64,
-    /// The number of what came last, when it left its host, and when it came.
-    newest: u32,
-    newest_sent: Time,
-    newest_at: Time,
+    pending: Pending,
     ack_delay: Time,
     measure: Option<Box<Measure>>,
     /// Whether acknowledgements bear a window.
@@ -35,6 +29,26 @@ pub struct Receiving {
     timer_armed: bool,
     /// Payload that is there, in whatever order it came.
     pub delivered: u64,
+}
+
+/// Data since the last acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// How many packets, and the sum of their one-way delays.
+    samples: u8,
+    delay_sum: u64,
+    /// The number of what came last, when it left its host, and when it came.
+    newest: u32,
+    newest_sent: Time,
+    newest_at: Time,
+}
+
+impl Pending {
+    /// Mean one-way delay.
+    #[inline]
+    fn delay(&self) -> Time {
+        if self.samples == 1 { Time(self.delay_sum) } else { Time(self.delay_sum / u64::from(self.samples)) }
+    }
 }
 
 impl Receiving {
@@ -45,11 +59,7 @@ impl Receiving {
             message: Message::new(expecting.bytes, expecting.mss),
             expected: 0,
             early: Ranges::default(),
-            samples: 0,
-            delay_sum: 0,
-            newest: 0,
-            newest_sent: Time::ZERO,
-            newest_at: Time::ZERO,
+            pending: Pending::default(),
             ack_delay: expecting.ack_delay,
             measure: expecting.measure,
             timer_armed: false,
@@ -67,20 +77,23 @@ impl Receiving {
         let data = Data { marked, window_reduced, in_order, sent_at: sent, answers, payload };
         let reply = self.notification.on_data(now, &data);
         let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out));
-        self.samples += 1;
-        self.delay_sum += match &mut self.measure {
+        let delay = match &mut self.measure {
             None => now - sent,
             Some(measure) => measure.data(sent, now),
-        }
-        .0;
-        (self.newest, self.newest_sent, self.newest_at) = (seq, sent, now);
+        };
+        let Pending { samples, delay_sum, .. } = self.pending;
+        let (samples, delay_sum) = (samples + 1, delay_sum + delay.0);
+        let pending = Pending { samples, delay_sum, newest: seq, newest_sent: sent, newest_at: now };
         if in_order {
             self.expected = seq + 1;
             self.delivered += payload.0;
         } else {
             self.take_in(seq, payload);
         }
-        Replies::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, out)))
+        if reply.now.is_none() {
+            self.pending = pending;
+        }
+        Replies::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, pending, out)))
     }
 
     /// The same of a flow whose data asks the ports on its way for something; it lay `at` this place.
@@ -114,7 +127,7 @@ impl Receiving {
 
     /// Whether data waits for its acknowledgement.
     pub fn owes(&self) -> bool {
-        self.samples > 0
+        self.pending.samples > 0
     }
 
     /// Whether every byte is there.
@@ -126,7 +139,7 @@ impl Receiving {
     /// The time to look for an acknowledgement that is owed, if it is not already set.
     #[inline]
     pub fn arm_timer(&mut self, now: Time) -> Option<Time> {
-        let wanted = self.samples > 0 && !self.timer_armed;
+        let wanted = self.pending.samples > 0 && !self.timer_armed;
         self.timer_armed |= wanted;
         wanted.then(|| now + self.ack_delay)
     }
@@ -135,31 +148,27 @@ impl Receiving {
     #[inline(always)]
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
-        let owed = (self.samples > 0).then(|| self.notification.on_timer(now));
+        let owed = (self.pending.samples > 0).then(|| self.notification.on_timer(now));
         Replies::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out)))
     }
 
     /// Acknowledges what came before this moment.
     #[inline(never)]
     fn acknowledge_earlier(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
-        self.acknowledge(now, echo, out)
+        self.acknowledge(now, echo, self.pending, out)
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
-        let (block_from, block) = if self.early.is_empty() { (0, 0) } else { self.block() };
+    fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut Outlet<'_>) -> u32 {
+        let (block_from, block) = if self.early.is_empty() { (0, 0) } else { self.block(pending.newest) };
         let ack = TcpAck {
-            sent: self.newest_sent,
+            sent: pending.newest_sent,
             left: now,
-            delay: if self.samples == 1 {
-                Time(self.delay_sum)
-            } else {
-                Time(self.delay_sum / u64::from(self.samples))
-            },
-            samples: self.samples,
+            delay: pending.delay(),
+            samples: pending.samples,
             held: match &mut self.measure {
-                None => (now - self.newest_at).0.cast_signed(),
-                Some(measure) => measure.held(self.newest_sent, now),
+                None => (now - pending.newest_at).0.cast_signed(),
+                Some(measure) => measure.held(pending.newest_sent, now),
             },
             cumulative: self.expected,
             block_from,
@@ -167,15 +176,14 @@ impl Receiving {
             window: if self.advertises { self.window() } else { 0 },
             marked: echo.marked,
         };
-        self.samples = 0;
-        self.delay_sum = 0;
+        (self.pending.samples, self.pending.delay_sum) = (0, 0);
         out.put(MIN_FRAME, Header::TcpAck(ack))
     }
 
     /// The block of what came last, or else the first, by its first number and its length.
     #[inline(never)]
-    fn block(&self) -> (u32, u16) {
-        let (from, end) = self.early.run_around(self.newest).unwrap_or((0, 0));
+    fn block(&self, newest: u32) -> (u32, u16) {
+        let (from, end) = self.early.run_around(newest).unwrap_or((0, 0));
         (from, (end - from).min(u32::from(u16::MAX)) as u16)
     }
 

@@ -8,7 +8,7 @@ pub struct Arrivals {
     /// Everything below has arrived.
     pub cumulative: u32,
     /// And this block, from its first number to the one after its last.
-    pub block: (u32, u32),
+    pub block: Option<(u32, u32)>,
 }
 
 /// By number: acknowledged, selectively acknowledged, lost, in flight.
@@ -91,8 +91,9 @@ impl Scoreboard {
                 newly_acked -= self.sacked.remove_below(self.unacked);
             }
         }
-        let (from, to) = arrivals.block;
-        if from < to && to > self.unacked {
+        if let Some((from, to)) = arrivals.block
+            && to > self.unacked
+        {
             newly_acked += self.sacked.insert(from.max(self.unacked), to);
         }
         newly_acked

@@ -152,7 +152,7 @@ impl Sending {
     #[inline(always)]
     pub fn on_ack(&mut self, now: Time, packet: &TcpAck) {
         let unacked = self.board.unacked;
-        let block = (packet.block_from, packet.block_from + u32::from(packet.block));
+        let block = (packet.block > 0).then(|| (packet.block_from, packet.block_from + u32::from(packet.block)));
         let newly_acked = self.board.note_arrivals(Arrivals { cumulative: packet.cumulative, block });
         self.heard = packet.left;
         if packet.window > 0 {
