@@ -610,7 +610,7 @@ mod tests {
         let (host, ends) = (Network::bare().host, Ends { flow: 0, src: 0, dst: 1, port: 0, way: 0 });
         let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
         let opening = Opening {
-            bytes: mss * 9,
+            bytes: mss,
             mss,
             ecn: false,
             traced: true,
@@ -624,7 +624,7 @@ mod tests {
         let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
         let (sent, _) = sending.send(now, Bytes(40), out);
         assert!(out.packets.header(sent).is_traced());
-        let (_, answer) = late_answer(now, out.packets.header(sent), (mss * 9, mss)).expect("it is answered");
+        let (_, answer) = late_answer(now, out.packets.header(sent), (mss, mss)).expect("it is answered");
         let at = out.put(MIN_FRAME, answer);
         assert!(sending.on_packet(now, at, &packets).is_none(), "all has come");
     }
