@@ -164,11 +164,13 @@ impl Nics {
         let number = self.nics[host as usize].port;
         let port = &fabric.ports[number as usize];
         let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number) };
-        let free = busy_until <= fabric.now;
-        if !free && busy_until < Time::MAX {
+        if busy_until <= fabric.now {
+            return true;
+        }
+        if busy_until < Time::MAX {
             self.await_port(fabric, host, busy_until);
         }
-        free
+        false
     }
 
     /// A host has more for its NIC, which is busy until then.
@@ -182,7 +184,7 @@ impl Nics {
     }
 
     /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
-    #[inline]
+    #[inline(never)]
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
         let ends = sending.ends;
         let paced = self.pacers && sending.goes_through_pacer(fabric.now);

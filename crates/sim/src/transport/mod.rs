@@ -208,6 +208,8 @@ pub struct Sending {
 }
 
 #[derive(Debug)]
+// A tag of its own, not the spare values of a field, tells halves apart in one comparison; below as well.
+#[repr(u8)]
 enum SendingHalf {
     Selective(selective::Sending),
     GoBackN(go_back_n::Sending),
@@ -224,6 +226,7 @@ pub struct Receiving {
 }
 
 #[derive(Debug)]
+#[repr(u8)]
 enum ReceivingHalf {
     Selective(selective::Receiving),
     GoBackN(go_back_n::Receiving),
