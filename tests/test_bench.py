@@ -54,7 +54,7 @@ def test_sources_without_observers_have_none_of_their_calls(monkeypatch):
     assert told == {"py/src/lib.rs", *(f"sim/src/{name}.rs" for name in TELL)}
 
 
-TELL = ("fabric/mod", "fabric/scheduled", "node/host")
+TELL = ("fabric/mod", "fabric/scheduled", "node/host", "node/nics")
 """The rooms of the packet world that tell observers."""
 
 RUSTC = """#!/bin/sh
