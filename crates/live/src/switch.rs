@@ -149,9 +149,8 @@ impl Switch {
             if link.marks_late {
                 self.ports[port as usize].before_delivery(time, &mut self.packets);
             }
-            let (at, next) = link.deliver(time, &self.packets);
-            let node = link.to;
-            if let Some(next) = next {
+            let (at, node) = (link.deliver(time, &self.packets), link.to);
+            if let Some(next) = link.first_arrival(&self.packets) {
                 self.agenda.push(Reverse((next, port)));
             }
             if node < self.hosts {
