@@ -2,6 +2,7 @@
 
 Both are measured by processor time, which a busy neighbour stretches less than the clock: ns-3 from the first
 event to the last, Shallows with its set-up and its answer, both without the start of Python and tables.
+What two threads gain is measured by the clock, over the whole example.
 """
 
 import json
@@ -24,7 +25,10 @@ SHORTEST = 0.5  # seconds; shorter work is repeated
 
 @dataclass
 class Pair:
-    """One work: packet-hops a second, and peak memory in MB, of Shallows also beyond the interpreter."""
+    """One work: packet-hops a second, and peak memory in MB, of Shallows also beyond the interpreter.
+
+    `gain` is how many times as fast two threads go through it as one.
+    """
 
     work: str
     hops: int
@@ -34,6 +38,7 @@ class Pair:
     ours_mb: float
     ours_beyond_mb: float
     ns3_mb: float
+    gain: float
 
 
 def pairs(work, times=3):
@@ -59,30 +64,46 @@ def pairs(work, times=3):
         ours_mb=ours["memory_mb"],
         ours_beyond_mb=ours["memory_mb"] - ours["before_mb"],
         ns3_mb=theirs.memory_mb,
+        gain=_gain(work, times),
     )
 
 
-def _in_shallows(request):
+def _gain(work, times):
+    """How many times as fast two threads are as one, over all of an example: the middle of some pairs."""
+    from shallows.runner import prepare
+    from shallows.worlds import packet
+
+    request = packet.request(prepare(SCENARIOS / f"{work}.toml", seed=None, overrides={}, world="packet"))
+    return median(_in_shallows(request, 1)["wall"] / _in_shallows(request, 2)["wall"] for _ in range(times))
+
+
+def _in_shallows(request, threads=1):
     with tempfile.NamedTemporaryFile() as file:
         file.write(pickle.dumps(request))
         file.flush()
         printed = subprocess.run(
-            [sys.executable, __file__, file.name], check=True, capture_output=True
+            [sys.executable, __file__, file.name, str(threads)], check=True, capture_output=True
         ).stdout
     return json.loads(printed)
 
 
-def simulate(request):
-    """In a process of its own: run a request often enough to be timed."""
+def simulate(request, threads):
+    """In a process of its own: run a request often enough to be timed; processor and clock seconds a run."""
     from shallows import _core
 
     before, runs = _peak_memory(), 0
-    started = time.process_time()
+    started, begun = time.process_time(), time.perf_counter()
     while time.process_time() - started < SHORTEST:
-        hops = _core.simulate(request)["packet_hops"]
+        hops = _core.simulate(request, None, threads)["packet_hops"]
         runs += 1
-    seconds = (time.process_time() - started) / runs
-    return {"hops": hops, "seconds": seconds, "before_mb": before, "memory_mb": _peak_memory()}
+    seconds, wall = (time.process_time() - started) / runs, (time.perf_counter() - begun) / runs
+    return {
+        "hops": hops,
+        "seconds": seconds,
+        "wall": wall,
+        "before_mb": before,
+        "memory_mb": _peak_memory(),
+    }
 
 
 def _peak_memory():
@@ -91,4 +112,4 @@ def _peak_memory():
 
 
 if __name__ == "__main__":
-    print(json.dumps(simulate(pickle.loads(Path(sys.argv[1]).read_bytes()))))
+    print(json.dumps(simulate(pickle.loads(Path(sys.argv[1]).read_bytes()), int(sys.argv[2]))))
