@@ -76,11 +76,15 @@ def _where(results):
     )
 
 
+def _on_two(pair):
+    return f"{pair['ratio'] * pair['gain']:.0f}" if pair["gain"] > 1 else "one is faster"
+
+
 def _ratios(results):
     rows = [
         f"| {WORK[pair['work']]} "
         + "".join(f"| {ratio:.2g} " for ratio in EARLIER[pair["work"]].values())
-        + f"| {pair['ratio']:.0f} | {pair['ratio'] * pair['gain']:.0f} | {pair['ours'] / 1e6:.1f} million "
+        + f"| {pair['ratio']:.0f} | {_on_two(pair)} | {pair['ours'] / 1e6:.1f} million "
         f"| {pair['ours_beyond_mb']:.0f} and {pair['ns3_mb']:.0f} MB |\n"
         for pair in results["speed"]
     ]
