@@ -70,7 +70,8 @@ impl Ledger<'_> {
     }
 }
 
-/// Packets created = taken in by hosts + dropped + lost by faults of links + in flight, and those in flight are on the ports' lists.
+/// Packets created = taken in by hosts + dropped + lost by faults of links + in flight, and those in flight are on the
+/// ports' lists.
 fn conservation(ports: &[PortReport], (created, consumed, live): (u64, u64, u64)) -> Vec<String> {
     let dropped: u64 = ports.iter().map(|p| p.dropped).sum();
     let lost: u64 = ports.iter().map(|p| p.lost).sum();

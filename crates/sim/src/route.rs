@@ -240,8 +240,8 @@ impl Choices {
     }
 }
 
-/// One of `ports` for a packet of this flow with this header: the shortest by `length`, and at random among equal ones; which, depends on the packet
-/// and on the switch alone.
+/// One of `ports` for a packet of this flow with this header: the shortest by `length`, and at random among equal ones;
+/// which, depends on the packet and on the switch alone.
 pub fn pick<L: Ord>(
     switch: u32,
     (flow, header): (u32, &Header),

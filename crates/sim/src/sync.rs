@@ -7,8 +7,8 @@ pub use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
 #[cfg(not(loom))]
 pub use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 
-/// In cache lines of its own, two of them because processors fetch pairs: whoever changes what lies beside it does not take it away
-/// from whoever reads this.
+/// In cache lines of its own, two of them because processors fetch pairs: whoever changes what lies beside it does not take
+/// it away from whoever reads this.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);

@@ -3,8 +3,8 @@
 //!
 //! A packet leaves because of one thing that happened to its flow: the flow began, something was heard, a timer ran out, or
 //! its own packet before it had left. What happened is a [`Cause`], and names what it goes back to: a packet, or the cause
-//! before it. A flow that may send waits for its NIC; one that may not lacks something, or is held by its pace or its host, from a
-//! time and a cause on.
+//! before it. A flow that may send waits for its NIC; one that may not lacks something, or is held by its pace or its host,
+//! from a time and a cause on.
 
 use std::collections::VecDeque;
 use std::mem::discriminant;

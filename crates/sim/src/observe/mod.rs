@@ -1,9 +1,9 @@
 //! Who looks on: told of each packet and each flow, and changes nothing.
 //!
-//! The main loop is there once for each type of observer, so that one that is off costs nothing. Therefore a function that the loop
-//! calls from one place is `#[inline(always)]`: of its own accord the compiler puts a large function in line where it has a single
-//! caller, and here it has as many as there are loops (`bench/unobserved.py`). Two at hosts are called all the same: in line
-//! they would take the registers that every hop needs.
+//! The main loop is there once for each type of observer, so that one that is off costs nothing. Therefore a function that
+//! the loop calls from one place is `#[inline(always)]`: of its own accord the compiler puts a large function in line where
+//! it has a single caller, and here it has as many as there are loops (`bench/unobserved.py`). Two at hosts are called all
+//! the same: in line they would take the registers that every hop needs.
 
 use shallows_cc::units::{Bytes, Time};
 

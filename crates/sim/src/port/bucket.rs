@@ -33,7 +33,8 @@ impl Bucket {
         Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced }
     }
 
-    /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that is full.
+    /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that
+    /// is full.
     #[inline]
     pub fn ready_at(&self, length: Bytes) -> Time {
         let spare = self.rate.time_to_send(self.burst.saturating_sub(length));

@@ -1,13 +1,13 @@
 //! Reliability by going back, as RoCE has it: a rate from the first packet on, and a window where the algorithm has one.
 //!
-//! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last
-//! frame of a segment asks for an acknowledgement. The receiver takes frames in order only; at the first one
-//! out of order it says which it expects (NACK), and the sender goes back to that one (go-back-N). It says so
-//! once, until the gap closes or a frame comes that it has had: then the sender has gone back by itself, and what is
-//! missing is missing again. The first frame that it has had, after later ones, it acknowledges whether it asks or not, so
-//! that a sender that went back too far learns how far (InfiniBand acknowledges duplicates likewise); later ones of that
-//! burst may be lost again. When a frame that asks has not been answered for the initial retransmission timeout, doubled each time, the sender goes
-//! back; where a repair is lost as well, only that helps.
+//! Frames leave one by one at the algorithm's pace, or segment by segment with the gap after each. The last frame of a
+//! segment asks for an acknowledgement. The receiver takes frames in order only; at the first one out of order it says which
+//! it expects (NACK), and the sender goes back to that one (go-back-N). It says so once, until the gap closes or a frame
+//! comes that it has had: then the sender has gone back by itself, and what is missing is missing again. The first frame
+//! that it has had, after later ones, it acknowledges whether it asks or not, so that a sender that went back too far learns
+//! how far (InfiniBand acknowledges duplicates likewise); later ones of that burst may be lost again. When a frame that asks
+//! has not been answered for the initial retransmission timeout, doubled each time, the sender goes back; where a repair is
+//! lost as well, only that helps.
 //!
 //! Nothing slows a sender down whose frames are lost, unless its algorithm does: where buffers drop, a queue
 //! that stays full keeps the link busy with frames that nobody takes.

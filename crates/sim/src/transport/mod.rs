@@ -1,10 +1,11 @@
 //! The two halves of a flow: what its sender puts on the wire, and what its receiver answers.
 //!
 //! A catalog row names the transport that its algorithm runs over, and that its parts: a reliability ([`selective`],
-//! [`go_back_n`]), and what lets a packet leave: window and pace of the algorithm ([`gate`]), rates that ports tell besides ([`rated`]), or
-//! credits of the receiver ([`credit`]); and, by its marking, whether hops write records ([`traced`]). A reliability is a folder or a file with a `Sending` and a `Receiving`; to
-//! add one, write it, name it in [`shallows_cc::catalog::Reliability`] and give it a line in the two enums below. The simulation
-//! knows only what they share: when a flow may send and what, which packets came, which timers are wanted.
+//! [`go_back_n`]), and what lets a packet leave: window and pace of the algorithm ([`gate`]), rates that ports tell besides
+//! ([`rated`]), or credits of the receiver ([`credit`]); and, by its marking, whether hops write records ([`traced`]). A
+//! reliability is a folder or a file with a `Sending` and a `Receiving`; to add one, write it, name it in
+//! [`shallows_cc::catalog::Reliability`] and give it a line in the two enums below. The simulation knows only what they
+//! share: when a flow may send and what, which packets came, which timers are wanted.
 
 use shallows_cc::catalog::{Leave, Reliability, Transport};
 use shallows_cc::draws::Draws;

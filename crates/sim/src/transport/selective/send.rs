@@ -2,11 +2,11 @@
 //!
 //! Numbers count packets. Loss detection and repair follow RFC 6675 ([`super::scoreboard`]): packets that arrived behind a
 //! hole make it lost; what is in flight (its "pipe") leaves out what was selectively acknowledged and what is lost and not
-//! sent again; one window reduction until everything sent before it is repaired. A retransmission that is lost again is noticed
-//! by the timer alone, which follows RFC 6298 ([`super::timeout`]) and starts anew only when the
-//! cumulative acknowledgement moves (§5.3); so does the window grow (RFC 5681 §3). After a timeout everything that has not arrived is sent again: what was
-//! selectively acknowledged is not, unless the receiver turns out to have dropped it (RFC 6675 §5.1; RFC 2018 §8
-//! forgets it).
+//! sent again; one window reduction until everything sent before it is repaired. A retransmission that is lost again is
+//! noticed by the timer alone, which follows RFC 6298 ([`super::timeout`]) and starts anew only when the cumulative
+//! acknowledgement moves (§5.3); so does the window grow (RFC 5681 §3). After a timeout everything that has not arrived is
+//! sent again: what was selectively acknowledged is not, unless the receiver turns out to have dropped it (RFC 6675 §5.1;
+//! RFC 2018 §8 forgets it).
 //!
 //! Not modelled: handshake and teardown (connections are open), more than one SACK block in
 //! an acknowledgement (the block with the newest packet), repairs on suspicion where nothing new is left to send (RFC 6675's
