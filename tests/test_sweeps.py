@@ -498,15 +498,34 @@ UNFORESEEN = {"pause-deadlock": "that pauses stop every packet is what the run i
         for name in examples.names()
     ],
 )
-def test_the_estimate_of_work_holds_within_a_factor_of_two(name):
-    scenario = sh.Scenario.load(examples.find(name))
-    expected = estimate.of_scenario(scenario)
-    began = time.process_time()
-    run = sh.run(scenario)
-    took = time.process_time() - began
-    assert 0.5 < expected.hops / run.summary["packet_hops"] < 2
-    assert expected.cpu_s < 2 * took + 0.1
-    assert took < 2 * expected.cpu_s + 0.1
+def test_the_estimate_of_work_holds_within_a_factor_of_two(name, tmp_path):
+    """Time in one of five pairs: a neighbour who slows one half of a pair leaves, a wrong one stays."""
+    for _ in range(5):
+        estimate.probed_hop_s.cache_clear()
+        scenario = sh.Scenario.load(examples.find(name))
+        expected = estimate.of_scenario(scenario)
+        began = time.process_time()
+        run = sh.run(scenario, threads=1, out=tmp_path / "run")
+        took = time.process_time() - began
+        assert 0.5 < expected.hops / run.summary["packet_hops"] < 2
+        if expected.cpu_s < 2 * took + 0.1 and took < 2 * expected.cpu_s + 0.1:
+            return
+    pytest.fail(f"estimated {expected.cpu_s:.3f} s of CPU, took {took:.3f} s")
+
+
+def test_the_estimate_of_time_is_of_the_algorithms_and_classes_of_a_run(monkeypatch):
+    """A hop of one costs 1 us, of the other 3; with classes ten times that. Both send as much."""
+    of = {"reno": 1e-6, "cubic": 3e-6}
+    monkeypatch.setattr(estimate, "probed_hop_s", lambda cc, classes: of[cc] * (10 if classes else 1))
+    two = sh.Scenario(
+        duration="1s",
+        topology={"kind": "dumbbell", "hosts": 2},
+        traffic=[{"kind": "long-lived", "cc": cc, "from": [i], "to": [i + 2]} for i, cc in enumerate(of)],
+    )
+    expected = estimate.of_scenario(two)
+    assert expected.cpu_s == pytest.approx(expected.hops * 2e-6, rel=0.02)
+    classed = estimate.of_scenario(two.set("traffic.1.priority", 1))
+    assert classed.cpu_s == pytest.approx(expected.hops * 20e-6, rel=0.02)
 
 
 def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
@@ -544,7 +563,7 @@ def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
     words = ["compare", "short.toml", "--cc", "dctcp", "--cc", "dx", "--threads", "2"]
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 0, done.output
-    hops = estimate.packet_hops(sh.Scenario.load("short.toml"))
+    hops = estimate.of_scenario(sh.Scenario.load("short.toml")).hops
     assert f"2 runs, about {2 * hops / 1e6:.3g} M packet-hops" in done.stderr
     assert "on 2 at a time" in done.stderr
     monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)

@@ -1,8 +1,8 @@
 """What runs will take, estimated from their scenarios before anything moves: packet-hops, time, memory.
 
-How many packet-hops a run makes is estimated by `work`. How long one takes is measured on a small run on this
-machine; it grows with the number of ports, whose state leaves the caches, and ports with several classes
-cost more. Meant to hold within a factor of two.
+How many packet-hops a run makes is estimated by `work`. How long one takes is measured on this machine, by a
+small run of each of its algorithms, which differ by a factor of four, at ports with several classes if it has
+them; it grows with the number of ports, whose state leaves the caches. Meant to hold within a factor of two.
 """
 
 import os
@@ -18,6 +18,8 @@ from shallows.sweeps.work import packet_hops, run_ends_s
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
+    from shallows.contract import F64
     from shallows.scenario import Scenario
     from shallows.sweeps.plans import Job
 
@@ -27,12 +29,14 @@ BASE_BYTES = 98_000_000
 LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, ROW_BYTES = 2_500, 4, 900, 50
 """Of memory: a link with its port and name, a way from a switch to a host where switches choose by packet, a
 flow, a recorded sample."""
-RUN_S, FLOW_S, ROW_S = 0.012, 10e-6, 0.3e-6
-"""Of CPU time: a run whatever its size, in a process that is warm; a flow; a recorded sample."""
-SMALL_PORTS, GROWTH = 100, 0.175
+RUN_S, FLOW_S, ROW_S = 0.010, 3e-6, 0.2e-6
+"""Of CPU time, to run and to save: a run whatever its size, in a process that is warm; a flow; a recorded
+sample."""
+SMALL_PORTS, GROWTH = 100, 0.225
 """Up to so many ports a hop takes as long as on the small run, then by this power of their number longer."""
-CLASSES = 1.8
-"""How much longer a hop takes at ports with several classes."""
+PROBED_S, PROBED_HOPS, PROBED_PS = 0.1, 200_000, 20 * 10**9
+"""How long small runs of an algorithm are repeated, and how large they are; one of so many picoseconds tells
+how long that takes."""
 SMALL_PACKETS, SMALL_LINKS = 1_000_000, 10_000
 
 
@@ -54,12 +58,13 @@ class Estimate(NamedTuple):
 def of_scenario(scenario: "Scenario") -> Estimate:
     """The `Estimate` of one run of a `Scenario` in the packet world."""
     hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
-    cpu_s = RUN_S + hops * _hop_s(scenario) + FLOW_S * flows + ROW_S * rows
+    cpu_s = RUN_S + float(hops @ _hop_s(scenario)) + FLOW_S * flows + ROW_S * rows
     network = scenario.wiring
     memory = LINK_BYTES * len(network.link_from)
     if scenario.network.balancing != "flow":
         memory += ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts
-    return Estimate(1, hops, cpu_s, BASE_BYTES + memory + FLOW_BYTES * flows + ROW_BYTES * rows, 1)
+    memory += BASE_BYTES + FLOW_BYTES * flows + ROW_BYTES * rows
+    return Estimate(1, float(hops.sum()), cpu_s, memory, 1)
 
 
 def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
@@ -128,34 +133,50 @@ def _rows(scenario: "Scenario") -> float:
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
 
 
-def _hop_s(scenario: "Scenario") -> float:
-    ports = len(scenario.wiring.link_from)
-    classes = (
-        scenario.network.pfc or scenario.network.shared or scenario.credits or scenario.flows.priority.any()
-    )
-    return probed_hop_s() * max(ports / SMALL_PORTS, 1) ** GROWTH * (CLASSES if classes else 1)
+def _hop_s(scenario: "Scenario") -> "F64":
+    """Seconds of CPU that a packet-hop takes with each algorithm of the flows."""
+    ports, network = len(scenario.wiring.link_from), scenario.network
+    classes = bool(network.pfc or network.shared or scenario.flows.priority.any())
+    slower = max(ports / SMALL_PORTS, 1) ** GROWTH
+    return np.array([slower * probed_hop_s(_probed_as(used), classes) for used in scenario.flows.ccs])
+
+
+def _probed_as(used: "Algorithm") -> str | type:
+    """What the small run calls an algorithm; one that only a kernel has is taken for another."""
+    return used.written or ("cubic" if used.native else used.label)
 
 
 @cache
-def probed_hop_s() -> float:
-    """Seconds of CPU that a packet-hop takes on this machine in a small run."""
+def probed_hop_s(algorithm: str | type, classes: bool = False) -> float:
+    """Seconds of CPU that a packet-hop takes on this machine, at ports with several classes or without.
+
+    The middle of several small runs.
+    """
+    hops, _ = _small_run(algorithm, classes, PROBED_PS)
+    as_long = int(PROBED_PS * np.clip(PROBED_HOPS / max(hops, 1), 1, 50))
+    began, took = time.thread_time(), list[float]()
+    while not took or time.thread_time() - began < PROBED_S:
+        hops, cpu_s = _small_run(algorithm, classes, as_long)
+        took.append(cpu_s / max(hops, 1))
+    return float(np.median(took))
+
+
+def _small_run(algorithm: str | type, classes: bool, duration_ps: int) -> tuple[int, float]:
+    """Packet-hops of four flows over a bottleneck, and seconds of CPU."""
     from shallows import _core
     from shallows.scenario import Scenario
     from shallows.worlds.packet import request
 
     small = Scenario(
-        duration="20ms",
-        cc="dctcp",
-        topology={"kind": "dumbbell", "hosts": 8},
-        traffic=[{"kind": "long-lived", "flows": 8}],
+        duration=f"{duration_ps}ps",
+        cc=algorithm,
+        topology={"kind": "dumbbell", "hosts": 4},
+        traffic=[{"kind": "long-lived", "flows": 4, "priority": int(classes)}],
     )
     asked = request(small)
-    took: list[float] = []
-    for _ in range(3):
-        began = time.thread_time()
-        hops = _core.simulate(asked, None)["packet_hops"]
-        took.append((time.thread_time() - began) / hops)
-    return min(took)
+    began = time.thread_time()
+    hops = _core.simulate(asked, None)["packet_hops"]
+    return hops, time.thread_time() - began
 
 
 def memory_available() -> int | None:

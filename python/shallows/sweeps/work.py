@@ -31,11 +31,11 @@ ROCE_SEGMENT_BYTES = 16_000
 NO_FLOW = 2**32 - 1
 
 
-def packet_hops(scenario: "Scenario") -> float:
-    """About how many packet-hops a run of `scenario` makes."""
+def packet_hops(scenario: "Scenario") -> "F64":
+    """About how many packet-hops the flows of each algorithm of a run make."""
     flows = scenario.flows
     if not len(flows):
-        return 0.0
+        return np.zeros(len(flows.ccs))
     ways = _Ways(scenario.wiring)
     ending = _Sample(scenario, ways, np.flatnonzero(flows.bytes))
     ends_s = run_ends_s(scenario)
@@ -67,10 +67,12 @@ class _Sample:
         flows = scenario.flows
         self.weight = len(of) / max(len(chosen), 1)
         self.network = scenario.wiring
+        self.algorithms = len(flows.ccs)
         paths = [ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
         self.lengths = np.array([len(path) for path in paths], int)
         self.links = np.concatenate([np.array([], int), *paths])
         self.owner = np.repeat(np.arange(len(chosen)), self.lengths)
+        self.algorithm = flows.cc[chosen]
         self.packets = np.ceil(flows.bytes[chosen] / scenario.frame.payload)
         self.follows = flows.after[chosen] != NO_FLOW
         self.start_s = np.where(self.follows, 0, flows.start_ps[chosen] * 1e-12)
@@ -78,9 +80,11 @@ class _Sample:
         self.bits = 8 * scenario.mtu
         self.acks = np.array([_acks_a_packet(scenario, flows.ccs[flows.cc[flow]]) for flow in chosen])
 
-    def hops(self, packets: "F64") -> float:
-        """Packet-hops of so many packets of each, there and back."""
-        return self.weight * float(np.sum(packets * self.lengths * (1 + self.acks)))
+    def hops(self, packets: "F64") -> "F64":
+        """Packet-hops of so many packets of each, there and back, by algorithm."""
+        hops = np.zeros(self.algorithms)
+        np.add.at(hops, self.algorithm, self.weight * packets * self.lengths * (1 + self.acks))
+        return hops
 
     def busy_s(self, packets: "F64") -> "F64":
         """How long each link of the network is busy with so many packets of each."""
