@@ -10,7 +10,6 @@ use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::clock::Clock;
 use shallows_sim::header::Header;
-use shallows_sim::link::Link;
 use shallows_sim::network::{Marking, PortSpec};
 use shallows_sim::packet::{Flags, Packet, Slab};
 use shallows_sim::port::admission::Outcome;
@@ -59,7 +58,6 @@ pub struct Delivery<'a> {
 pub struct Switch {
     hosts: u32,
     ports: Vec<Port>,
-    links: Vec<Link>,
     /// By node and host: the port on the way there.
     way: Vec<Option<u32>>,
     delays: Vec<Time>,
@@ -83,12 +81,9 @@ impl Switch {
                 None => port,
             }
         };
-        let ports: Vec<_> = specs.iter().enumerate().map(port).collect();
-        let link = |(spec, port): (&PortSpec, &Port)| Link::new(spec.from, spec.to, port.marks_late());
         Self {
             hosts,
-            links: specs.iter().zip(&ports).map(link).collect(),
-            ports,
+            ports: specs.iter().enumerate().map(port).collect(),
             way: ways(hosts, nodes, specs),
             clocks: specs.iter().map(|spec| Clock::new(spec.rate)).collect(),
             delays: specs.iter().map(|spec| spec.delay).collect(),
@@ -124,8 +119,7 @@ impl Switch {
             self.packets.remove(at);
             return;
         };
-        let link = &mut self.links[port as usize];
-        let offered = self.ports[port as usize].offer(now, at, link, &mut self.packets);
+        let offered = self.ports[port as usize].offer(now, at, &mut self.packets);
         if let Some(arrives) = offered.arrives {
             self.agenda.push(Reverse((arrives, port)));
         } else if let Outcome::Dropped(_) = offered.outcome {
@@ -141,17 +135,18 @@ impl Switch {
 
     /// Lets everything happen up to `now`, in order.
     pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(Delivery<'_>)) {
-        while let Some(&Reverse((time, port))) = self.agenda.peek()
+        while let Some(&Reverse((time, number))) = self.agenda.peek()
             && time <= now
         {
             self.agenda.pop();
-            let link = &mut self.links[port as usize];
-            if link.marks_late {
-                self.ports[port as usize].before_delivery(time, &mut self.packets);
+            let port = &mut self.ports[number as usize];
+            if port.marks_late() {
+                port.before_delivery(time, &mut self.packets);
             }
+            let link = &mut port.link;
             let (at, node) = (link.deliver(time, &self.packets), link.to);
             if let Some(next) = link.first_arrival(&self.packets) {
-                self.agenda.push(Reverse((next, port)));
+                self.agenda.push(Reverse((next, number)));
             }
             if node < self.hosts {
                 let Frame { bytes, sent } = &mut self.frames[at as usize];
@@ -180,8 +175,7 @@ impl Switch {
     /// Closes the statistics of the `span` that ends now.
     #[must_use]
     pub fn report(&mut self, now: Time, span: Time) -> Vec<PortReport> {
-        let ports = self.ports.iter_mut().zip(&self.links);
-        ports.map(|(port, link)| port.report(now, span, link, &self.packets)).collect()
+        self.ports.iter_mut().map(|port| port.report(now, span, port.carried(), &self.packets)).collect()
     }
 
     /// The ports on the way from a host to another.
@@ -191,7 +185,7 @@ impl Switch {
         let mut ports = Vec::new();
         while let Some(port) = self.way[(node * self.hosts + to) as usize] {
             ports.push(port);
-            node = self.links[port as usize].to;
+            node = self.ports[port as usize].link.to;
         }
         ports
     }

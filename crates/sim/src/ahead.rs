@@ -29,8 +29,8 @@ impl<O: Observer> Domain<O> {
     pub fn look_ahead(&self) {
         let (fabric, hosts) = (&self.fabric, &self.hosts);
         let [near, soon, later, far] = fabric.events.risen();
-        if let Some(link) = far.and_then(|(_, number)| fabric.links.get(number as usize)) {
-            fetch(link);
+        if let Some(port) = far.and_then(|(_, number)| fabric.ports.get(number as usize)) {
+            port.fetch();
         }
         if let Some((link, packet)) = later.and_then(|(_, number)| fabric.head(number)) {
             fetch(packet);
@@ -53,7 +53,7 @@ impl<O: Observer> Domain<O> {
         if let Some((at, number)) = near {
             match fabric.head(number) {
                 Some((link, packet)) => fabric.fetch_queue(fabric.goes_on(link, packet), at, packet),
-                None => hosts.fetch_turn(number.wrapping_sub(fabric.links.len() as u32)),
+                None => hosts.fetch_turn(number.wrapping_sub(fabric.ports.len() as u32)),
             }
         }
     }
@@ -62,7 +62,7 @@ impl<O: Observer> Domain<O> {
 impl<O> Fabric<O> {
     /// A link, and the packet that arrives over it next.
     fn head(&self, number: u32) -> Option<(&Link, &Packet)> {
-        let link = self.links.get(number as usize)?;
+        let link = &self.ports.get(number as usize)?.link;
         Some((link, self.packets.get(link.head() as usize)?))
     }
 
@@ -73,22 +73,22 @@ impl<O> Fabric<O> {
 
     /// The NIC that becomes free by an event of this number.
     fn nic_of(&self, number: u32) -> Option<u32> {
-        let host = number.checked_sub(self.links.len() as u32).filter(|&host| host < self.network.hosts)?;
+        let host = number.checked_sub(self.ports.len() as u32).filter(|&host| host < self.network.hosts)?;
         Some(self.routes.nic(host))
     }
 
     fn fetch_port(&self, number: Option<u32>) {
         if let Some(number) = number {
             self.ports[number as usize].fetch();
-            fetch(&self.links[number as usize]);
         }
     }
 
     /// What a packet that joins a port at some time changes behind it.
     fn fetch_queue(&self, number: Option<u32>, at: Time, packet: &Packet) {
         let Some(number) = number else { return };
-        self.ports[number as usize].fetch_bins(at, packet.bytes());
-        if let Some(last) = self.packets.get(self.links[number as usize].tail() as usize) {
+        let port = &self.ports[number as usize];
+        port.fetch_bins(at, packet.bytes());
+        if let Some(last) = self.packets.get(port.link.tail() as usize) {
             fetch(last);
         }
     }

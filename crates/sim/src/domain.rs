@@ -133,7 +133,7 @@ impl<O: Observer> Domain<O> {
 
     #[inline]
     fn on_event(&mut self, entity: u32) {
-        let links = self.fabric.links.len();
+        let links = self.fabric.ports.len();
         if (entity as usize) < links {
             return self.on_arrival(entity);
         }
@@ -158,7 +158,7 @@ impl<O: Observer> Domain<O> {
 
     /// The flows of the host behind a port, if it is one's NIC.
     fn serve_behind(&mut self, port: u32) {
-        let node = self.fabric.links[port as usize].from;
+        let node = self.fabric.ports[port as usize].from;
         if node < self.network.hosts {
             self.hosts.serve(&mut self.fabric, node);
         }

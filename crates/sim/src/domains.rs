@@ -341,10 +341,10 @@ impl<O: Observer + Send> Domains<O> {
         self.parts.iter_mut().for_each(|part| part.hosts.end_warmup());
         for number in 0..self.links() {
             let (up, down) = self.ends(number);
-            let lost = self.parts[down].fabric.links[number as usize].lost();
+            let carried = self.parts[down].fabric.ports[number as usize].carried();
             let fabric = &mut self.parts[up].fabric;
             fabric.ports[number as usize].close(now, &mut fabric.packets);
-            fabric.ports[number as usize].end_warmup(now, lost);
+            fabric.ports[number as usize].end_warmup(now, carried.lost);
         }
     }
 
@@ -393,10 +393,10 @@ impl<O: Observer + Send> Domains<O> {
         let links = self.links();
         let report = |number: u32| {
             let (up, down) = self.ends(number);
-            let link = self.parts[down].fabric.links[number as usize].clone();
+            let carried = self.parts[down].fabric.ports[number as usize].carried();
             let fabric = &mut self.parts[up].fabric;
             fabric.ports[number as usize].close(now, &mut fabric.packets);
-            fabric.ports[number as usize].report(now, span, &link, &fabric.packets)
+            fabric.ports[number as usize].report(now, span, carried, &fabric.packets)
         };
         (0..links).map(report).collect()
     }
@@ -464,10 +464,10 @@ impl<O: Observer> Domains<O> {
         let (up, down) = self.ends(link);
         let (up, down) = (&self.parts[up].fabric, (up != down).then(|| &self.parts[down].fabric));
         let handed_over = down.into_iter().flat_map(move |down| {
-            let places = down.links[link as usize].places(&down.packets);
+            let places = down.ports[link as usize].link.places(&down.packets);
             places.map(|at| (&down.packets[at], down.packets.header(at)))
         });
-        let here = up.ports[link as usize].on_its_way(&up.links[link as usize], &up.packets);
+        let here = up.ports[link as usize].on_its_way(&up.packets);
         handed_over.chain(here.map(|at| (&up.packets[at], up.packets.header(at))))
     }
 

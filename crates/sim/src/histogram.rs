@@ -35,15 +35,9 @@ impl Bin {
 }
 
 /// Time spent at each backlog.
-///
-/// Most segments begin where the one before began: a frame that finds an idle port. As long as they do, they are only counted
-/// and no bin is touched.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     bins: Box<[Bin]>,
-    /// Where the last segments began, and how many did there that no bin has yet.
-    last: Time,
-    times: u32,
     shift: u32,
 }
 
@@ -51,7 +45,7 @@ impl Histogram {
     /// Bins as fine as an eighth of `packet_time` near zero; there are none before the first backlog.
     #[must_use]
     pub fn new(packet_time: Time) -> Self {
-        Self { bins: Box::default(), last: Time::ZERO, times: 0, shift: (packet_time.0 / 8).max(1).ilog2() }
+        Self { bins: Box::default(), shift: (packet_time.0 / 8).max(1).ilog2() }
     }
 
     /// The bin of a backlog and how far into it the backlog reaches.
@@ -83,22 +77,17 @@ impl Histogram {
     /// A falling segment begins at `backlog`. One of no length is nothing.
     #[inline]
     pub fn begin(&mut self, backlog: Time) {
-        if backlog == self.last && self.times < u32::MAX {
-            self.times += 1;
-            return;
-        }
-        self.note();
-        (self.last, self.times) = (backlog, 1);
+        self.begin_times(backlog, 1);
     }
 
-    /// Gives the bins what has only been counted.
+    /// So many do.
     #[inline]
-    fn note(&mut self) {
-        if self.last > Time::ZERO {
-            let (at, into) = self.locate(self.last);
-            self.add(at, Bin(Bin::segment(into).0 * i128::from(self.times)));
+    pub fn begin_times(&mut self, backlog: Time, times: u32) {
+        if backlog == Time::ZERO || times == 0 {
+            return;
         }
-        self.times = 0;
+        let (at, into) = self.locate(backlog);
+        self.add(at, Bin(Bin::segment(into).0 * i128::from(times)));
     }
 
     #[inline]
@@ -139,7 +128,6 @@ impl Histogram {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.bins.fill(Bin::default());
-        self.times = 0;
     }
 
     /// The bins that were visited, with the time spent in each, `idle` being the time at zero and `largest` the largest
@@ -148,8 +136,7 @@ impl Histogram {
     /// # Panics
     /// If more ended than began.
     #[must_use]
-    pub fn finish(&mut self, idle: Time, largest: Time) -> Distribution {
-        self.note();
+    pub fn finish(&self, idle: Time, largest: Time) -> Distribution {
         let mut above = 0;
         let mut times = vec![0; self.bins.len().max(1)];
         for (at, bin) in self.bins.iter().enumerate().rev() {
@@ -252,7 +239,7 @@ mod tests {
     #[test]
     fn segments_that_begin_alike_all_count() {
         let mut histogram = Histogram::new(PACKET);
-        (0..3).for_each(|_| histogram.begin(PACKET));
+        histogram.begin_times(PACKET, 3);
         histogram.begin(PACKET * 2);
         let distribution = histogram.finish(PACKET * 5, PACKET * 2);
         assert_eq!(distribution.total(), PACKET * (5 + 5));

@@ -4,58 +4,26 @@
 
 use shallows_cc::units::Time;
 
-use crate::fault::Wire;
 use crate::packet::{NIL, Packet, Slab};
 
-/// A directed link: all that a delivery touches, in one cache line.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
+/// A directed link: all that a delivery touches. It lies in its port's first cache line ([`crate::port::Port`]).
+#[derive(Clone, Copy, Debug)]
 pub struct Link {
     head: u32,
     tail: u32,
-    /// The node that sends.
-    pub from: u32,
     /// The node at the other end.
     pub to: u32,
-    /// Whether the port has to catch up before a packet is delivered: it may be marked as it leaves.
-    pub marks_late: bool,
-    /// That, or something happens to the wire.
-    is_special: bool,
-    wire: Option<Box<Wire>>,
+    /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
+    pub(crate) is_special: bool,
     delivered: u64,
     fingerprint: u64,
 }
 
 impl Link {
-    /// An empty one between two nodes.
+    /// An empty one to a node.
     #[must_use]
-    pub fn new(from: u32, to: u32, marks_late: bool) -> Self {
-        let (is_special, wire) = (marks_late, None);
-        Self { head: NIL, tail: NIL, from, to, marks_late, is_special, wire, delivered: 0, fingerprint: 0 }
-    }
-
-    /// The same where something happens to the wire.
-    #[must_use]
-    pub fn over(mut self, wire: Wire) -> Self {
-        (self.is_special, self.wire) = (true, Some(Box::new(wire)));
-        self
-    }
-
-    /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
-    #[inline]
-    pub(crate) fn is_special(&self) -> bool {
-        self.is_special
-    }
-
-    /// The wire, where something happens to it.
-    pub(crate) fn wire(&mut self) -> Option<&mut Wire> {
-        self.wire.as_deref_mut()
-    }
-
-    /// Packets lost on the wire so far.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.wire.as_ref().map_or(0, |wire| wire.lost())
+    pub fn new(to: u32) -> Self {
+        Self { head: NIL, tail: NIL, to, is_special: false, delivered: 0, fingerprint: 0 }
     }
 
     /// The packet that arrives next.
@@ -68,10 +36,11 @@ impl Link {
         self.tail
     }
 
-    /// Puts a packet, whose `next` is none, at the end of the list; its arrival, if it is the only one: then nobody waits
-    /// for it yet.
+    /// Puts a packet that arrives then at the end of the list; its arrival, if it is the only one: then nobody waits for it yet.
     #[inline]
     pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
+        let packet = &mut packets[at as usize];
+        (packet.arrives, packet.next) = (arrives, NIL);
         let first = self.head == NIL;
         if first {
             self.head = at;
@@ -132,14 +101,4 @@ impl Link {
 #[must_use]
 pub fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delivery_touches_one_line() {
-        assert_eq!(size_of::<Link>(), 64);
-    }
 }

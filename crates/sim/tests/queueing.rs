@@ -2,7 +2,6 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::header::Header;
-use shallows_sim::link::Link;
 use shallows_sim::network::PortSpec;
 use shallows_sim::packet::{Packet, Slab};
 use shallows_sim::port::Port;
@@ -32,7 +31,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
         discipline: None,
     };
     let mut port = Port::new(&spec, FRAME);
-    let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+    let mut packets = Slab::default();
     let mut draws = Draws(1);
     let packet_time = RATE.time_to_send(FRAME);
     let mut now = Time::ZERO;
@@ -42,12 +41,12 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
         for _ in 0..packets_a_batch {
             now += packet_time.scale(-draws.next().ln() / load);
             while next_delivery <= now {
-                packets.remove(link.deliver(next_delivery, &packets));
-                next_delivery = link.first_arrival(&packets).unwrap_or(Time::MAX);
+                packets.remove(port.link.deliver(next_delivery, &packets));
+                next_delivery = port.link.first_arrival(&packets).unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
             let at = packets.insert(Packet::new(0, FRAME, false, &Header::Bare), Header::Bare);
-            if let Some(arrives) = port.offer(now, at, &mut link, &mut packets).arrives {
+            if let Some(arrives) = port.offer(now, at, &mut packets).arrives {
                 next_delivery = arrives;
             }
         }

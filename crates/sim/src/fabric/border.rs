@@ -68,7 +68,7 @@ impl<O: Observer> Fabric<O> {
     /// The only packet on a link that leads out goes, or stays for now.
     #[inline(never)]
     pub(super) fn leave(&mut self, link: u32) {
-        if self.links[link as usize].marks_late {
+        if self.ports[link as usize].marks_late() {
             self.border.waiting.push(link);
         } else {
             self.put_into_parcel(link, NIL);
@@ -85,7 +85,7 @@ impl<O: Observer> Fabric<O> {
             port.close(end, &mut self.packets);
             let stays = port.first_to_leave();
             self.put_into_parcel(number, stays);
-            let rest = self.links[number as usize].first_arrival(&self.packets);
+            let rest = self.ports[number as usize].link.first_arrival(&self.packets);
             needed = needed.min(rest.map_or(Time::MAX, |arrives| arrives.saturating_sub(lookahead)));
             rest.is_some()
         });
@@ -98,7 +98,7 @@ impl<O: Observer> Fabric<O> {
     fn put_into_parcel(&mut self, link: u32, stays: u32) {
         let Border { to, out, count, first, .. } = &mut self.border;
         let parcel = &mut out[to[link as usize] as usize];
-        while let Some(at) = self.links[link as usize].take_off(stays, &self.packets) {
+        while let Some(at) = self.ports[link as usize].link.take_off(stays, &self.packets) {
             if self.packets.header(at).is_traced() {
                 parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
             }
@@ -112,7 +112,7 @@ impl<O: Observer> Fabric<O> {
     /// When the first packet arrives that is to be handed over; [`Time::MAX`] if none is.
     pub fn first_waiting(&self) -> Time {
         let stay = self.border.waiting.iter();
-        let arrivals = stay.filter_map(|&link| self.links[link as usize].first_arrival(&self.packets));
+        let arrivals = stay.filter_map(|&link| self.ports[link as usize].link.first_arrival(&self.packets));
         arrivals.min().unwrap_or(Time::MAX).min(self.border.first)
     }
 
@@ -138,11 +138,11 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     fn adopt_one(&mut self, packet: Packet, header: Header, trails: &mut VecDeque<Vec<HopRecord>>) {
         let number = packet.next;
-        let at = self.packets.adopt(Packet { next: NIL, ..packet }, header);
+        let at = self.packets.adopt(packet, header);
         if header.is_traced() {
             *self.packets.trail_mut(at) = trails.pop_front().expect("a row comes with each packet that has one");
         }
-        if let Some(arrives) = self.links[number as usize].append(at, packet.arrives, &mut self.packets) {
+        if let Some(arrives) = self.ports[number as usize].link.append(at, packet.arrives, &mut self.packets) {
             self.events.push(arrives, number);
         }
     }

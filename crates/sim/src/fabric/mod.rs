@@ -10,7 +10,6 @@ use shallows_cc::units::{Bytes, Time};
 use crate::crowd::MOST_PACKETS;
 use crate::event_queue::EventQueue;
 use crate::fault::Wire;
-use crate::link::Link;
 use crate::network::{Balancing, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
@@ -50,7 +49,6 @@ pub struct Fabric<O> {
     /// From how many on the driver has to look, while a NIC takes all that a window allows.
     pub look_from: u64,
     pub ports: Vec<Port>,
-    pub links: Vec<Link>,
     pub routes: Arc<Routes>,
     border: Border,
     /// Their memories, where they have one.
@@ -74,16 +72,12 @@ impl<O: Observer> Fabric<O> {
     /// Idle, at time zero: a domain's share of it. What others own has a place here that is never used.
     pub fn new(network: Arc<Network>, routes: Arc<Routes>, share: &Share, observer: O) -> Result<Self, String> {
         let mut known = BTreeSet::new();
-        let port = |(number, spec): (u64, &PortSpec)| {
-            let port = if share.owns(spec.from) { port(&network, number, spec) } else { Port::new(spec, network.mtu) };
-            port.sharing(&mut known)
-        };
-        let count = network.ports.len();
-        let ports = pages::collected(count, (0..).zip(&network.ports).map(port));
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
-        let link = |((port, spec), number): ((&Port, &PortSpec), u32)| {
-            let link = Link::new(spec.from, spec.to, port.marks_late());
-            if changes.contains(&number) { link.over(Wire::new(spec, network.seed, number)) } else { link }
+        let port = |(number, spec): (u32, &PortSpec)| {
+            let owned = share.owns(spec.from);
+            let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };
+            let port = port.sharing(&mut known);
+            if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
         Ok(Self {
             now: Time::ZERO,
@@ -91,8 +85,7 @@ impl<O: Observer> Fabric<O> {
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,
-            links: pages::collected(count, ports.iter().zip(&network.ports).zip(0..).map(link)),
-            ports,
+            ports: pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port)),
             routes,
             border: Border::new(&network, share),
             switches: Switches::new(&network)?,
@@ -110,7 +103,7 @@ impl<O: Observer> Fabric<O> {
     /// The head packet of a link is at its other end.
     #[inline]
     pub fn arrive(&mut self, number: u32) -> Arrival {
-        if self.links[number as usize].is_special() { self.arrive_special(number) } else { self.deliver(number) }
+        if self.ports[number as usize].link.is_special { self.arrive_special(number) } else { self.deliver(number) }
     }
 
     /// The same where something happens to the link, or its port has to catch up.
@@ -119,7 +112,7 @@ impl<O: Observer> Fabric<O> {
         if !self.meet_special(number) {
             return self.deliver(number);
         }
-        let link = &mut self.links[number as usize];
+        let link = &mut self.ports[number as usize].link;
         let (at, behind) = (link.deliver(self.now, &self.packets), link.head());
         self.await_next(number, behind);
         self.lose(number, at)
@@ -128,9 +121,9 @@ impl<O: Observer> Fabric<O> {
     // What its arrays hold is borrowed once, so that it is found once.
     #[inline(always)]
     fn deliver(&mut self, number: u32) -> Arrival {
-        let Self { links, packets, ports, now, .. } = self;
-        let links: &mut [Link] = links;
-        let link = &mut links[number as usize];
+        let Self { packets, ports, now, .. } = self;
+        let ports: &mut [Port] = ports;
+        let link = &mut ports[number as usize].link;
         let node = link.to;
         let (at, behind) = (link.deliver(*now, packets), link.head());
         self.hops += 1;
@@ -149,7 +142,7 @@ impl<O: Observer> Fabric<O> {
         }
         match self.routes.next(packet) {
             Some(out) if ports[out as usize].is_plain() => {
-                let (offered, _) = ports[out as usize].join(*now, at, &mut links[out as usize], packets);
+                let offered = ports[out as usize].join(*now, at, packets);
                 self.after_offer(out, at, offered);
             }
             out => {
@@ -173,12 +166,12 @@ impl<O: Observer> Fabric<O> {
     /// is lost.
     #[inline]
     fn meet_special(&mut self, number: u32) -> bool {
-        let link = &mut self.links[number as usize];
-        if link.marks_late {
-            self.ports[number as usize].before_delivery(self.now, &mut self.packets);
+        let port = &mut self.ports[number as usize];
+        if port.marks_late() {
+            port.before_delivery(self.now, &mut self.packets);
         }
-        let packet = &self.packets[link.head()];
-        !packet.flags.for_neighbour() && link.wire().is_some_and(|wire| wire.loses(self.now, packet.bytes()))
+        let packet = &self.packets[port.link.head()];
+        !packet.flags.for_neighbour() && port.wire().is_some_and(|wire| wire.loses(self.now, packet.bytes()))
     }
 
     /// A packet is lost, on the wire of a link or in its port.
@@ -191,8 +184,8 @@ impl<O: Observer> Fabric<O> {
 
     /// Tells who looks on of every packet on a link.
     pub fn tell_what_remains(&mut self) {
-        for (number, link) in (0..).zip(&self.links) {
-            for place in link.places(&self.packets) {
+        for (number, port) in (0..).zip(&self.ports) {
+            for place in port.link.places(&self.packets) {
                 self.observer.remains(self.now, Hop::of(number, place, &self.packets));
             }
         }
@@ -213,11 +206,11 @@ impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
     #[inline(never)]
     pub fn offer(&mut self, number: u32, at: u32, from: u32) {
-        let (port, link) = (&mut self.ports[number as usize], &mut self.links[number as usize]);
+        let port = &mut self.ports[number as usize];
         if port.is_scheduled() {
             return self.offer_scheduled(number, at, from);
         }
-        let offered = port.offer(self.now, at, link, &mut self.packets);
+        let offered = port.offer(self.now, at, &mut self.packets);
         self.after_offer(number, at, offered);
     }
 

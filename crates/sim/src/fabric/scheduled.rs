@@ -45,15 +45,15 @@ impl<O: Observer> Fabric<O> {
     /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
     #[inline(always)]
     fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
-        let Self { ports, links, packets, switches, now, .. } = self;
-        let link = &mut links[number as usize];
+        let Self { ports, packets, switches, now, .. } = self;
+        let port = &mut ports[number as usize];
         if joining.from != NIL
             && let Some(switches) = switches
-            && !switches.lets_pass(link.from, joining.from, &packets[joining.packet])
+            && !switches.lets_pass(port.from, joining.from, &packets[joining.packet])
         {
             return None;
         }
-        ports[number as usize].pass(*now, joining, link, packets)
+        port.pass(*now, joining, packets)
     }
 
     /// The packet waits in its class, or is refused.
@@ -101,7 +101,7 @@ impl<O: Observer> Fabric<O> {
     /// A header that found no room in the port of `number` goes back to its sender, where its switch lies on the way back.
     #[cold]
     fn turn_back(&mut self, number: u32, joining: Joining) {
-        let (at, switch) = (joining.packet, self.links[number as usize].from);
+        let (at, switch) = (joining.packet, self.ports[number as usize].from);
         let back = match self.routes.back(&self.network, &self.packets[at], switch) {
             None => None,
             Some(Back { way, port }) => {
@@ -137,7 +137,7 @@ impl<O: Observer> Fabric<O> {
             return true;
         }
         let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
-        let (node, length) = (self.links[number as usize].from, packet.bytes());
+        let (node, length) = (self.ports[number as usize].from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
         let held = || port.held(self.now, packet.flags.kind(), joining.lane);
         let verdict = switches.admit(node, joining.from, length, held);
@@ -153,8 +153,8 @@ impl<O: Observer> Fabric<O> {
 
     /// The port of a switch in which most of what a link brought waits, where `length` more is about to join that of `number`.
     fn holder(&self, number: u32, from: u32, length: Bytes) -> u32 {
-        let node = self.links[number as usize].from;
-        let ports = (0..).zip(&self.links).filter(|(_, link)| link.from == node).map(|(port, _)| port);
+        let node = self.ports[number as usize].from;
+        let ports = (0..).zip(&self.ports).filter(|(_, port)| port.from == node).map(|(number, _)| number);
         let held = |port: u32| {
             let waiting = self.ports[port as usize].waiting(&self.packets).filter(|waiting| waiting.from == from);
             waiting.map(|waiting| waiting.length).sum::<Bytes>() + if port == number { length } else { Bytes::ZERO }
@@ -182,7 +182,7 @@ impl<O: Observer> Fabric<O> {
 
     /// Something happens to a wire: its downstream end is here.
     pub fn change_wire(&mut self, fault: Fault) {
-        if let Some(wire) = self.links[fault.link as usize].wire() {
+        if let Some(wire) = self.ports[fault.link as usize].wire() {
             wire.change(self.now, fault.change);
         }
     }
@@ -217,7 +217,7 @@ impl<O: Observer> Fabric<O> {
     /// The same without the neighbours: what is due to them stays due.
     fn begin(&mut self, number: u32) {
         let port = &mut self.ports[number as usize];
-        let sent = port.dispatch(self.now, &mut self.links[number as usize], &mut self.packets);
+        let sent = port.dispatch(self.now, &mut self.packets);
         if let Some(at) = port.next_wake() {
             let entity = self.port_entity(number);
             self.events.push(at, entity);
@@ -237,7 +237,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     fn release(&mut self, number: u32, from: u32, length: Bytes) {
-        let node = self.links[number as usize].from;
+        let node = self.ports[number as usize].from;
         let Some(switches) = &mut self.switches else { return };
         switches.release(node, from, length);
         if switches.resumes(node, from) {

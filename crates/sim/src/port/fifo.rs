@@ -5,25 +5,20 @@ use shallows_cc::units::{Bytes, Time};
 use super::Port;
 use super::admission::{Offered, Outcome, Reason};
 use crate::ahead::fetch;
-use crate::link::Link;
-use crate::packet::{NIL, Packet, Slab};
+use crate::packet::{Packet, Slab};
 
 impl Port {
     /// A packet is offered to a port without classes. One that is dropped is the caller's to free.
     #[inline]
-    pub fn offer(&mut self, now: Time, at: u32, link: &mut Link, packets: &mut Slab) -> Offered {
-        if self.special.is_some() {
-            self.offer_shown(now, at, link, packets)
-        } else {
-            self.join(now, at, link, packets).0
-        }
+    pub fn offer(&mut self, now: Time, at: u32, packets: &mut Slab) -> Offered {
+        if self.special.is_some() { self.offer_shown(now, at, packets) } else { self.join(now, at, packets) }
     }
 
     /// The same where a congestion point is shown the packet.
     #[inline(never)]
-    fn offer_shown(&mut self, now: Time, at: u32, link: &mut Link, packets: &mut Slab) -> Offered {
+    fn offer_shown(&mut self, now: Time, at: u32, packets: &mut Slab) -> Offered {
         self.meet(now, at, packets);
-        let (offered, queue) = self.join(now, at, link, packets);
+        let (offered, queue) = self.join_queue(now, at, packets);
         let joined = !matches!(offered.outcome, Outcome::Dropped(_));
         if joined
             && let Some(congestion) = self.congestion()
@@ -35,9 +30,21 @@ impl Port {
         offered
     }
 
-    /// A packet joins the queue, which it then makes this long.
+    /// A packet joins the queue, or is sent at once.
     #[inline(always)]
-    pub(crate) fn join(&mut self, now: Time, at: u32, link: &mut Link, packets: &mut [Packet]) -> (Offered, Bytes) {
+    pub(crate) fn join(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> Offered {
+        if self.busy_until <= now
+            && let Some((kind, sending)) = self.built.common(packets[at as usize].bytes())
+        {
+            self.count_alone(kind);
+            return Offered::queued(false, self.put_on(now + sending, at, packets));
+        }
+        self.join_queue(now, at, packets).0
+    }
+
+    /// A packet joins the queue, which it then makes this long.
+    #[inline]
+    fn join_queue(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> (Offered, Bytes) {
         let packet = &mut packets[at as usize];
         let length = packet.bytes();
         let backlog = self.busy_until.saturating_sub(now);
@@ -53,31 +60,63 @@ impl Port {
         }
         let sending = self.built.clock.time(length);
         let after = backlog + sending;
-        self.busy_until = now + after;
-        let arrives = self.busy_until + self.built.delay;
-        (packet.arrives, packet.next) = (arrives, NIL);
-        let arrives = link.append(at, arrives, packets);
+        let arrives = self.put_on(now + after, at, packets);
         self.count(length, sending, backlog, after);
         (Offered::queued(marked, arrives), queue)
+    }
+
+    /// Puts a packet that has been sent at `end` onto the wire; its arrival, if it is alone there.
+    #[inline(always)]
+    fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
+        self.busy_until = end;
+        self.link.append(at, end + self.built.delay, packets)
     }
 
     /// A packet will join.
     pub(crate) fn fetch(&self) {
         fetch(&self.busy_until);
-        fetch(&self.counters);
     }
 
     /// One of this length will join then.
     pub(crate) fn fetch_bins(&self, then: Time, length: Bytes) {
-        let backlog = self.busy_until.saturating_sub(then);
-        self.histogram.fetch(backlog);
-        self.histogram.fetch(backlog + self.built.clock.time(length));
+        if self.busy_until > then {
+            let backlog = self.busy_until - then;
+            self.histogram.fetch(backlog);
+            self.histogram.fetch(backlog + self.built.clock.time(length));
+        }
     }
 
     /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::join`] unseen.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.special.is_none()
+    }
+
+    /// A packet of a common length finds the port idle.
+    #[inline(always)]
+    pub(super) fn count_alone(&mut self, kind: usize) {
+        self.alone[kind] += 1;
+        if self.alone[kind] == u32::MAX {
+            self.settle();
+        }
+    }
+
+    /// Works out what the frames that have only been counted add up to.
+    #[cold]
+    pub(super) fn settle(&mut self) {
+        for (&(length, sending), alone) in self.built.common.iter().zip(&mut self.alone) {
+            let times = std::mem::take(alone);
+            if times > 0 {
+                let all = sending * u64::from(times);
+                self.counters.sent += u64::from(times);
+                self.counters.sent_bytes += length.0 * u64::from(times);
+                self.counters.sojourn += u128::from(all.0);
+                self.counters.area += u128::from(all.0) * u128::from(sending.0);
+                self.counters.largest = self.counters.largest.max(sending);
+                self.work += all;
+                self.histogram.begin_times(sending, times);
+            }
+        }
     }
 
     /// A packet that takes `sending` raises the backlog from `backlog` to `after`.

@@ -1,4 +1,4 @@
-//! An egress port: finite queue, constant rate, marking. The link behind it is [`crate::link`].
+//! An egress port: finite queue, constant rate, marking; with the link behind it ([`crate::link`]).
 //!
 //! A packet's departure is known when it comes, so a port keeps no queue of its own (`fifo.rs`): the packets that wait and
 //! those on the wire are one list, and the backlog is a time. Ports that cannot know (priorities, pauses, shaping) keep
@@ -16,9 +16,10 @@ use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::clock::Clock;
+use crate::fault::Wire;
 use crate::histogram::{Distribution, Histogram};
 use crate::link::Link;
-use crate::network::{Marking, PortSpec};
+use crate::network::{MIN_FRAME, Marking, PortSpec};
 use crate::packet::{NIL, Packet, Slab};
 
 pub mod admission;
@@ -61,9 +62,43 @@ pub struct Built {
     delay: Time,
     buffer: Bytes,
     marking: Step,
+    /// The lengths that most frames have, and the time that each takes: full ones and the shortest. No length where the port
+    /// refuses or marks such a frame even if it is idle.
+    common: [(Bytes, Time); 2],
 }
 
-/// An egress port. In this order, what every packet needs of it alone lies in two cache lines.
+impl Built {
+    fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
+        let clock = Clock::new(rate);
+        let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
+        let mut built = Self { clock, delay, buffer, marking: Step::NEVER, common };
+        built.pass_only(|length| length <= buffer);
+        built
+    }
+
+    /// The same with a step compared on joining.
+    fn mark(&mut self, step: Step) {
+        self.marking = step;
+        self.pass_only(|length| !step.marks(length));
+    }
+
+    fn pass_only(&mut self, passes: impl Fn(Bytes) -> bool) {
+        for common in self.common.iter_mut().filter(|common| !passes(common.0)) {
+            *common = (Bytes::ZERO, Time::ZERO);
+        }
+    }
+
+    /// Which of the common lengths this is, and the time that it takes; none if another.
+    #[inline(always)]
+    fn common(&self, length: Bytes) -> Option<(usize, Time)> {
+        let kind = usize::from(length == MIN_FRAME);
+        let (common, sending) = self.common[kind];
+        (length == common).then_some((kind, sending))
+    }
+}
+
+/// An egress port and its link. A packet that finds the port idle is only counted, and needs no more than the first cache line,
+/// nor does its arrival; one that finds a queue needs the others.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port {
@@ -71,14 +106,28 @@ pub struct Port {
     built: Arc<Built>,
     /// What few ports have.
     special: Option<Box<Special>>,
+    /// Frames of the common lengths that have found it idle, and are in nothing below yet.
+    alone: [u32; 2],
+    /// What its packets go over.
+    pub link: Link,
+    counters: Counters,
+    histogram: Histogram,
     /// Time to send those accepted since the statistics began.
     work: Time,
-    histogram: Histogram,
-    counters: Counters,
-    /// Packets accepted, refused and lost before the statistics began.
-    in_warmup: (u64, u64, u64),
-    /// Backlog when the warm-up ended.
-    from_warmup: Time,
+    /// What was before they did; nothing where they began with the run.
+    warmup: Option<Box<Warmup>>,
+    /// The node that it belongs to.
+    pub from: u32,
+}
+
+/// What a port tells of the time before its statistics began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Warmup {
+    sent: u64,
+    dropped: u64,
+    lost: u64,
+    /// Backlog as it ended.
+    backlog: Time,
 }
 
 /// What only some ports have, and pay for: each in cache lines of its own.
@@ -86,6 +135,8 @@ pub struct Port {
 #[repr(C, align(64))]
 struct Special {
     congestion: Option<Congestion>,
+    /// The wire, at its downstream end, where something happens to it.
+    wire: Option<Box<Wire>>,
     /// Where packets wait if they do not leave in the order in which they came.
     classes: Option<Classes>,
 }
@@ -94,16 +145,17 @@ impl Port {
     /// An idle port that does not mark; `mtu` sets how finely its queue is recorded.
     #[must_use]
     pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
-        let clock = Clock::new(spec.rate);
         Self {
             busy_until: Time::ZERO,
-            built: Arc::new(Built { clock, delay: spec.delay, buffer: spec.buffer, marking: Step::NEVER }),
+            built: Arc::new(Built::new(spec, mtu)),
             special: None,
-            work: Time::ZERO,
-            histogram: Histogram::new(clock.time(mtu)),
+            alone: [0; 2],
+            link: Link::new(spec.to),
             counters: Counters::default(),
-            in_warmup: (0, 0, 0),
-            from_warmup: Time::ZERO,
+            histogram: Histogram::new(Clock::new(spec.rate).time(mtu)),
+            work: Time::ZERO,
+            warmup: None,
+            from: spec.from,
         }
     }
 
@@ -112,9 +164,22 @@ impl Port {
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
         let point = (marking.mechanism.build)(&marking.values, rate);
         match point.as_step() {
-            Some(step) if marking.at == MarkAt::Enqueue => Arc::make_mut(&mut self.built).marking = step,
+            Some(step) if marking.at == MarkAt::Enqueue => Arc::make_mut(&mut self.built).mark(step),
             _ => self.special().congestion = Some(Congestion::new(point, marking.at, draws)),
         }
+        self.telling_link()
+    }
+
+    /// The same port over a wire to which something happens.
+    #[must_use]
+    pub fn over(mut self, wire: Wire) -> Self {
+        self.special().wire = Some(Box::new(wire));
+        self.telling_link()
+    }
+
+    /// The same port, whose link knows whether a delivery is more than that.
+    fn telling_link(mut self) -> Self {
+        self.link.is_special = self.marks_late() || self.special.as_ref().is_some_and(|special| special.wire.is_some());
         self
     }
 
@@ -138,6 +203,19 @@ impl Port {
 
     fn classes(&self) -> Option<&Classes> {
         self.special.as_ref()?.classes.as_ref()
+    }
+
+    /// The wire behind it, where something happens to that.
+    pub(crate) fn wire(&mut self) -> Option<&mut Wire> {
+        self.special.as_mut()?.wire.as_deref_mut()
+    }
+
+    /// What has been carried over its link, as far as the downstream end knows.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        let wire = self.special.as_ref().and_then(|special| special.wire.as_ref());
+        let (delivered, fingerprint) = (self.link.delivered(), self.link.fingerprint());
+        Carried { delivered, lost: wire.map_or(0, |wire| wire.lost()), fingerprint }
     }
 
     /// Whether it has to `catch_up` before a packet is delivered over its link. Where packets wait in classes, they are marked
@@ -184,7 +262,7 @@ impl Port {
         }
     }
 
-    /// Something is about to be delivered over its link, where that [`Link::marks_late`]: it left a link's delay ago.
+    /// Something is about to be delivered over its link, where it [`Self::marks_late`]: it left a link's delay ago.
     pub fn before_delivery(&mut self, now: Time, packets: &mut Slab) {
         self.catch_up(now - self.built.delay, packets);
     }
@@ -219,10 +297,10 @@ impl Port {
         if scheduled {
             self.end_classes_warmup(now);
         }
+        self.settle();
         let sending = self.busy_until.saturating_sub(now);
-        let before = std::mem::take(&mut self.counters);
-        self.in_warmup = (before.sent, before.dropped, self.lost_waiting() + lost);
-        self.from_warmup = sending;
+        let Counters { sent, dropped, .. } = std::mem::take(&mut self.counters);
+        self.warmup = Some(Box::new(Warmup { sent, dropped, lost: self.lost_waiting() + lost, backlog: sending }));
         self.counters.area = square(sending);
         self.counters.largest = self.backlog(now);
         self.work = Time::ZERO;
@@ -234,9 +312,11 @@ impl Port {
         }
     }
 
-    /// Closes the statistics of the `span` that ends now.
+    /// Closes the statistics of the `span` that ends now, while so much has been carried over the link.
     #[must_use]
-    pub fn report(&mut self, now: Time, span: Time, link: &Link, packets: &Slab) -> PortReport {
+    pub fn report(&mut self, now: Time, span: Time, carried: Carried, packets: &Slab) -> PortReport {
+        self.settle();
+        let warmup = self.warmup.as_deref().copied().unwrap_or_default();
         let sending = self.busy_until.saturating_sub(now);
         let waiting = if self.is_scheduled() {
             self.close_classes(now, packets)
@@ -244,25 +324,36 @@ impl Port {
             self.histogram.end(sending);
             Closing::default()
         };
-        let busy = self.from_warmup + self.work - sending;
+        let busy = warmup.backlog + self.work - sending;
         let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.counters.largest);
         PortReport {
             counters: self.counters,
-            dropped_in_warmup: self.in_warmup.1,
+            dropped_in_warmup: warmup.dropped,
             busy,
             area: (self.counters.area + waiting.area - square(sending)) / 2,
             largest: self.counters.largest,
             backlogs,
             clock: self.built.clock,
-            in_flight: self.in_warmup.0 + self.counters.sent - link.delivered() + waiting.packets,
-            dropped: self.in_warmup.1 + self.counters.dropped,
-            lost: self.lost_waiting() + link.lost(),
-            lost_in_warmup: self.in_warmup.2,
-            delivered: link.delivered(),
-            fingerprint: link.fingerprint(),
+            in_flight: warmup.sent + self.counters.sent - carried.delivered + waiting.packets,
+            dropped: warmup.dropped + self.counters.dropped,
+            lost: self.lost_waiting() + carried.lost,
+            lost_in_warmup: warmup.lost,
+            delivered: carried.delivered,
+            fingerprint: carried.fingerprint,
             classes: waiting.reports,
         }
     }
+}
+
+/// What has been carried over a link in the whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// Packets taken from it, those that were lost on it too.
+    delivered: u64,
+    /// Those that were.
+    pub lost: u64,
+    /// Hash of every delivery: time and packet, in order.
+    fingerprint: u64,
 }
 
 /// What a port has to tell at the end of a run.
@@ -306,7 +397,6 @@ fn square(time: Time) -> u128 {
 mod tests {
     use super::*;
     use crate::header::{Header, RateQuery, TcpData};
-    use crate::link::Link;
     use crate::packet::{Flags, Packet};
     use crate::port::admission::Outcome;
     use std::sync::Arc;
@@ -347,11 +437,11 @@ mod tests {
     }
 
     /// Five frames at once into a port: each leaves 1.2 us after the one before.
-    fn five_at_once(port: &mut Port, link: &mut Link, packets: &mut Slab) -> Vec<Packet> {
+    fn five_at_once(port: &mut Port, packets: &mut Slab) -> Vec<Packet> {
         for _ in 0..5 {
             let (packet, header) = frame();
             let at = packets.insert(packet, header);
-            if let Outcome::Dropped(_) = port.offer(Time::ZERO, at, link, packets).outcome {
+            if let Outcome::Dropped(_) = port.offer(Time::ZERO, at, packets).outcome {
                 packets.remove(at);
             }
         }
@@ -359,44 +449,44 @@ mod tests {
         let mut next = Some(FRAME + Time::from_micros(1));
         while let Some(now) = next {
             port.before_delivery(now, packets);
-            let at = link.deliver(now, packets);
+            let at = port.link.deliver(now, packets);
             out.push(packets[at]);
             packets.remove(at);
-            next = link.first_arrival(packets);
+            next = port.link.first_arrival(packets);
         }
         out
     }
 
     #[test]
     fn packets_leave_one_frame_time_apart() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
-        let out = five_at_once(&mut port(10, None), &mut link, &mut packets);
+        let mut packets = Slab::default();
+        let out = five_at_once(&mut port(10, None), &mut packets);
         let arrivals: Vec<_> = out.iter().map(|p| p.arrives).collect();
         assert_eq!(arrivals, (1..=5).map(|n| FRAME * n + Time::from_micros(1)).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_buffer_of_three_packets_holds_three() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let mut port = port(3, None);
-        assert_eq!(five_at_once(&mut port, &mut link, &mut packets).len(), 3);
-        assert_eq!(port.report(FRAME * 10, FRAME * 10, &link, &packets).dropped, 2);
+        assert_eq!(five_at_once(&mut port, &mut packets).len(), 3);
+        assert_eq!(port.report(FRAME * 10, FRAME * 10, port.carried(), &packets).dropped, 2);
     }
 
     #[test]
     fn at_enqueue_the_packets_behind_the_threshold_are_marked() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let step = marking(3, MarkAt::Enqueue);
-        let out = five_at_once(&mut port(10, Some(&step)), &mut link, &mut packets);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, false, false, true, true]);
     }
 
     #[test]
     fn at_dequeue_the_packets_before_the_threshold_are_marked() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let step = marking(2, MarkAt::Dequeue);
-        let out = five_at_once(&mut port(10, Some(&step)), &mut link, &mut packets);
+        let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
         // They leave 4, 3, 2, 1 and 0 packets behind. The first left as it came, before the others joined.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, true, false, false, false]);
@@ -427,11 +517,11 @@ mod tests {
 
     #[test]
     fn a_point_that_wakes_sees_the_queue_of_that_time() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let mut port = port(10, None);
         let periodic = Box::new(Periodic { next: Time::from_nanos(1500), seen: Bytes::ZERO });
         port.special().congestion = Some(Congestion::new(periodic, MarkAt::Dequeue, Draws::new(1, 0)));
-        let out = five_at_once(&mut port, &mut link, &mut packets);
+        let out = five_at_once(&mut port, &mut packets);
         // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
         assert_eq!(marks, [false, false, true, true, false]);
@@ -458,7 +548,7 @@ mod tests {
 
     #[test]
     fn a_point_that_offers_rates_lowers_what_asks_and_counts_what_is_refused() {
-        let (mut packets, mut link, mut port) = (Slab::default(), Link::new(0, 1, false), port(2, None));
+        let (mut packets, mut port) = (Slab::default(), port(2, None));
         let seen = Arc::new(AtomicU64::new(0));
         let point = Box::new(Offering(Arc::clone(&seen)));
         port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Draws::new(1, 0)));
@@ -469,7 +559,7 @@ mod tests {
         };
         let offers = [asking(Rate::MAX), asking(Rate::from_gbps(1)), frame(), frame()];
         let at = offers.map(|(packet, header)| packets.insert(packet, header));
-        let fits = at.map(|at| port.offer(Time::ZERO, at, &mut link, &mut packets).outcome == Outcome::Queued);
+        let fits = at.map(|at| port.offer(Time::ZERO, at, &mut packets).outcome == Outcome::Queued);
         assert_eq!(fits, [true, true, true, false]);
         assert_eq!(seen.load(Ordering::Relaxed), 2 * 700 + 2 * 1500);
         port.catch_up(FRAME * 5, &mut packets);
@@ -479,10 +569,10 @@ mod tests {
 
     #[test]
     fn the_mean_queue_of_five_at_once_is_a_triangle() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let mut port = port(10, None);
-        five_at_once(&mut port, &mut link, &mut packets);
-        let report = port.report(FRAME * 10, FRAME * 10, &link, &packets);
+        five_at_once(&mut port, &mut packets);
+        let report = port.report(FRAME * 10, FRAME * 10, port.carried(), &packets);
         // Five frame times of backlog draining in five frame times: 12.5 square frame times.
         assert_eq!(report.area, u128::from(FRAME.0) * u128::from(FRAME.0) * 25 / 2);
         assert_eq!(report.busy, FRAME * 5);
@@ -491,11 +581,36 @@ mod tests {
         assert!(low <= report.area && report.area <= high);
     }
 
-    /// The one with the backlog and where it is recorded, the other with what is counted.
+    /// At 10 Gbps frames of 1500, 700 and 64 B take 1200, 560 and 51.2 ns. Each finds the port idle: three, one and two of them
+    /// after the warm-up, which five came before.
     #[test]
-    fn a_packet_needs_two_lines() {
-        assert_eq!(std::mem::offset_of!(Port, histogram) + size_of::<Histogram>(), 64);
-        assert!(std::mem::offset_of!(Port, counters) + std::mem::offset_of!(Counters, dropped) <= 128);
+    fn frames_that_find_the_port_idle_add_up() {
+        let (mut packets, mut port) = (Slab::default(), port(10, None));
+        let mut now = Time::ZERO;
+        let mut send = |port: &mut Port, lengths: &[u64]| {
+            for &length in lengths {
+                let at = packets.insert(Packet::new(0, Bytes(length), false, &Header::Bare), Header::Bare);
+                port.offer(now, at, &mut packets);
+                now += FRAME * 2;
+            }
+            now
+        };
+        let warm = send(&mut port, &[1500, 64, 64, 700, 1500]);
+        port.end_warmup(warm, 0);
+        let end = send(&mut port, &[1500, 64, 1500, 700, 64, 1500]);
+        let report = port.report(end, end - warm, port.carried(), &packets);
+        let PortReport { counters, busy, area, largest, in_flight, ref backlogs, .. } = report;
+        assert_eq!((counters.sent, counters.sent_bytes, in_flight), (6, 3 * 1500 + 700 + 2 * 64, 5 + 6));
+        let sending = [1_200_000, 1_200_000, 1_200_000, 560_000, 51_200, 51_200];
+        assert_eq!((busy, largest), (Time(sending.iter().sum()), FRAME));
+        assert_eq!(counters.sojourn, sending.iter().map(|&time| u128::from(time)).sum());
+        assert_eq!(area, sending.iter().map(|&time| u128::from(time * time)).sum::<u128>() / 2);
+        assert_eq!((backlogs.total(), backlogs.idle), (end - warm, end - warm - busy));
+    }
+
+    #[test]
+    fn a_packet_that_finds_the_port_idle_needs_one_line_and_one_that_arrives_too() {
+        assert_eq!(std::mem::offset_of!(Port, counters), 64);
         assert_eq!(size_of::<Port>(), 192);
     }
 

@@ -28,9 +28,8 @@ use super::{Port, Special};
 use crate::clock::Clock;
 use crate::fault::Change;
 use crate::histogram::Histogram;
-use crate::link::Link;
 use crate::network::{ClassSpec, Discipline, Limit};
-use crate::packet::{NIL, PACKET_KINDS, PacketKind, Slab};
+use crate::packet::{PACKET_KINDS, PacketKind, Slab};
 
 mod trimming;
 
@@ -378,7 +377,7 @@ impl Port {
     #[must_use]
     pub fn scheduled(mut self, discipline: &Discipline, draws: Draws) -> Self {
         self.special().classes = Some(Classes::new(discipline, draws));
-        self
+        self.telling_link()
     }
 
     /// Whether it has classes: then packets [`Self::enter`], and are not [`Self::offer`]ed.
@@ -418,8 +417,8 @@ impl Port {
 
     /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time, joining: Joining, link: &mut Link, packets: &mut Slab) -> Option<Offered> {
-        let Special { congestion, classes } = self.special.as_deref_mut()?;
+    pub fn pass(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
+        let Special { congestion, classes, .. } = self.special.as_deref_mut()?;
         let room = classes.as_mut()?;
         if self.busy_until > now || room.work > Time::ZERO || room.rests_until > now {
             return None;
@@ -448,8 +447,11 @@ impl Port {
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
         let sent = self.busy_until + room.rest(self.busy_until, sending, length);
-        let arrives = put_on(link, joining.packet, sent + self.built.delay, packets);
-        self.count(length, sending, Time::ZERO, sending);
+        let arrives = self.link.append(joining.packet, sent + self.built.delay, packets);
+        match self.built.common(length) {
+            Some((kind, _)) => self.count_alone(kind),
+            None => self.count(length, sending, Time::ZERO, sending),
+        }
         Some(Offered::queued(marked, arrives))
     }
 
@@ -507,7 +509,7 @@ impl Port {
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
     #[inline(always)]
-    pub fn dispatch(&mut self, now: Time, link: &mut Link, packets: &mut Slab) -> Option<Sent> {
+    pub fn dispatch(&mut self, now: Time, packets: &mut Slab) -> Option<Sent> {
         if !self.is_due(now) {
             return None;
         }
@@ -521,12 +523,12 @@ impl Port {
             }
         };
         self.catch_up(now, packets);
-        Some(self.send(now, chosen, link, packets))
+        Some(self.send(now, chosen, packets))
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, chosen: usize, link: &mut Link, packets: &mut Slab) -> Sent {
-        let Self { busy_until, built, special, work, histogram, counters, .. } = self;
+    fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Sent {
+        let Self { busy_until, built, special, work, histogram, counters, link, .. } = self;
         let (congestion, room) = scheduling(special);
         // What waited is now being sent: the backlog is the same, and one that was falling goes on.
         let stood = room.flat_since.is_some() || *busy_until < now;
@@ -561,7 +563,7 @@ impl Port {
         *work += sending;
         let sent = *busy_until + room.rest(*busy_until, sending, length);
         room.look(*busy_until, packets);
-        let arrives = put_on(link, waiting.packet, sent + built.delay, packets);
+        let arrives = link.append(waiting.packet, sent + built.delay, packets);
         Sent { from: waiting.from, length, kind, arrives }
     }
 
@@ -686,8 +688,8 @@ impl Port {
     }
 
     /// The place of every packet on its way over this port's link, those that wait behind those sent.
-    pub fn on_its_way<'a>(&'a self, link: &Link, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
-        link.places(packets).chain(self.queued().map(|waiting| waiting.packet))
+    pub fn on_its_way<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
+        self.link.places(packets).chain(self.queued().map(|waiting| waiting.packet))
     }
 
     /// Statistics of the classes start now.
@@ -730,17 +732,9 @@ impl Port {
 #[inline]
 fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &mut Classes) {
     match special.as_deref_mut() {
-        Some(Special { congestion, classes: Some(room) }) => (congestion, room),
+        Some(Special { congestion, classes: Some(room), .. }) => (congestion, room),
         _ => unreachable!("only a port with classes is asked to schedule"),
     }
-}
-
-/// Puts a packet that arrives then onto the wire; its arrival, if it is alone there.
-#[inline(always)]
-fn put_on(link: &mut Link, at: u32, arrives: Time, packets: &mut Slab) -> Option<Time> {
-    let packet = &mut packets[at];
-    (packet.arrives, packet.next) = (arrives, NIL);
-    link.append(at, arrives, packets)
 }
 
 /// What the classes of a port add to its report.
@@ -758,7 +752,7 @@ mod tests {
     use super::*;
     use crate::header::{Header, TcpAck};
     use crate::network::{PortSpec, Shaper};
-    use crate::packet::Packet;
+    use crate::packet::{NIL, Packet};
     use crate::port::admission::Outcome;
     use shallows_cc::units::Rate;
 
@@ -792,9 +786,9 @@ mod tests {
 
     /// Sends everything; when each packet began, and its kind.
     fn drain(port: &mut Port, packets: &mut Slab) -> Vec<(Time, PacketKind)> {
-        let (mut sent, mut now, mut link) = (Vec::new(), Time::ZERO, Link::new(0, 1, false));
+        let (mut sent, mut now) = (Vec::new(), Time::ZERO);
         loop {
-            if let Some(packet) = port.dispatch(now, &mut link, packets) {
+            if let Some(packet) = port.dispatch(now, packets) {
                 sent.push((now, packet.kind));
             }
             match port.next_wake() {
@@ -837,17 +831,17 @@ mod tests {
 
     #[test]
     fn a_paused_class_waits_and_its_backlog_stands_still() {
-        let (mut packets, mut link) = (Slab::default(), Link::new(0, 1, false));
+        let mut packets = Slab::default();
         let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
         port.pause(Time::ZERO, true);
         assert!(enter(&mut port, &mut packets, Data, 1538));
-        assert_eq!(port.dispatch(Time::ZERO, &mut link, &mut packets), None);
+        assert_eq!(port.dispatch(Time::ZERO, &mut packets), None);
         let later = Time::from_micros(10);
         assert_eq!(port.queue(later), Bytes(1538));
         port.pause(later, false);
-        assert!(port.dispatch(later, &mut link, &mut packets).is_some());
+        assert!(port.dispatch(later, &mut packets).is_some());
         let end = Time::from_micros(20);
-        let report = port.report(end, end, &link, &packets);
+        let report = port.report(end, end, port.carried(), &packets);
         let (paused, sending) = (later.0, RATE.time_to_send(Bytes(1538)).0);
         assert_eq!(report.classes[1].paused, later);
         assert_eq!(report.area, u128::from(sending) * u128::from(2 * paused + sending) / 2);

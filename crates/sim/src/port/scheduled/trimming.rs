@@ -82,7 +82,6 @@ mod tests {
 
     use super::*;
     use crate::header::{Header, PulledData};
-    use crate::link::Link;
     use crate::network::{ClassSpec, Discipline, Limit, PortSpec};
     use crate::packet::{NIL, PACKET_KINDS, Packet};
 
@@ -134,7 +133,7 @@ mod tests {
     /// §3.1: ten headers to a packet, while both wait; then what is left.
     #[test]
     fn a_data_packet_goes_for_every_ten_headers() {
-        let (mut port, mut packets, mut link) = (port(), Slab::default(), Link::new(0, 1, false));
+        let (mut port, mut packets) = (port(), Slab::default());
         let mut enter = |kind: PacketKind, port: &mut Port| {
             let header = Header::PulledData(PulledData::default());
             let mut packet = Packet::new(0, Bytes(1500), false, &header);
@@ -149,7 +148,7 @@ mod tests {
         }
         let mut places = Vec::new();
         for number in 0.. {
-            let Some(sent) = port.dispatch(port.busy_until, &mut link, &mut packets) else { break };
+            let Some(sent) = port.dispatch(port.busy_until, &mut packets) else { break };
             if sent.kind == PacketKind::Data {
                 places.push(number);
             }
