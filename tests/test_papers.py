@@ -264,7 +264,7 @@ def test_who_is_killed_leaves_no_measurement_behind(tmp_path):
         while len(workers) < 2 and monotonic() < deadline:  # the measurement, and who cleans up after it
             sleep(0.1)
             workers = children(run.pid)
-        assert len(workers) == 2
+        assert len(workers) >= 2
         sleep(3)
     finally:
         run.kill()

@@ -1,7 +1,7 @@
 """Quantities: exact both ways, and one sentence for each mistake."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shallows.units import RATE, SIZE, TIME, share
@@ -54,6 +54,7 @@ def test_a_packet_is_whatever_the_frame_says():
     assert SIZE.text(52_501, frame=1500) == "52501B"
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.sampled_from([TIME, SIZE, RATE]), st.integers(0, 10**18), st.sampled_from([None, 1500, 9000]))
 def test_writing_and_reading_gives_the_same(dimension, amount, frame):
     frame = frame if dimension is SIZE else None

@@ -1,10 +1,9 @@
 """A browser for tests: Chromium by its driver (W3C WebDriver), as much as a click needs."""
 
 import json
+import re
 import shutil
-import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -91,13 +90,10 @@ class Browser:
 @contextmanager
 def browser():
     """A `Browser`, ended in the end."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL) as driver:
+    said = {"stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["chromedriver", "--port=0"], **said) as driver:
         try:
-            _wait(port)
-            opened = Browser(f"http://127.0.0.1:{port}")
+            opened = Browser(f"http://127.0.0.1:{_port(driver.stdout)}")
             try:
                 yield opened
             finally:
@@ -106,10 +102,9 @@ def browser():
             driver.terminate()
 
 
-def _wait(port):
-    for _ in range(100):
-        with socket.socket() as tried:
-            if tried.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise TimeoutError("chromedriver does not listen")
+def _port(lines):
+    """The port that it has found free, said once it listens there."""
+    for line in lines:
+        if found := re.search(r"started successfully on port (\d+)", line):
+            return found[1]
+    raise ConnectionError("chromedriver ended before it listened")
