@@ -513,6 +513,22 @@ def test_the_estimate_of_work_holds_within_a_factor_of_two(name, tmp_path):
     pytest.fail(f"estimated {expected.cpu_s:.3f} s of CPU, took {took:.3f} s")
 
 
+ACROSS = {"kind": "long-lived", "from": list(range(128)), "to": [(i + 64) % 128 for i in range(128)]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"traffic": [ACROSS], "duration": "3ms"}, id="one flow a host, over all equal paths"),
+        pytest.param({"duration": "10ms"}, id="most flows come later, those that are there seldom meet"),
+    ],
+)
+def test_the_estimate_of_work_knows_the_ways_of_a_fat_tree(changes):
+    scenario = sh.Scenario.load("websearch-fat-tree", changes)
+    hops = sh.run(scenario).summary["packet_hops"]
+    assert 0.5 < estimate.of_scenario(scenario).hops / hops < 2
+
+
 def test_the_estimate_of_time_is_of_the_algorithms_and_classes_of_a_run(monkeypatch):
     """A hop of one costs 1 us, of the other 3; with classes ten times that. Both send as much."""
     of = {"reno": 1e-6, "cubic": 3e-6}

@@ -36,15 +36,15 @@ def packet_hops(scenario: "Scenario") -> "F64":
     flows = scenario.flows
     if not len(flows):
         return np.zeros(len(flows.ccs))
-    ways = _Ways(scenario.wiring)
-    ending = _Sample(scenario, ways, np.flatnonzero(flows.bytes))
-    ends_s = run_ends_s(scenario)
+    ways, ends_s = _Ways(scenario.wiring), run_ends_s(scenario)
+    begins = (flows.after != NO_FLOW) | (flows.start_ps <= ends_s * 1e12)
+    ending = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes > 0)))
     if scenario.duration == NEVER:
         ends_s = max(ends_s, float(ending.busy_s(ending.packets).max(initial=0)))
         carried = ending.packets
     else:
         carried = ending.in_time(ends_s)
-    endless = _Sample(scenario, ways, np.flatnonzero(flows.bytes == 0))
+    endless = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes == 0)))
     left = np.maximum(
         1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05
     ) * scenario.wiring.rate_bps.astype(float)
@@ -60,7 +60,7 @@ def run_ends_s(scenario: "Scenario") -> float:
 
 
 class _Sample:
-    """Some of the flows `of`, each of which stands for `weight`; their links one after another."""
+    """Some of the flows `of`, each for `weight` of them to all but itself; their links one after another."""
 
     def __init__(self, scenario: "Scenario", ways: "_Ways", of: "NDArray[np.intp]") -> None:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
@@ -98,8 +98,10 @@ class _Sample:
         packets = np.minimum(self.packets, alone)
         first_s = np.full(len(self.network.rate_bps), ends_s)
         np.minimum.at(first_s, self.links, self.start_s[self.owner])
-        share = (ends_s - first_s) / np.maximum(self.busy_s(packets), 1e-12)
-        return packets * np.minimum(self._narrowest(share), 1)
+        own_s = packets[self.owner] * self.bits / self.network.rate_bps[self.links]
+        busy_s = self.busy_s(packets)[self.links] - (self.weight - 1) * own_s
+        share = (ends_s - first_s)[self.links] / np.maximum(busy_s, 1e-12)
+        return packets * np.minimum(self._least(share), 1)
 
     def shared(self, rate_bps: "F64", ends_s: float) -> "F64":
         """The packets of each without an end, where the links offer `rate_bps`."""
@@ -121,7 +123,7 @@ class _Sample:
         waiting = active.copy()
         while waiting.any():
             users = self.weight * np.bincount(self.links, waiting[self.owner], len(free_bps))
-            share = np.where(users > 0, free_bps / np.maximum(users, 1e-12), np.inf)
+            share = np.where(users > 0, free_bps / np.maximum(users - self.weight + 1, 1), np.inf)
             least = share.min()
             full = share <= least * (1 + 1e-9)
             settled = waiting & (np.bincount(self.owner, full[self.links], len(active)) > 0)
@@ -132,8 +134,12 @@ class _Sample:
         return rates
 
     def _narrowest(self, of_links: "F64") -> "F64":
+        return self._least(of_links[self.links])
+
+    def _least(self, of_ways: "F64") -> "F64":
+        """The least of each flow, of a number for every link of its way."""
         least = np.full(len(self.lengths), np.inf)
-        np.minimum.at(least, self.owner, of_links[self.links])
+        np.minimum.at(least, self.owner, of_ways)
         return least
 
 
@@ -167,7 +173,8 @@ class _Ways:
         return np.array(way, int)
 
     def _tree(self, src: int) -> "NDArray[np.intp]":
-        """The link by which each node is first reached."""
+        """The link by which each node is first reached: any of several, as flows spread over equal paths."""
+        dice = np.random.default_rng(src)
         by = np.full(self.nodes, -1)
         edge, by[src] = np.array([src]), 0
         while len(edge):
@@ -175,6 +182,7 @@ class _Ways:
             offsets = np.repeat(self.starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
             links = self.links_by_node[np.arange(counts.sum()) + offsets]
             links = links[by[self.to[links]] < 0]
-            by[self.to[links]] = links
+            dice.shuffle(links)
+            by[self.to[links]] = links  # the last of a node's stays
             edge = np.unique(self.to[links])
         return by
