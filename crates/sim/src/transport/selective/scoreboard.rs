@@ -25,6 +25,8 @@ pub struct Scoreboard {
     repaired_below: u32,
     /// Losses below belong to a reduction already made.
     recover: u32,
+    /// Packets in flight (its "pipe"): sent, neither acknowledged nor known to be lost.
+    pub in_flight: u32,
     pub recovering: bool,
     /// The first repair leaves whatever the window says (§5 step 4.3).
     pub repair_at_once: bool,
@@ -43,24 +45,35 @@ impl Scoreboard {
             lost_below: 0,
             repaired_below: 0,
             recover: 0,
+            in_flight: 0,
             recovering: false,
             repair_at_once: false,
             timed_out_at: None,
         }
     }
 
-    /// Packets in flight (its "pipe"): sent, neither acknowledged nor known to be lost.
+    /// Counts what is in flight anew.
     #[inline]
-    pub fn in_flight(&self) -> u32 {
-        let outstanding = self.next - self.unacked;
-        if self.lost_below <= self.unacked && self.sacked.is_empty() { outstanding } else { self.pipe(outstanding) }
+    fn count(&mut self) {
+        self.in_flight = self.next - self.unacked;
+        if self.lost_below > self.unacked || !self.sacked.is_empty() {
+            self.leave_out();
+        }
     }
 
-    /// Of so many outstanding packets, where some have arrived or are lost.
+    /// Some packets have arrived, or are lost and not sent again.
     #[inline(never)]
-    fn pipe(&self, outstanding: u32) -> u32 {
+    fn leave_out(&mut self) {
         let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
-        outstanding - self.sacked.count() - waiting
+        self.in_flight -= self.sacked.count() + waiting;
+    }
+
+    /// The next new packet leaves.
+    #[inline]
+    pub fn sent(&mut self) -> u32 {
+        self.next += 1;
+        self.in_flight += 1;
+        self.next - 1
     }
 
     /// The next lost packet to send again.
@@ -78,6 +91,7 @@ impl Scoreboard {
     /// That one leaves.
     pub fn repaired(&mut self, seq: u32) {
         self.repaired_below = seq + 1;
+        self.count();
     }
 
     /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
@@ -99,14 +113,16 @@ impl Scoreboard {
         newly_acked
     }
 
-    /// Leaves recovery once all of it has arrived, and looks for new losses; whether there are such, that call for a
-    /// reduction of their own.
+    /// Leaves recovery once all of it has arrived, looks for new losses, and counts what is in flight after them; whether there
+    /// are such, that call for a reduction of their own.
     #[inline]
     pub fn find_losses(&mut self) -> bool {
         if self.unacked >= self.recover {
             self.recovering = false;
         }
-        !self.sacked.is_empty() && self.find_holes()
+        let found = !self.sacked.is_empty() && self.find_holes();
+        self.count();
+        found
     }
 
     /// The same where packets arrived behind a hole.
@@ -136,6 +152,7 @@ impl Scoreboard {
         self.repaired_below = self.unacked;
         self.recover = self.next;
         self.recovering = false;
+        self.count();
         self.timed_out_at.replace(self.unacked) == Some(self.unacked)
     }
 }

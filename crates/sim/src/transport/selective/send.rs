@@ -72,7 +72,7 @@ impl Sending {
         if self.board.next >= self.message.written && self.board.next_repair().is_none() {
             return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
         }
-        let in_flight = u64::from(self.board.in_flight());
+        let in_flight = u64::from(self.board.in_flight);
         let least = if self.segment > 1 { self.least_segment() } else { 1 };
         let needed = self.message.mss * (in_flight + least);
         if in_flight > 0 && needed > self.gate.window && !self.board.repair_at_once {
@@ -106,7 +106,7 @@ impl Sending {
     #[inline(never)]
     fn count_segment(&mut self) {
         if self.segment_left == 0 {
-            let room = self.window_packets().saturating_sub(u64::from(self.board.in_flight()));
+            let room = self.window_packets().saturating_sub(u64::from(self.board.in_flight));
             self.segment_left = u64::from(self.segment).min(room).max(1) as u32;
         }
         self.segment_left -= 1;
@@ -125,8 +125,7 @@ impl Sending {
                 if self.segment > 1 {
                     self.count_segment();
                 }
-                self.board.next += 1;
-                self.board.next - 1
+                self.board.sent()
             }
         };
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
@@ -173,7 +172,7 @@ impl Sending {
             samples: u32::from(packet.samples),
             acked,
             marked: if packet.marked { acked } else { Bytes::ZERO },
-            in_flight: self.message.mss * u64::from(self.board.in_flight()),
+            in_flight: self.message.mss * u64::from(self.board.in_flight),
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
         };
@@ -249,7 +248,7 @@ impl Sending {
 
     /// What it sends next of what is new, and what is in flight.
     pub fn reached(&self) -> (u32, Option<u32>) {
-        (self.board.next, Some(self.board.in_flight()))
+        (self.board.next, Some(self.board.in_flight))
     }
 
     /// Its smoothed round trips.
@@ -432,16 +431,16 @@ mod tests {
         send_all(&mut sending, Time::ZERO);
         let now = Time::from_micros(100);
         sending.on_ack(now, &ack(0, (3, 4)));
-        assert_eq!(sending.board.in_flight(), 9);
+        assert_eq!(sending.board.in_flight, 9);
         sending.on_ack(now, &ack(0, (3, 5)));
-        assert_eq!(sending.board.in_flight(), 8);
+        assert_eq!(sending.board.in_flight, 8);
         sending.on_ack(now, &ack(0, (3, 6)));
-        assert_eq!(sending.board.in_flight(), 4);
+        assert_eq!(sending.board.in_flight, 4);
         sending.on_ack(now, &ack(0, (7, 8)));
-        assert_eq!(sending.board.in_flight(), 3);
+        assert_eq!(sending.board.in_flight, 3);
         // The window is five: two of the three repairs.
         assert_eq!(send_all(&mut sending, now), [0, 1]);
-        assert_eq!(sending.board.in_flight(), 5);
+        assert_eq!(sending.board.in_flight, 5);
     }
 
     /// Ten in flight, the first is lost, and so is its repair. Two that arrive behind it let two more go and leave the window
@@ -457,7 +456,7 @@ mod tests {
             send_all(&mut sending, now);
         }
         assert_eq!(
-            (sending.board.next - sending.board.unacked, sending.board.in_flight(), sending.gate.window),
+            (sending.board.next - sending.board.unacked, sending.board.in_flight, sending.gate.window),
             (18, 5, MSS * 5)
         );
         let deadline = sending.timer.deadline;
