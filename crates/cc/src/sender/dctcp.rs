@@ -63,15 +63,15 @@ pub(super) struct Dctcp {
     g: f64,
     min_window: f64,
     ns2: bool,
-    /// Whether the last acknowledgement told of a mark.
+    /// Whether the last acknowledgement told of a mark; only ns-2's asks.
     marked_before: bool,
     alpha: f64,
     window: Window,
     acked: Bytes,
     marked: Bytes,
     round: Round,
-    /// Start of the round that follows a cut: one cut for each window of data.
-    reduced_at: Option<Time>,
+    /// Start of the round that follows a cut, zero in any other: one cut for each window of data.
+    reduced_at: Time,
 }
 
 impl Dctcp {
@@ -86,7 +86,7 @@ impl Dctcp {
             acked: Bytes::ZERO,
             marked: Bytes::ZERO,
             round: Round::default(),
-            reduced_at: None,
+            reduced_at: Time::ZERO,
         }
     }
 
@@ -104,9 +104,20 @@ impl Dctcp {
             if self.ns2 { w * (1.0 - self.alpha / 2.0) } else { w.floor() - (w.floor() * self.alpha / 2.0).floor() };
         self.window.cut_to(left, self.min_window);
     }
+
+    /// Whether the window grows on an acknowledgement, which is `answered` where it belongs to the round that follows a cut.
+    fn grows_on(&mut self, marked: bool, answered: bool) -> bool {
+        if !self.ns2 {
+            return !marked && !answered;
+        }
+        let marked_before = std::mem::replace(&mut self.marked_before, marked);
+        !marked || marked_before
+    }
 }
 
 impl Sender for Dctcp {
+    // In line in `decide_on`, which is one call then, not two.
+    #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.acked += ack.acked;
         self.marked += ack.marked;
@@ -114,16 +125,14 @@ impl Sender for Dctcp {
             self.update_alpha();
         }
         let marked = ack.marked.0 > 0;
-        let first_mark = !std::mem::replace(&mut self.marked_before, marked) && marked;
-        let answered = self.reduced_at.is_some_and(|at| ack.sent_at < at);
+        let answered = ack.sent_at < self.reduced_at;
         if !answered {
-            self.reduced_at = marked.then_some(now);
+            self.reduced_at = if marked { now } else { Time::ZERO };
             if marked {
                 self.reduce();
             }
         }
-        let grows = if self.ns2 { !first_mark } else { !marked && !answered };
-        if grows {
+        if self.grows_on(marked, answered) {
             self.window.grow(ack);
         }
     }
@@ -133,7 +142,7 @@ impl Sender for Dctcp {
             LossKind::FastRetransmit => self.window.cut_to(self.window.packets / 2.0, self.min_window),
             LossKind::Timeout => self.window.collapse(loss),
         }
-        self.reduced_at = Some(now);
+        self.reduced_at = now;
     }
 
     fn decision(&self) -> Decision {

@@ -158,6 +158,12 @@ pub trait Sender: Debug + Send {
     /// What the flow may do now.
     fn decision(&self) -> Decision;
 
+    /// What it may do once it has heard an acknowledgement: both at once, because nothing happens more often.
+    fn decide_on(&mut self, now: Time, ack: &Ack) -> Decision {
+        self.on_ack(now, ack);
+        self.decision()
+    }
+
     /// How a transport without a window divides its data.
     fn segments(&self) -> Segments {
         Segments { size: Bytes(16_000), at_once: false, burst_rate: None }

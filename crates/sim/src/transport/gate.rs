@@ -46,7 +46,11 @@ impl Gate {
     /// Asks the algorithm what it says now, after all that happened at once has been told.
     #[inline]
     pub fn decide(&mut self) {
-        let Decision { window, pace, wake } = self.control.decision();
+        self.follow(self.control.decision());
+    }
+
+    #[inline]
+    fn follow(&mut self, Decision { window, pace, wake }: Decision) {
         self.peer_limited = self.advertised < window;
         self.window = window.min(self.advertised);
         self.pace = pace;
@@ -71,12 +75,13 @@ impl Gate {
         self.advertised = window;
     }
 
-    /// Tells the algorithm of an acknowledgement.
+    /// Tells the algorithm of an acknowledgement, and asks what it says now.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.last_rtt = ack.rtt;
         self.acked += ack.acked;
-        self.control.on_ack(now, ack);
+        let decision = self.control.decide_on(now, ack);
+        self.follow(decision);
     }
 
     /// The time that the algorithm asked for has come.

@@ -130,7 +130,7 @@ impl Sending {
     /// An acknowledgement, a negative one, or a congestion notification.
     pub fn on_packet(&mut self, now: Time, header: &Header) {
         match header {
-            Header::RoceAck(answer) => self.on_ack(now, answer),
+            Header::RoceAck(answer) => return self.on_ack(now, answer),
             Header::RoceNack(answer) => {
                 let acked = self.note_arrivals(now, answer.cumulative);
                 self.gate.acked += acked;

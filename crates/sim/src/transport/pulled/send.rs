@@ -131,7 +131,6 @@ impl Sending {
             Header::Pull { number, .. } => self.on_call(number),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
-        self.gate.decide();
     }
 
     /// So many have been called in all.

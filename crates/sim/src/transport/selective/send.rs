@@ -176,9 +176,8 @@ impl Sending {
             window_limited: unacked < self.limited_below.min(self.board.unacked),
             recovering: self.board.recovering,
         };
-        self.gate.on_ack(now, &ack);
         let before = self.gate.window;
-        self.gate.decide();
+        self.gate.on_ack(now, &ack);
         self.report_reduction |= packet.marked && self.gate.window < before;
     }
 
