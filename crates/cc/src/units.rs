@@ -32,8 +32,18 @@ macro_rules! quantity {
             /// If the factor is negative or not a number.
             #[must_use]
             pub fn scale(self, factor: f64) -> Self {
-                assert!(factor >= 0.0, "a quantity is scaled by a share, not by {factor}");
-                Self((self.0 as f64 * factor + 0.5) as u64)
+                Self::nearest(self.0 as f64 * factor)
+            }
+
+            /// So much, rounded to the nearest unit.
+            ///
+            /// # Panics
+            /// If it is negative or not a number.
+            #[must_use]
+            pub fn nearest(units: f64) -> Self {
+                assert!(units >= 0.0, "a quantity is never {units}");
+                // Half the range is enough, and a processor converts to that in one step.
+                Self((units + 0.5) as i64 as u64)
             }
         }
 

@@ -12,14 +12,15 @@ pub struct Window {
     pub packets: f64,
     /// ssthresh; infinite until the first cut.
     pub threshold: f64,
-    mss: Bytes,
+    /// Bytes of payload in a packet.
+    mss: f64,
 }
 
 impl Window {
     /// The window a connection begins with, in slow start.
     #[must_use]
     pub fn initial(path: &Path) -> Self {
-        Self { packets: path.initial_window / path.mss, threshold: f64::INFINITY, mss: path.mss }
+        Self { packets: path.initial_window / path.mss, threshold: f64::INFINITY, mss: path.mss.0 as f64 }
     }
 
     /// Whether it still doubles every round trip.
@@ -31,7 +32,7 @@ impl Window {
     /// How many packets this many bytes of payload are.
     #[must_use]
     pub fn packets_in(&self, payload: Bytes) -> f64 {
-        payload / self.mss
+        payload.0 as f64 / self.mss
     }
 
     /// Grows by what was acknowledged: one packet a packet in slow start, up to the threshold; one
@@ -76,6 +77,6 @@ impl Window {
     /// The window in bytes of payload.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
-        self.mss.scale(self.packets)
+        Bytes::nearest(self.packets * self.mss)
     }
 }
