@@ -239,28 +239,31 @@ pub struct Slab {
     /// By place: what hops wrote into its packet, where [`Header::is_traced`]; of no packet where none is.
     trails: Vec<Vec<HopRecord>>,
     free: u32,
-    live: u64,
-    created: u64,
+    /// Packets that came here: those made here, and those that another slab had made.
+    came: u64,
+    adopted: u64,
+    /// And those that went.
+    gone: u64,
 }
 
 impl Default for Slab {
     fn default() -> Self {
-        Self { packets: Vec::new(), headers: Vec::new(), trails: Vec::new(), free: NIL, live: 0, created: 0 }
+        Self { packets: Vec::new(), headers: Vec::new(), trails: Vec::new(), free: NIL, came: 0, adopted: 0, gone: 0 }
     }
 }
 
 impl Slab {
-    /// Stores a packet.
-    #[inline(always)]
-    pub fn insert(&mut self, packet: Packet, header: Header) -> u32 {
-        self.created += 1;
-        self.adopt(packet, header)
-    }
-
     /// Stores a packet that another slab has made.
     #[inline(always)]
     pub fn adopt(&mut self, packet: Packet, header: Header) -> u32 {
-        self.live += 1;
+        self.adopted += 1;
+        self.insert(packet, header)
+    }
+
+    /// Stores a packet.
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet, header: Header) -> u32 {
+        self.came += 1;
         if self.free == NIL {
             self.add_place();
         }
@@ -282,7 +285,7 @@ impl Slab {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, at: u32) {
-        self.live -= 1;
+        self.gone += 1;
         self.packets[at as usize].next = self.free;
         self.free = at;
     }
@@ -325,13 +328,13 @@ impl Slab {
     /// Packets that exist now.
     #[must_use]
     pub fn live(&self) -> u64 {
-        self.live
+        self.came - self.gone
     }
 
-    /// Packets that ever existed.
+    /// Packets that were ever made here.
     #[must_use]
     pub fn created(&self) -> u64 {
-        self.created
+        self.came - self.adopted
     }
 }
 
