@@ -243,6 +243,9 @@ impl<O: Observer + Send> Domains<O> {
 
     /// When something happens next; [`Time::MAX`] if nothing does.
     pub fn next(&self) -> Time {
+        if let [whole] = &self.parts[..] {
+            return whole.next();
+        }
         let next = |part: &Domain<O>| part.next().min(part.fabric.first_waiting());
         self.parts.iter().map(next).min().unwrap_or(Time::MAX)
     }
@@ -260,17 +263,17 @@ impl<O: Observer + Send> Domains<O> {
 
     /// What has happened so far.
     pub fn events(&self) -> u64 {
-        self.parts.iter().map(Domain::happened).sum()
+        self.sum(Domain::happened)
     }
 
     /// Packets received over one link so far.
     pub fn hops(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.hops).sum()
+        self.sum(|part| part.fabric.hops)
     }
 
     /// Flows with an end that have not reached it.
     pub fn unfinished(&self) -> usize {
-        self.parts.iter().map(|part| part.hosts.unfinished).sum()
+        self.sum(|part| part.hosts.unfinished as u64) as usize
     }
 
     /// Whether the run is to end with its flows, and they have ended.
@@ -373,8 +376,9 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Packets created, taken in by hosts, and those that are on their way.
     pub fn packets(&self) -> (u64, u64, u64) {
-        let sum = |count: fn(&Domain<O>) -> u64| self.parts.iter().map(count).sum();
-        (sum(|part| part.fabric.packets.created()), sum(|part| part.fabric.consumed), self.live())
+        let (created, consumed) =
+            (self.sum(|part| part.fabric.packets.created()), self.sum(|part| part.fabric.consumed));
+        (created, consumed, self.live())
     }
 
     /// What switches count in their memories and what waits there; nothing where they have none.
@@ -409,6 +413,12 @@ impl<O: Observer + Send> Domains<O> {
 }
 
 impl<O: Observer> Domains<O> {
+    /// What all domains count together.
+    #[inline]
+    fn sum(&self, count: impl Fn(&Domain<O>) -> u64) -> u64 {
+        if let [whole] = &self.parts[..] { count(whole) } else { self.parts.iter().map(count).sum() }
+    }
+
     /// The domains of the two ends of a link.
     fn ends(&self, link: u32) -> (usize, usize) {
         let port = &self.network.ports[link as usize];
@@ -473,7 +483,7 @@ impl<O: Observer> Domains<O> {
 
     /// Packets on their way.
     pub fn live(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.live()).sum()
+        self.sum(|part| part.fabric.live())
     }
 }
 

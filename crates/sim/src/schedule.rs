@@ -32,7 +32,8 @@ pub struct Schedule {
 
 impl Schedule {
     pub fn set(&mut self, at: Time, due: Due) {
-        let later = self.due.partition_point(|&other| other > (at, due));
+        // What is due again is mostly so before all else.
+        let later = self.due.iter().rposition(|&other| other > (at, due)).map_or(0, |place| place + 1);
         if self.due.get(later) != Some(&(at, due)) {
             self.due.insert(later, (at, due));
         }

@@ -224,8 +224,8 @@ impl<O: Observer + Send> Simulation<O> {
 
     /// Whether flows are unfinished, nothing is left to happen, and nothing that the driver does can change that.
     fn waits_for_nothing(&self) -> bool {
-        let at_rest = self.domains.next() == Time::MAX && self.domains.unfinished() > 0 && self.deadlock.is_none();
-        at_rest && !self.schedule.has(Due::Deadlock) && !self.links_may_change()
+        let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX && self.deadlock.is_none();
+        waits && !self.schedule.has(Due::Deadlock) && !self.links_may_change()
     }
 
     /// More packets are in flight than a run may hold.
