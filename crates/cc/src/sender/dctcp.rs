@@ -98,6 +98,8 @@ impl Dctcp {
     }
 
     /// Equation 2, in whole packets but for ns-2's.
+    // Called, so that the other acknowledgements need not save what the rounding would overwrite.
+    #[inline(never)]
     fn reduce(&mut self) {
         let w = self.window.packets;
         let left =
