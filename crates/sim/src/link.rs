@@ -37,7 +37,7 @@ impl Link {
     }
 
     /// Puts a packet that arrives then at the end of the list; its arrival, if it is the only one: then nobody waits for it yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
         let packet = &mut packets[at as usize];
         (packet.arrives, packet.next) = (arrives, NIL);

@@ -59,6 +59,8 @@ pub struct Fabric<O> {
     pub look: bool,
     /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
     pub paused: Time,
+    /// Whether the ports of hosts are nothing but queues.
+    plain_nics: bool,
     /// Whether any flow has a priority.
     priorities: bool,
     /// Packets received over one link.
@@ -79,19 +81,21 @@ impl<O: Observer> Fabric<O> {
             let port = port.sharing(&mut known);
             if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
+        let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
             events: EventQueue::default(),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,
-            ports: pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port)),
             routes,
             border: Border::new(&network, share),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),
             look: false,
             paused: Time::MAX,
+            plain_nics: ports.iter().all(|port| port.from >= network.hosts || port.is_plain()),
+            ports,
             priorities: network.flows.iter().any(|flow| flow.priority),
             hops: 0,
             consumed: 0,
@@ -145,8 +149,9 @@ impl<O: Observer> Fabric<O> {
                 let offered = ports[out as usize].join(*now, at, packets);
                 self.after_offer(out, at, offered);
             }
-            out => {
-                let out = out.or_else(|| self.choose(node, at));
+            Some(out) => self.offer(out, at, number),
+            None => {
+                let out = self.choose(node, at);
                 self.offer(out.expect("a flow is only set up where there is a path"), at, number);
             }
         }
@@ -201,6 +206,16 @@ impl<O: Observer> Fabric<O> {
             (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
         };
         pick(switch, (packet.flow, header), self.routes.choices(switch, packet), length)
+    }
+
+    /// A packet that its host made is offered to the NIC.
+    #[inline(always)]
+    pub fn offer_to_nic(&mut self, number: u32, at: u32) {
+        if !self.plain_nics {
+            return self.offer(number, at, NIL);
+        }
+        let offered = self.ports[number as usize].join(self.now, at, &mut self.packets);
+        self.after_offer(number, at, offered);
     }
 
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.

@@ -102,8 +102,8 @@ impl Hosts {
                 receiving
             }
         };
+        let reaction = receiving.on_packet(fabric.now, at, flags, &mut fabric.packets);
         let ends = receiving.ends;
-        let reaction = receiving.on_packet(fabric.now, at, flags, &mut Outlet::of(ends, &mut fabric.packets));
         if receiving.takes_turn()
             && self.pulls.join(fabric.now, ends, &mut self.nics.timers)
             && let Some(answer) = reaction.replies.now()
@@ -120,7 +120,7 @@ impl Hosts {
             self.nics.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
         for at in reaction.replies.places() {
-            fabric.offer(port, at, NIL);
+            fabric.offer_to_nic(port, at);
         }
         if reaction.complete {
             self.on_complete(fabric, flow);
@@ -254,7 +254,7 @@ impl Hosts {
     fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let Some(receiving) = self.receiving.get_mut(flow) else { return };
         let ends = receiving.ends;
-        let reaction = receiving.on_timer(fabric.now, &mut Outlet::of(ends, &mut fabric.packets));
+        let reaction = receiving.on_timer(fabric.now, &mut fabric.packets);
         self.answer(fabric, ends, reaction);
     }
 

@@ -10,7 +10,7 @@ use crate::network::{self, Network};
 use crate::observe::Observer;
 use crate::packet::{NIL, PacketKind};
 use crate::timers::{Kind, Timer, Timers};
-use crate::transport::{Ends, Outlet, Outlook, Sending, Turn};
+use crate::transport::{Ends, Outlook, Sending, Turn};
 
 /// A NIC: which flow sends next.
 #[derive(Debug, Default)]
@@ -186,21 +186,18 @@ impl Nics {
     /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
     #[inline(never)]
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
-        let ends = sending.ends;
-        let paced = self.pacers && sending.goes_through_pacer(fabric.now);
-        let out = &mut Outlet::of(ends, &mut fabric.packets);
-        let (at, outlook) = sending.send(fabric.now, self.header, out);
+        let (at, outlook) = sending.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sending, &outlook);
-        if outlook.turn == Some(Turn::Now) {
-            self.join(sending);
-        }
-        if paced {
-            fabric.offer_paced(ends.port, at);
+        let port = sending.ends.port;
+        if self.pacers && sending.goes_through_pacer(fabric.now) {
+            fabric.offer_paced(port, at);
         } else {
-            fabric.offer(ends.port, at, NIL);
+            fabric.offer_to_nic(port, at);
         }
-        if let Some(turn) = outlook.turn {
-            self.go_without(fabric, sending, turn);
+        match outlook.turn {
+            Some(Turn::Now) => self.join(sending),
+            Some(turn) => self.go_without(fabric, sending, turn),
+            None => {}
         }
     }
 
@@ -226,7 +223,7 @@ impl Nics {
         let ends = sending.ends;
         let mut request = None;
         if sending.request_due(at).is_some_and(|due| due <= fabric.now) {
-            request = sending.request(fabric.now, &mut Outlet::of(ends, &mut fabric.packets));
+            request = sending.request(fabric.now, &mut fabric.packets);
         }
         let at = sending.request_due(at).unwrap_or(at);
         if at < sending.pace_timer {

@@ -13,7 +13,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::NIL;
 use crate::timers::{Kind, Timer, Timers};
-use crate::transport::{Ends, Outlet, Receiving};
+use crate::transport::{Ends, Receiving};
 
 /// The pulls that one host owes.
 #[derive(Clone, Debug, Default)]
@@ -70,8 +70,7 @@ impl Pulls {
         while let Some(flow) = turns.flows.pop_front() {
             let Some(half) = receiving.get_mut(flow) else { continue };
             let Ends { port, .. } = half.ends;
-            let out = &mut Outlet::of(half.ends, &mut fabric.packets);
-            let Some((at, more)) = half.pull(fabric.now, out) else { continue };
+            let Some((at, more)) = half.pull(fabric.now, &mut fabric.packets) else { continue };
             if more {
                 turns.flows.push_back(flow);
             }

@@ -120,8 +120,14 @@ pub struct Outlet<'a> {
 impl<'a> Outlet<'a> {
     /// Of the half of a flow that has these ends.
     #[inline]
-    pub fn of(ends: Ends, packets: &'a mut Slab) -> Self {
+    fn of(ends: Ends, packets: &'a mut Slab) -> Self {
         Self { packets, flow: ends.flow, way: ends.way }
+    }
+
+    /// The same, for a while.
+    #[inline]
+    fn again(&mut self) -> Outlet<'_> {
+        Outlet { packets: self.packets, flow: self.flow, way: self.way }
     }
 
     /// A frame without payload, or one that may not be marked; its place.
@@ -159,28 +165,33 @@ pub struct Outlook {
 
 /// The places of what a receiver sends because of a packet or a timer, in this order.
 #[derive(Clone, Copy, Debug)]
-pub struct Replies([u32; 2]);
+pub struct Replies {
+    /// About what came before, [`NIL`] where there is none.
+    earlier: u32,
+    /// About what came now.
+    now: u32,
+}
 
 impl Replies {
     /// It sends nothing.
-    pub const NONE: Self = Self([NIL; 2]);
+    pub const NONE: Self = Self { earlier: NIL, now: NIL };
 
     /// What it sends about what came before, and about what came now.
     #[inline]
     pub fn new(earlier: Option<u32>, now: Option<u32>) -> Self {
-        Self([earlier, now].map(|place| place.unwrap_or(NIL)))
+        Self { earlier: earlier.unwrap_or(NIL), now: now.unwrap_or(NIL) }
     }
 
     /// The second of these.
     #[inline]
     pub fn now(self) -> Option<u32> {
-        Some(self.0[1]).filter(|&place| place != NIL)
+        Some(self.now).filter(|&place| place != NIL)
     }
 
     /// All places.
     #[inline]
     pub fn places(self) -> impl Iterator<Item = u32> {
-        self.0.into_iter().filter(|&place| place != NIL)
+        [self.earlier, self.now].into_iter().filter(|&place| place != NIL)
     }
 }
 
@@ -287,19 +298,21 @@ impl Sending {
     }
 
     /// Sends that request.
-    pub fn request(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<u32> {
+    pub fn request(&mut self, now: Time, packets: &mut Slab) -> Option<u32> {
+        let out = &mut Outlet::of(self.ends, packets);
         if let Some(Asking::Rates(asking)) = self.asking.as_deref_mut() { Some(asking.request(now, out)) } else { None }
     }
 
     /// Sends the packet whose turn it is: its place, and how the flow stands then; `header` is the length of what is not payload.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> (u32, Outlook) {
+    pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, Outlook) {
+        let ends = self.ends;
         let (at, outlook) = on!(SendingHalf, &mut self.half, half => {
-            let at = half.send(now, header, out);
+            let at = half.send(now, header, &mut Outlet::of(ends, packets));
             (at, outlook!(half, now, queued: false))
         });
         if let Some(asking) = &mut self.asking {
-            asking.on_data(now, at, out.packets);
+            asking.on_data(now, at, packets);
         }
         (at, outlook)
     }
@@ -490,29 +503,30 @@ impl Receiving {
     /// # Panics
     /// If it is one of another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, out: &mut Outlet<'_>) -> Reaction {
-        let marked = flags.has(Flags::CE);
-        match (&mut self.half, out.packets.header(at)) {
+    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> Reaction {
+        let (ends, marked) = (self.ends, flags.has(Flags::CE));
+        match (&mut self.half, packets.header(at)) {
             (ReceivingHalf::Selective(half), header) => {
                 let replies = match *header {
-                    Header::TcpData(data) => half.on_data(now, &data, marked, out),
+                    Header::TcpData(data) => half.on_data(now, &data, marked, &mut Outlet::of(ends, packets)),
                     _ => {
                         let answering = self.answering.as_mut().expect("only a flow that asks ports sends for them");
-                        half.on_asking_data(now, (at, answering), marked, out)
+                        half.on_asking_data(now, (at, answering), marked, &mut Outlet::of(ends, packets))
                     }
                 };
                 reaction!(half, now, replies)
             }
             (ReceivingHalf::GoBackN(half), &Header::RoceData(data)) => {
-                let replies = half.on_data(now, &data, marked, out);
+                let replies = half.on_data(now, &data, marked, &mut Outlet::of(ends, packets));
                 reaction!(half, now, replies)
             }
             (ReceivingHalf::Credit(half), &header) => {
-                let replies = half.on_packet(now, &header, out);
+                let replies = half.on_packet(now, &header, &mut Outlet::of(ends, packets));
                 reaction!(half, now, replies)
             }
             (ReceivingHalf::Pulled(half), &Header::PulledData(data)) => {
-                let replies = half.on_data(now, &data, flags.is(PacketKind::Data), out);
+                let whole = flags.is(PacketKind::Data);
+                let replies = half.on_data(now, &data, whole, &mut Outlet::of(ends, packets));
                 reaction!(half, now, replies)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
@@ -521,13 +535,14 @@ impl Receiving {
 
     /// The time of [`Reaction::timer`] has come.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Reaction {
+    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> Reaction {
+        let ends = self.ends;
         let reaction = on!(ReceivingHalf, &mut self.half, half => {
-            let replies = half.on_timer(now, out);
+            let replies = half.on_timer(now, &mut Outlet::of(ends, packets));
             reaction!(half, now, replies)
         });
         if let Some(answering) = &self.answering {
-            answering.bring(reaction.replies, out.packets);
+            answering.bring(reaction.replies, packets);
         }
         reaction
     }
@@ -556,7 +571,8 @@ impl Receiving {
     }
 
     /// Its turn has come: the pull, and whether it takes another turn. None if it owes none any more.
-    pub fn pull(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<(u32, bool)> {
+    pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, bool)> {
+        let out = &mut Outlet::of(self.ends, packets);
         if let ReceivingHalf::Pulled(half) = &mut self.half { half.pull(now, out) } else { None }
     }
 
@@ -625,11 +641,10 @@ mod tests {
         let mut sending = Sending::new(row.transport, Time::ZERO, ends, opening);
         let mut packets = Slab::default();
         let now = Time::from_micros(100);
-        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
-        let (sent, _) = sending.send(now, Bytes(40), out);
-        assert!(out.packets.header(sent).is_traced());
-        let (_, answer) = late_answer(now, out.packets.header(sent), (mss, mss)).expect("it is answered");
-        let at = out.put(MIN_FRAME, answer);
+        let (sent, _) = sending.send(now, Bytes(40), &mut packets);
+        assert!(packets.header(sent).is_traced());
+        let (_, answer) = late_answer(now, packets.header(sent), (mss, mss)).expect("it is answered");
+        let at = Outlet::of(ends, &mut packets).put(MIN_FRAME, answer);
         assert!(sending.on_packet(now, at, &packets).is_none(), "all has come");
     }
 }

@@ -76,7 +76,7 @@ impl Receiving {
         let answers = (heard > Time::ZERO).then_some(heard);
         let data = Data { marked, window_reduced, in_order, sent_at: sent, answers, payload };
         let reply = self.notification.on_data(now, &data);
-        let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out));
+        let earlier = reply.earlier.map(|echo| self.acknowledge_earlier(now, echo, out.again()));
         let delay = match &mut self.measure {
             None => now - sent,
             Some(measure) => measure.data(sent, now),
@@ -149,13 +149,13 @@ impl Receiving {
     pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
         self.timer_armed = false;
         let owed = (self.pending.samples > 0).then(|| self.notification.on_timer(now));
-        Replies::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out)))
+        Replies::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.again())))
     }
 
     /// Acknowledges what came before this moment.
     #[inline(never)]
-    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, out: &mut Outlet<'_>) -> u32 {
-        self.acknowledge(now, echo, self.pending, out)
+    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, mut out: Outlet<'_>) -> u32 {
+        self.acknowledge(now, echo, self.pending, &mut out)
     }
 
     #[inline(always)]
