@@ -103,6 +103,7 @@ def test_a_scenario_with_faults_is_written_back():
             {"link": CABLE, "kind": "rate", "rate": "1Gbps"},
             'faults[0].rate = "1Gbps": expected it as value: kind = "rate", value = "1Gbps"',
         ),
+        ({"link": CABLE, "kind": "loss", "rate": 0.1}, 'expected it as value: kind = "loss", value = 0.1'),
         ({"link": CABLE, "loss": 0.1}, 'expected it as value: kind = "loss", value = 0.1'),
         ({"link": CABLE, "kind": "down", "value": 1}, "faults[0].value = 1: expected nothing"),
         ({"link": CABLE, "kind": "cut"}, "faults[0].kind"),

@@ -46,6 +46,17 @@ def test_a_report_says_what_share_of_the_time_its_bottleneck_was_paused():
     assert "90.0% used, 40 marked" in run_report(never)[0]
 
 
+def test_a_report_says_what_was_dropped_and_lost_beside_its_bottleneck():
+    """Retransmits would have no reason where only the bottleneck's drops are told."""
+    summary = fake.run().summary
+    beside = run_report(summary | {"network": summary["network"] | {"dropped": 5, "lost": 2}})[0].splitlines()
+    assert "dropped     5 packets, at all ports" in beside
+    assert "lost        2 packets by faults of links" in beside
+    alone = run_report(summary | {"network": summary["network"] | {"dropped": 3, "lost": 0}})[0]
+    assert "dropped     " not in alone
+    assert "lost        " not in alone
+
+
 def test_without_any_queue_the_busiest_port_is_the_bottleneck():
     empty = fake.column([0, 0], float)
     summary = fake.run(ports__queue_mean_bytes=empty, ports__busy_ps=fake.column([9, 8])).summary

@@ -544,6 +544,36 @@ def test_the_estimate_of_time_is_of_the_algorithms_and_classes_of_a_run(monkeypa
     assert classed.cpu_s == pytest.approx(expected.hops * 20e-6, rel=0.02)
 
 
+class Broken:
+    """An algorithm that fails at its first acknowledgement."""
+
+    def __init__(self, initial_window, line_rate):
+        self.window = initial_window
+
+    def on_ack(self, now, ack):
+        raise RuntimeError("not yet written")
+
+    def on_loss(self, now, loss):
+        pass
+
+    def decision(self):
+        return self.window
+
+
+def test_an_algorithm_in_python_that_fails_does_so_in_its_run(scenario):
+    broken = scenario.set("cc", Broken)
+    assert estimate.of_scenario(broken).hops == estimate.of_scenario(scenario.set("cc", "cubic")).hops
+
+
+@pytest.mark.parametrize(("world", "cc"), [("fluid", "dctcp"), ("kernel", "bbr")])
+def test_runs_of_other_worlds_are_counted_and_not_told_in_packet_hops(world, cc):
+    jobs = plans.plan(sh.Scenario.load("kernel-two"), [cc], {}, 2, world).jobs()
+    said = estimate.sentence(estimate.of_jobs(jobs, 2))
+    assert said.startswith("2 runs; ")
+    assert "hops" not in said
+    assert estimate.sentence(estimate.of_jobs([], 2)) == "0 runs: all are there already"
+
+
 def test_what_memory_cannot_hold_is_refused_with_the_estimate(scenario, monkeypatch, tmp_path):
     monkeypatch.setattr(estimate, "memory_available", lambda: 150_000_000)
     with pytest.raises(sh.ScenarioError, match=r"about 196 MB of memory for 2 at a time.*--workers 1"):

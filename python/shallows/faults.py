@@ -36,8 +36,10 @@ class Fault(Table):
         """What happens to the link is a value of `kind`, and by how much is `value`."""
         for kind in ("rate", "loss"):
             if is_table(table) and isinstance(table.get(kind), str | int | float):
+                # Of a loss many say its rate.
+                meant = "loss" if table.get("kind") == "loss" and not isinstance(table[kind], str) else kind
                 value = json.dumps(table[kind])
-                raise ScenarioError(kind, table[kind], f'it as value: kind = "{kind}", value = {value}')
+                raise ScenarioError(kind, table[kind], f'it as value: kind = "{meant}", value = {value}')
         return table
 
     @field_validator("link", mode="before")

@@ -101,9 +101,15 @@ def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
 
 
 def _mechanisms(summary: dict[str, Any]) -> Any:
-    """What ports cut, how often they were paused and for how long, and which wait for each other for ever."""
+    """What other ports dropped, links lost and ports cut, how often ports were paused and for how long,
+    and which wait for each other for ever.
+    """
     network = summary["network"]
     lines: list[str] = []
+    if network["dropped"] > (summary["bottleneck"].get("dropped") or 0):
+        lines.append(f"dropped     {network['dropped']} packets, at all ports")
+    if network.get("lost"):
+        lines.append(f"lost        {network['lost']} packets by faults of links")
     if network.get("trimmed"):  # absent from results of other worlds
         lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:

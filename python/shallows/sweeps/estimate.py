@@ -87,7 +87,13 @@ def is_small(scenario: "Scenario") -> bool:
 
 
 def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
-    """The `Estimate` of the jobs of a sweep, `cores` at a time: of each point by its first seed."""
+    """The `Estimate` of the jobs of a sweep, `cores` at a time: of each point by its first seed.
+
+    Only the packet world moves packet-hops: of runs of another it is only how many there are.
+    """
+    at_a_time = min(cores, max(len(jobs), 1)) if cores else 0
+    if any(job.world != "packet" for job in jobs):
+        return Estimate(len(jobs), 0, 0, 0, at_a_time)
     points: dict[str, list[Job]] = {}
     for job in jobs:
         point = repr([value for key, value in job.settings.items() if key != "seed"])
@@ -97,7 +103,7 @@ def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
         sum(getattr(of[point], key) * len(its) for point, its in points.items()) for key in ("hops", "cpu_s")
     )
     memory = max((one.memory_bytes for one in of.values()), default=0)
-    return Estimate(len(jobs), hops, cpu_s, memory, min(cores, max(len(jobs), 1)) if cores else 0)
+    return Estimate(len(jobs), hops, cpu_s, memory, at_a_time)
 
 
 def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
@@ -117,10 +123,14 @@ def sentence(estimate: Estimate) -> str:
     """What a person reads before it starts."""
     from shallows.sweeps.progress import duration
 
+    runs = "1 run" if estimate.runs == 1 else f"{estimate.runs} runs"
+    if not estimate.runs:
+        return "0 runs: all are there already"
+    if not estimate.hops:
+        return f"{runs}; what one takes is only told of the packet world"
     took = f"{duration(estimate.cpu_s)} of CPU"
     if estimate.wall_s is not None:
         took += f", {duration(estimate.wall_s)} on {estimate.at_a_time} at a time"
-    runs = "1 run" if estimate.runs == 1 else f"{estimate.runs} runs"
     return (
         f"{runs}, about {estimate.hops / 1e6:.3g} M packet-hops: {took}, {_bytes(estimate.memory_bytes)} each"
     )
@@ -152,7 +162,12 @@ def probed_hop_s(algorithm: str | type, classes: bool = False) -> float:
 
     The middle of several small runs.
     """
-    hops, _ = _small_run(algorithm, classes, PROBED_PS)
+    try:
+        hops, _ = _small_run(algorithm, classes, PROBED_PS)
+    except Exception:
+        if isinstance(algorithm, str):
+            raise
+        return probed_hop_s("cubic", classes)  # a class that fails does so again in its run, which says why
     as_long = int(PROBED_PS * np.clip(PROBED_HOPS / max(hops, 1), 1, 50))
     began, took = time.thread_time(), list[float]()
     while not took or time.thread_time() - began < PROBED_S:
