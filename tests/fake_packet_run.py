@@ -62,6 +62,7 @@ def flows():
         stop_ps=column([NEVER] * 7),
         cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
+        after=column([2**32 - 1] * 7, np.uint32),
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         ccs=[

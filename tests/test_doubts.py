@@ -20,6 +20,17 @@ def test_a_run_that_ends_before_its_warm_up_says_so():
     assert "before its warm-up of 1s was over" in said[0]
 
 
+def test_flows_that_never_began_are_not_passed_over():
+    """The flows of a staircase begin 10 ms apart: the first six within 50 ms, the one at its end too."""
+    stairs = [{"kind": "staircase", "flows": 8, "interval": "10ms"}]
+    settings = {"cc": "fixed", "topology": {"kind": "dumbbell", "hosts": 8, "rate": "1Gbps"}}
+    said = doubts(duration="45ms", traffic=stairs, **settings)
+    assert said == [
+        "3 of 8 flows without an end had not begun when the run ended at 45ms, and count as cut off"
+    ]
+    assert doubts(duration="150ms", traffic=stairs, **settings) == []
+
+
 def test_a_span_of_a_few_frames_is_coarse():
     """At 1 Gbps a frame takes 12 us: 99 in 1.19 ms, 101 in 1.22 ms."""
     settings = {"cc": "dctcp", "traffic": [{"kind": "long-lived"}], "warmup": "1ms"}

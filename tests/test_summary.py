@@ -52,6 +52,8 @@ def test_a_report_says_what_was_dropped_and_lost_beside_its_bottleneck():
     beside = run_report(summary | {"network": summary["network"] | {"dropped": 5, "lost": 2}})[0].splitlines()
     assert "dropped     5 packets, at all ports" in beside
     assert "lost        2 packets by faults of links" in beside
+    credits = run_report(summary | {"cc": ["expresspass@ns-2"]})[0].splitlines()
+    assert "dropped     3 packets and credits, at all ports" in credits
     alone = run_report(summary | {"network": summary["network"] | {"dropped": 3, "lost": 0}})[0]
     assert "dropped     " not in alone
     assert "lost        " not in alone

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.summary import jain
+from shallows.traffic import NO_FLOW
 from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def of_run(answer: "Answer") -> list[str]:
     """The doubts of a run."""
     checks = (
         _no_statistics,
+        _not_begun,
         _coarse,
         _not_recorded,
         _no_patience,
@@ -52,6 +54,20 @@ def _no_statistics(answer: Any) -> list[str]:
         return []
     ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
+
+
+def _not_begun(answer: Any) -> list[str]:
+    """Flows without an end that were to start after the run's: how many share a link is meant."""
+    flows = answer.scenario.flows
+    endless = (flows.bytes == 0) & (flows.after == NO_FLOW)
+    late = int(np.sum(endless & (flows.start_ps > answer.ended_ps)))
+    if not late:
+        return []
+    ended, count = TIME.text(int(answer.ended_ps)), int(np.sum(endless))
+    return [
+        f"{late} of {count} flows without an end had not begun when the run ended at {ended}, and count as "
+        "cut off"
+    ]
 
 
 def _several_ways(answer: Any) -> list[str]:

@@ -106,8 +106,9 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
     """
     network = summary["network"]
     lines: list[str] = []
-    if network["dropped"] > (summary["bottleneck"].get("dropped") or 0):
-        lines.append(f"dropped     {network['dropped']} packets, at all ports")
+    dropped, credits = network["dropped"], _has_credits(summary["cc"])
+    if dropped > (summary["bottleneck"].get("dropped") or 0) or (credits and dropped):
+        lines.append(f"dropped     {dropped} packets{' and credits' if credits else ''}, at all ports")
     if network.get("lost"):
         lines.append(f"lost        {network['lost']} packets by faults of links")
     if network.get("trimmed"):  # absent from results of other worlds
@@ -118,6 +119,14 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
         circle = ", ".join(network["deadlock"])
         lines.append(f"deadlock    {circle} wait for each other and can never go on")
     return lines
+
+
+def _has_credits(labels: "Iterable[str]") -> bool:
+    """Whether ports drop credits too, as ExpressPass has them do."""
+    from shallows.algorithm import catalog
+
+    ports = {row["name"]: row["port"] for row in catalog()}
+    return any(ports.get(label.partition("@")[0]) == "credit" for label in labels)
 
 
 def _drain(summary: dict[str, Any]) -> Any:
