@@ -2,33 +2,44 @@
 //!
 //! On a large network nearly all that an event touches has left the processor's caches since it was touched last, and of
 //! each thing only the one before tells where it is: a link, the packet at its head, the port that takes that on, the bins
-//! of its queue. But events are known before they come. As one rises through the upper levels of the event queue, each level
-//! asks for the next of these, so that it is there when the level after reads it. What has changed until the event comes was
-//! asked for in vain, no more. In a small network all is at hand, and asking takes longer than it saves.
+//! of its queue. But the event queue knows a few that are to come. As one comes nearer, each step asks for the next of
+//! these, so that it is there when the step after reads it. What has changed until the event comes was asked for in vain,
+//! no more. In a small network all is at hand, and asking takes longer than it saves.
 
 use shallows_cc::units::Time;
 
 use crate::domain::Domain;
 use crate::fabric::Fabric;
 use crate::link::Link;
+use crate::network::Network;
 use crate::node::halves::Halves;
 use crate::node::host::Hosts;
 use crate::node::nics::Nic;
 use crate::observe::Observer;
 use crate::packet::Packet;
+use crate::partition::Share;
 
 /// What events touch of so many links, ports and packets included, stays in a processor's caches: some 5 MB.
-pub const LINKS_AT_HAND: usize = 8192;
+const LINKS_AT_HAND: usize = 8192;
+
+/// How many events, besides those that are pushed meanwhile, come before the four that are asked for.
+const BEFORE: [usize; 4] = [2, 4, 7, 10];
 
 /// Bytes that come together.
 const LINE: usize = 64;
+
+/// How many events have to be known ahead for what a share of the network holds; none if all is at hand.
+pub fn reach(network: &Network, share: &Share) -> usize {
+    let links = network.ports.iter().filter(|port| share.owns(port.from)).count();
+    if links > LINKS_AT_HAND { BEFORE[BEFORE.len() - 1] + 1 } else { 0 }
+}
 
 impl<O: Observer> Domain<O> {
     /// Asks for one thing more of each event that has just come nearer.
     #[inline(never)]
     pub fn look_ahead(&self) {
         let (fabric, hosts) = (&self.fabric, &self.hosts);
-        let [near, soon, later, far] = fabric.events.risen();
+        let [near, soon, later, far] = BEFORE.map(|before| fabric.events.coming(before));
         if let Some(port) = far.and_then(|(_, number)| fabric.ports.get(number as usize)) {
             port.fetch();
         }

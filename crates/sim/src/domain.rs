@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
-use crate::ahead::LINKS_AT_HAND;
 use crate::fabric::{Arrival, Fabric};
 use crate::fault::Fault;
 use crate::network::Network;
@@ -40,10 +39,7 @@ pub enum Next {
 impl<O: Observer> Domain<O> {
     /// Everything at rest, at time zero.
     pub fn new(network: &Arc<Network>, routes: &Arc<Routes>, share: Share, observer: O) -> Result<Self, String> {
-        let mut fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?;
-        if network.ports.iter().filter(|port| share.owns(port.from)).count() > LINKS_AT_HAND {
-            fabric.events.foresee();
-        }
+        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?;
         Ok(Self {
             fabric,
             hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), share),
@@ -105,10 +101,9 @@ impl<O: Observer> Domain<O> {
             match self.fabric.events.peek() {
                 Some((at, entity)) if at < timer.min(limit) => {
                     self.go_on(at);
-                    if self.fabric.events.foresees() {
+                    if self.fabric.events.take() {
                         self.look_ahead();
                     }
-                    self.fabric.events.take();
                     self.on_event(entity);
                     self.fabric.events.close();
                 }

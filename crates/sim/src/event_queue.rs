@@ -1,4 +1,9 @@
-//! What happens next: a heap of (time, entity) with a total order.
+//! What happens next, in a total order of (time, entity).
+//!
+//! Few events wait in a heap. Many are parted by time into windows, each a fraction of what a packet takes over a link, so that
+//! nearly all that an event causes lies in a later window. There it is only noted. A window is sorted as a whole shortly before
+//! its time comes, which costs an event much less than its way through a large heap, and tells what comes next. What comes late,
+//! into a window that is sorted, or lies far ahead waits in the heap.
 //!
 //! Of events at the same picosecond no entity is always first: their order differs from one instant to the next. On equal
 //! links arrivals fall onto one lattice, and at a full queue whoever came first by number would win every time: one of ten
@@ -11,6 +16,8 @@
 
 use shallows_cc::units::Time;
 
+use crate::heap::{Heap, NONE};
+
 /// Bits of a key that hold the entity.
 const ENTITY_BITS: u32 = 20;
 /// Bits that hold the time since the epoch: 17 s of picoseconds.
@@ -20,67 +27,71 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 /// How far ahead of the present an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
-/// How many levels below the first event tell what rises to them.
-pub const LEVELS: usize = 4;
+/// From how many events on they are parted into windows.
+const MANY: usize = 128;
+/// Windows in the time that a packet takes over a link.
+const PARTS: u64 = 32;
+/// Windows that are at hand.
+const WINDOWS: u64 = 2 * PARTS;
 
-/// What stands where there is no event.
-const NONE: u64 = u64::MAX;
-
-/// A 4-ary heap of 64-bit keys, time before entity.
+/// Events as 64-bit keys, time before entity.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The next event.
-    first: u64,
-    /// The four below the first, then the four below each of those in turn, and so on.
-    fours: Vec<Four>,
-    /// How many events there are besides the first.
-    others: usize,
-    /// Whether the first has been taken out, and its place waits for another.
-    vacant: bool,
     epoch: u64,
-    /// Whether it is noted what rises.
-    foresees: bool,
-    /// By level below the first: the event that has just risen there.
-    risen: [u64; LEVELS],
-}
-
-/// Events below the same one; in any order, those that are not there last.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Four([u64; 4]);
-
-impl Four {
-    /// The first of them, and which that is.
-    #[inline]
-    fn first(&self) -> (usize, u64) {
-        let Self([a, b, c, d]) = *self;
-        let (ab, a) = if b < a { (1, b) } else { (0, a) };
-        let (cd, c) = if d < c { (3, d) } else { (2, c) };
-        if c < a { (cd, c) } else { (ab, a) }
-    }
-}
-
-impl Default for EventQueue {
-    fn default() -> Self {
-        Self {
-            first: NONE,
-            fours: Vec::new(),
-            others: 0,
-            vacant: false,
-            epoch: 0,
-            foresees: false,
-            risen: [NONE; LEVELS],
-        }
-    }
+    /// What does not wait in a window.
+    heap: Heap,
+    /// The first window that is not sorted.
+    soonest: u64,
+    /// Its first key; [`NONE`] while all wait in the heap.
+    windows_from: u64,
+    /// A key without so many bits is the number of its window.
+    width: u32,
+    /// Windows by their number, round and round: what is in them, in no order.
+    windows: Box<[Vec<u64>; WINDOWS as usize]>,
+    /// What was in the last windows as they were sorted, then [`NONE`].
+    sorted: Vec<u64>,
+    /// How many of those are behind.
+    at: usize,
+    /// The next of those.
+    next: u64,
+    /// With how many behind the next window is sorted.
+    enough: usize,
+    /// How many are to be known ahead.
+    ahead: usize,
+    /// From how many in the heap on they are parted.
+    many: usize,
 }
 
 impl EventQueue {
+    /// Without events. A packet takes about `crossing` over a link, and so many events `ahead` are to be known, if there are many.
+    pub fn new(crossing: Time, ahead: usize) -> Self {
+        Self {
+            epoch: 0,
+            heap: Heap::default(),
+            soonest: 0,
+            windows_from: NONE,
+            width: ENTITY_BITS + (crossing.0 / PARTS).max(1).ilog2(),
+            windows: Box::new(std::array::from_fn(|_| Vec::new())),
+            sorted: vec![NONE],
+            at: 0,
+            next: NONE,
+            enough: 0,
+            ahead,
+            many: MANY,
+        }
+    }
+
     /// The next event.
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
-        debug_assert!(!self.vacant, "the next event has been taken out");
-        self.event(self.first)
+        self.event(self.first())
+    }
+
+    #[inline]
+    fn first(&self) -> u64 {
+        debug_assert!(!self.heap.is_vacant(), "the next event has been taken out");
+        self.heap.first().min(self.next)
     }
 
     /// When, and whose; none if there is no event.
@@ -90,44 +101,40 @@ impl EventQueue {
         (key != NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
     }
 
-    /// From now on it notes what rises towards the first.
-    pub fn foresee(&mut self) {
-        self.foresees = true;
-    }
-
-    /// Whether it does.
+    /// The event that comes when so many others, and those that were not known yet, have come before it; none if that is not known.
     #[inline]
     #[must_use]
-    pub fn foresees(&self) -> bool {
-        self.foresees
-    }
-
-    /// By level below the first: the event that has just risen there, in the place of one that rose further. On average it comes
-    /// after as many others as there are places above it: 4, 20, 84, 340.
-    #[inline]
-    #[must_use]
-    pub fn risen(&self) -> [Option<(Time, u32)>; LEVELS] {
-        self.risen.map(|key| self.event(key))
+    pub fn coming(&self, before: usize) -> Option<(Time, u32)> {
+        self.event(*self.sorted.get(self.at + before)?)
     }
 
     /// The place of the next event among all of its time.
     #[must_use]
     pub fn rank(&self) -> u32 {
-        if self.first == NONE { u32::MAX } else { self.first as u32 & (MAX_ENTITIES as u32 - 1) }
+        let first = self.first();
+        if first == NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
     }
 
-    /// Takes the next event out. Its place is for the first that is pushed; else call [`Self::close`].
+    /// Takes the next event out, and says whether what is [`Self::coming`] is known, and has come nearer; once all that it causes
+    /// has been pushed, call [`Self::close`].
     #[inline]
-    pub fn take(&mut self) {
-        self.vacant = true;
+    pub fn take(&mut self) -> bool {
+        if self.next >= self.heap.first() {
+            self.heap.take();
+            return false;
+        }
+        self.at += 1;
+        self.next = self.sorted[self.at];
+        if self.at >= self.enough {
+            self.sort_next();
+        }
+        self.ahead > 0
     }
 
     /// Nothing more is pushed because of the event that was taken out.
     #[inline]
     pub fn close(&mut self) {
-        if self.vacant {
-            self.fill();
-        }
+        self.heap.close();
     }
 
     /// Adds an event.
@@ -137,7 +144,68 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, entity: u32) {
         let key = self.key(at, entity);
-        if self.vacant { self.settle(key) } else { self.add(key) }
+        if key >= self.windows_from {
+            self.note(key);
+        } else if self.heap.is_vacant() {
+            self.heap.settle(key);
+        } else {
+            self.add(key);
+        }
+    }
+
+    /// Adds what is not for the present, while there are windows: to one of them, or to the heap if it lies behind all.
+    #[inline(never)]
+    fn note(&mut self, key: u64) {
+        let number = key >> self.width;
+        if number - self.soonest < WINDOWS {
+            self.windows[(number % WINDOWS) as usize].push(key);
+        } else if self.heap.is_vacant() {
+            self.heap.settle(key);
+        } else {
+            self.heap.add(key);
+        }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, key: u64) {
+        self.heap.add(key);
+        if self.windows_from == NONE && self.heap.others() >= self.many {
+            self.part();
+        }
+    }
+
+    /// Parts what waits in the heap into windows.
+    #[cold]
+    fn part(&mut self) {
+        self.soonest = self.heap.first() >> self.width;
+        self.heap.drain().into_iter().for_each(|key| self.note(key));
+        self.sort_next();
+    }
+
+    /// Sorts the next window in which there is anything.
+    #[inline(never)]
+    fn sort_next(&mut self) {
+        let mut numbers = self.soonest..self.soonest + WINDOWS;
+        let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
+        self.sorted.drain(..self.at);
+        self.sorted.pop();
+        self.at = 0;
+        if let Some(number) = next {
+            let known = self.sorted.len();
+            self.sorted.append(&mut self.windows[(number % WINDOWS) as usize]);
+            self.sorted[known..].sort_unstable();
+            self.soonest = number + 1;
+            self.windows_from = self.soonest << self.width;
+            self.enough = self.sorted.len().saturating_sub(self.ahead).max(1);
+        } else if self.sorted.is_empty() {
+            self.windows_from = NONE;
+            // What lies behind all windows is not to be parted again and again.
+            self.many = MANY.max(2 * self.heap.others());
+        } else {
+            self.enough = self.sorted.len();
+        }
+        self.sorted.push(NONE);
+        self.next = self.sorted[0];
     }
 
     #[inline]
@@ -149,105 +217,22 @@ impl EventQueue {
     }
 
     /// Moves the epoch up to where nothing can lie before it: no event is further ahead of the present
-    /// than the horizon, so the present is at most a horizon before the next event.
+    /// than the horizon, so the present is at most a horizon before the next event. Windows keep their places.
     #[cold]
     #[inline(never)]
     fn move_epoch(&mut self, at: Time) {
-        let next = if self.first == NONE { at } else { Time(self.epoch + (self.first >> ENTITY_BITS)).min(at) };
-        let shift = next.saturating_sub(HORIZON).0 - self.epoch;
+        let first = self.heap.first().min(self.next);
+        let next = if first == NONE { at } else { Time(self.epoch + (first >> ENTITY_BITS)).min(at) };
+        let round = WINDOWS << (self.width - ENTITY_BITS);
+        let shift = (next.saturating_sub(HORIZON).0 - self.epoch) / round * round;
         self.epoch += shift;
         assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} ahead");
-        for key in self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]) {
-            if *key != NONE {
-                *key -= shift << ENTITY_BITS;
-            }
-        }
-    }
-
-    /// Adds an event where all places are taken.
-    #[inline(never)]
-    fn add(&mut self, key: u64) {
-        if self.first == NONE {
-            self.first = key;
-            return;
-        }
-        if self.others == self.fours.len() * 4 {
-            self.fours.push(Four([NONE; 4]));
-        }
-        let mut at = self.others;
-        self.others += 1;
-        while at >= 4 {
-            let above = at / 4 - 1;
-            let earlier = self.fours[above / 4].0[above % 4];
-            if earlier <= key {
-                self.fours[at / 4].0[at % 4] = key;
-                return;
-            }
-            self.fours[at / 4].0[at % 4] = earlier;
-            at = above;
-        }
-        self.fours[0].0[at] = self.first.max(key);
-        self.first = self.first.min(key);
-    }
-
-    /// The last event of all takes the place of the one that was taken out.
-    fn fill(&mut self) {
-        if self.others == 0 {
-            (self.first, self.vacant) = (NONE, false);
-            return;
-        }
-        self.others -= 1;
-        let (four, place) = (self.others / 4, self.others % 4);
-        let last = std::mem::replace(&mut self.fours[four].0[place], NONE);
-        if place == 0 {
-            self.fours.pop();
-        }
-        self.settle(last);
-    }
-
-    #[inline]
-    fn settle(&mut self, key: u64) {
-        if self.foresees { self.settle_foreseeing(key) } else { self.sift_down::<false>(key) }
-    }
-
-    #[inline(never)]
-    fn settle_foreseeing(&mut self, key: u64) {
-        self.sift_down::<true>(key);
-    }
-
-    /// Puts an event in the place of the one that was taken out, or, where others go before it, below those.
-    fn sift_down<const FORESEES: bool>(&mut self, key: u64) {
-        self.vacant = false;
-        if FORESEES {
-            self.risen = [NONE; LEVELS];
-        }
-        let fours = &mut self.fours[..];
-        let (mut at, mut place) = match fours.first().map(Four::first) {
-            Some((place, first)) if first < key => {
-                self.first = first;
-                (0, place)
-            }
-            _ => {
-                self.first = key;
-                return;
-            }
-        };
-        let mut levels = self.risen.iter_mut();
-        loop {
-            let below = 4 * at + place + 1;
-            match fours.get(below).map(Four::first) {
-                Some((next, first)) if first < key => {
-                    if FORESEES && let Some(risen) = levels.next() {
-                        *risen = first;
-                    }
-                    fours[at].0[place % 4] = first;
-                    (at, place) = (below, next);
-                }
-                _ => {
-                    fours[at].0[place % 4] = key;
-                    return;
-                }
-            }
+        let windows = self.windows.iter_mut().flatten().chain(&mut self.sorted[self.at..]).filter(|key| **key != NONE);
+        self.heap.keys_mut().chain(windows).for_each(|key| *key -= shift << ENTITY_BITS);
+        self.next = self.sorted[self.at];
+        if self.windows_from != NONE {
+            self.soonest -= (shift << ENTITY_BITS) >> self.width;
+            self.windows_from -= shift << ENTITY_BITS;
         }
     }
 }
@@ -261,12 +246,16 @@ fn shuffle(at: Time) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use shallows_cc::draws::Draws;
+
     use super::*;
 
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
         let order = |events: &[(u64, u32)]| {
-            let mut queue = EventQueue::default();
+            let mut queue = EventQueue::new(Time::from_micros(2), 0);
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
                 let next = queue.peek();
@@ -287,22 +276,48 @@ mod tests {
         assert_eq!(order(&back), forth);
     }
 
-    /// A thousand events, a microsecond apart: all that rise are still to come, the further up the sooner.
+    /// Against a sorted set: mostly what a packet's hop causes, now and then something at once or far ahead; few events, a thousand
+    /// and few again, past the span of a key.
     #[test]
-    fn what_rises_is_still_to_come() {
-        let mut queue = EventQueue::default();
-        queue.foresee();
-        (0..1000).for_each(|at| queue.push(Time::from_micros(at * 7 % 1000), at as u32));
-        let mut rose = 0;
-        for round in 0..300 {
-            assert_eq!(queue.peek().map(|next| next.0), Some(Time::from_micros(round)));
-            queue.take();
-            queue.close();
-            let times: Vec<_> = queue.risen().iter().flatten().map(|event| event.0).collect();
-            assert!(times.is_sorted() && times.iter().all(|&at| at > Time::from_micros(round)), "{times:?}, {round}");
-            rose += times.len();
+    fn many_events_come_out_in_the_order_of_few() {
+        for ahead in [0, 11] {
+            let mut queue = EventQueue::new(Time::from_nanos(2200), ahead);
+            let (mut all, mut draws) = (BTreeSet::new(), Draws::new(7, 0));
+            let (mut now, mut in_windows, mut known) = (Time::ZERO, 0, 0);
+            for round in 0..400_000_u32 {
+                let most = [3, 1000, 0, 300, 20][round as usize / 20_000 % 5];
+                let step = match draws.bits() % 2000 {
+                    0 => Time::from_millis(draws.bits() % 900),
+                    1 => Time(draws.bits() % 3),
+                    2..400 => Time::from_nanos(51),
+                    400..500 => Time::from_nanos(draws.bits() % 8000),
+                    _ => Time::from_nanos(1051 + 10 * (draws.bits() % 116)),
+                };
+                let next = all.first().map(|&(at, place): &(Time, u32)| (at, place ^ shuffle(at)));
+                assert_eq!(queue.peek(), next);
+                let coming: Vec<_> = (0..ahead).map_while(|before| queue.coming(before)).collect();
+                assert!(coming.iter().all(|&(at, entity)| all.contains(&(at, entity ^ shuffle(at)))), "{coming:?}");
+                assert!(coming.is_sorted_by_key(|event| event.0), "{coming:?}");
+                known += coming.len();
+                in_windows += u32::from(queue.windows_from < NONE);
+                let pops = all.len() >= most && !all.is_empty();
+                if pops {
+                    now = next.map_or(now, |event| event.0);
+                    all.pop_first();
+                    queue.take();
+                }
+                if !pops || (most > 0 && round % 8 > 0) {
+                    all.insert((now + step, round ^ shuffle(now + step)));
+                    queue.push(now + step, round);
+                }
+                if pops {
+                    queue.close();
+                }
+            }
+            assert!(in_windows > 100_000, "in windows in {in_windows} rounds");
+            assert_eq!(known > 1_000_000, ahead > 0, "{known} known ahead");
+            assert!(now > Time(SPAN), "the end of a key's span is not passed: {now}");
         }
-        assert!(rose > 2 * 300, "{rose} of four levels in 300 rounds");
     }
 
     /// On a lattice of 1.2 us, a full frame at 10 Gbps: 10,000 fair coins stay within 5 deviations of 50 of their mean.
@@ -310,7 +325,7 @@ mod tests {
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
             let first = |frame: u64| {
-                let mut queue = EventQueue::default();
+                let mut queue = EventQueue::new(Time::from_micros(2), 0);
                 queue.push(Time(frame * 1_200_000), a);
                 queue.push(Time(frame * 1_200_000), b);
                 queue.peek().map(|next| next.1) == Some(a)
@@ -322,7 +337,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_past_the_span_of_a_key() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::new(Time::from_micros(2), 0);
         let step = Time::from_millis(700);
         queue.push(step, 4);
         queue.push(Time(step.0 + 1), 9);

@@ -17,6 +17,7 @@ mod fabric;
 pub mod fault;
 mod flow;
 pub mod header;
+pub mod heap;
 pub mod histogram;
 pub mod link;
 pub mod measure;
