@@ -186,7 +186,8 @@ def _small_run(algorithm: str | type, classes: bool, duration_ps: int) -> tuple[
         duration=f"{duration_ps}ps",
         cc=algorithm,
         topology={"kind": "dumbbell", "hosts": 4},
-        traffic=[{"kind": "long-lived", "flows": 4, "priority": int(classes)}],
+        network={"pfc": classes},
+        traffic=[{"kind": "long-lived", "flows": 4}],
     )
     asked = request(small)
     began = time.thread_time()
