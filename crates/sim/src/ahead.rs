@@ -98,7 +98,7 @@ impl<O> Fabric<O> {
     fn fetch_queue(&self, number: Option<u32>, at: Time, packet: &Packet) {
         let Some(number) = number else { return };
         let port = &self.ports[number as usize];
-        port.fetch_bins(at, packet.bytes());
+        port.fetch_queue(at, packet.bytes());
         if let Some(last) = self.packets.get(port.link.tail() as usize) {
             fetch(last);
         }

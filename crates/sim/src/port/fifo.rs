@@ -77,10 +77,11 @@ impl Port {
         fetch(&self.busy_until);
     }
 
-    /// One of this length will join then.
-    pub(crate) fn fetch_bins(&self, then: Time, length: Bytes) {
+    /// One of this length will join then: where it finds a queue, it needs what is behind the first line.
+    pub(crate) fn fetch_queue(&self, then: Time, length: Bytes) {
         if self.busy_until > then {
             let backlog = self.busy_until - then;
+            fetch(&self.counters);
             self.histogram.fetch(backlog);
             self.histogram.fetch(backlog + self.built.clock.time(length));
         }
