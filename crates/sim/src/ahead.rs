@@ -19,7 +19,8 @@ use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::partition::Share;
 
-/// What events touch of so many links, ports and packets included, stays in a processor's caches: some 5 MB.
+/// What events touch of so many links, ports and packets included, stays in a processor's caches: with 6,144 links asking costs a
+/// seventh of the time, with 49,152 it saves a third (bench/README.md).
 const LINKS_AT_HAND: usize = 8192;
 
 /// How many events, besides those that are pushed meanwhile, come before the four that are asked for.
