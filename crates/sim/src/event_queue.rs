@@ -27,8 +27,8 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 /// How far ahead of the present an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
-/// From how many events on they are parted into windows.
-const MANY: usize = 128;
+/// From how many events on they are parted into windows; in debug builds, those of tests, from a few.
+const MANY: usize = if cfg!(debug_assertions) { 4 } else { 128 };
 /// Windows in the time that a packet takes over a link.
 const PARTS: u64 = 32;
 /// Windows that are at hand.

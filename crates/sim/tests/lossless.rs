@@ -165,6 +165,20 @@ fn pauses_leave_nothing_to_drop_and_keep_the_link_full() {
     assert!((share - 15.0 / 16.0).abs() < 0.02, "{share}");
 }
 
+/// So many links that the caches are told of what comes: pauses too, which are no flow's.
+#[test]
+fn pauses_reach_the_hosts_of_a_large_network() {
+    let hosts = 4200;
+    let cables: Vec<_> = (0..hosts).map(|host| (host, hosts)).collect();
+    let mut network = with(network(hosts, hosts + 1, &cables, Bytes::MAX, 1000.0), lossless());
+    network.flows = (0..300).map(|host| FlowSpec { start: Time::ZERO, ..flow(host, 300) }).collect();
+    (network.pause, network.warmup) = (Some(PAUSE), Time::ZERO);
+    network.duration = Time::from_millis(1);
+    let answer = run(network);
+    let pauses: u64 = answer.ports.iter().flat_map(|port| &port.classes).map(|class| class.pauses).sum();
+    assert!(dropped(&answer) == 0 && pauses >= 300, "{pauses} pauses");
+}
+
 #[test]
 fn without_headroom_what_is_on_its_way_is_dropped() {
     let mut network = with(incast(16, MTU * 20, 1000.0), lossless());
