@@ -342,7 +342,7 @@ impl Classes {
 pub struct Joining {
     /// Which.
     pub packet: u32,
-    /// The link that brought it, or [`NIL`].
+    /// The link that brought it, or [`crate::packet::NIL`].
     pub from: u32,
     /// Which way through the port.
     pub lane: Lane,
@@ -362,7 +362,7 @@ pub enum Lane {
 /// A packet that waits in a port, or has just begun to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The link that brought the packet, or [`NIL`].
+    /// The link that brought the packet, or [`crate::packet::NIL`].
     pub from: u32,
     /// Its length.
     pub length: Bytes,
