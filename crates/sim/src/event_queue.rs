@@ -115,8 +115,8 @@ impl EventQueue {
         if first == NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
     }
 
-    /// Takes the next event out, and says whether what is [`Self::coming`] is known, and has come nearer; once all that it causes
-    /// has been pushed, call [`Self::close`].
+    /// Takes the next event out; call [`Self::close`] once all that it causes has been pushed. Whether others are known ahead, and
+    /// have come one nearer ([`Self::coming`]).
     #[inline]
     pub fn take(&mut self) -> bool {
         if self.next >= self.heap.first() {
@@ -166,6 +166,7 @@ impl EventQueue {
         }
     }
 
+    /// Adds an event to the heap, whose events are parted if there are many now.
     #[inline(never)]
     fn add(&mut self, key: u64) {
         self.heap.add(key);
