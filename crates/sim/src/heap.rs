@@ -110,7 +110,6 @@ impl Heap {
     }
 
     /// The last of all takes the place of the one that was taken out.
-    #[inline(always)]
     fn fill(&mut self) {
         if self.others == 0 {
             (self.first, self.vacant) = (NONE, false);
@@ -126,7 +125,7 @@ impl Heap {
     }
 
     /// Puts a key in the place of the one that was taken out, or, where others go before it, below those.
-    #[inline(always)]
+    #[inline]
     pub fn settle(&mut self, key: u64) {
         self.vacant = false;
         let fours = &mut self.fours[..];

@@ -287,7 +287,7 @@ impl Sending {
     }
 
     /// Whether it may send now.
-    #[inline(always)]
+    #[inline]
     pub fn turn(&mut self, now: Time) -> Turn {
         on!(SendingHalf, &mut self.half, half => half.turn(now))
     }
@@ -351,7 +351,6 @@ impl Sending {
     }
 
     /// How the flow stands now.
-    #[inline(always)]
     pub fn outlook(&mut self, now: Time) -> Outlook {
         on!(SendingHalf, &mut self.half, half => outlook!(half, now, queued: self.queued))
     }
