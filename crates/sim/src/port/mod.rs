@@ -352,7 +352,7 @@ pub struct Carried {
     delivered: u64,
     /// Those that were.
     pub lost: u64,
-    /// Hash of every delivery: time and packet, in order.
+    /// Sum over all deliveries of a hash of time and packet.
     fingerprint: u64,
 }
 
@@ -383,7 +383,7 @@ pub struct PortReport {
     pub lost_in_warmup: u64,
     /// Packets taken from the link in the whole run, those that were lost on it too.
     pub delivered: u64,
-    /// Hash of every delivery: time and packet, in order.
+    /// Sum over all deliveries of a hash of time and packet.
     pub fingerprint: u64,
     /// Its classes, if it has any.
     pub classes: Vec<ClassReport>,
