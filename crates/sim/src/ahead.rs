@@ -31,7 +31,7 @@ const LINE: usize = 64;
 
 /// How many events have to be known ahead for what a share of the network holds; none if all is at hand.
 pub fn reach(network: &Network, share: &Share) -> usize {
-    let links = network.ports.iter().filter(|port| share.owns(port.from)).count();
+    let links = network.ports.iter().filter(|port| share.owns_port(port)).count();
     if links > LINKS_AT_HAND { BEFORE[BEFORE.len() - 1] + 1 } else { 0 }
 }
 

@@ -24,7 +24,7 @@ use crate::observe::Observer;
 use crate::packet::{Packet, PacketKind};
 use crate::partition::{Partition, Share};
 use crate::port::scheduled;
-use crate::port::{Port, PortReport};
+use crate::port::{Carried, Port, PortReport};
 use crate::route::Routes;
 use crate::watchman::Standing;
 
@@ -271,6 +271,11 @@ impl<O: Observer + Send> Domains<O> {
         self.sum(|part| part.fabric.hops)
     }
 
+    /// Packets that came from another domain so far.
+    pub fn crossed(&self) -> u64 {
+        self.sum(|part| part.fabric.packets.adopted())
+    }
+
     /// Flows with an end that have not reached it.
     pub fn unfinished(&self) -> usize {
         self.sum(|part| part.hosts.unfinished as u64) as usize
@@ -326,7 +331,7 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Something happens to a link: to the wire at its downstream end, to its port at the other.
     pub fn change(&mut self, fault: Fault) {
-        let (up, down) = self.ends(fault.link);
+        let (up, down) = (self.up(fault.link), self.down(fault.link));
         self.parts[down].fabric.change_wire(fault);
         self.parts[up].change(fault);
     }
@@ -343,8 +348,7 @@ impl<O: Observer + Send> Domains<O> {
     pub fn end_warmup(&mut self, now: Time) {
         self.parts.iter_mut().for_each(|part| part.hosts.end_warmup());
         for number in 0..self.links() {
-            let (up, down) = self.ends(number);
-            let carried = self.parts[down].fabric.ports[number as usize].carried();
+            let (up, carried) = (self.up(number), self.carried(number));
             let fabric = &mut self.parts[up].fabric;
             fabric.ports[number as usize].close(now, &mut fabric.packets);
             fabric.ports[number as usize].end_warmup(now, carried.lost);
@@ -396,8 +400,7 @@ impl<O: Observer + Send> Domains<O> {
     pub fn port_reports(&mut self, now: Time, span: Time) -> Vec<PortReport> {
         let links = self.links();
         let report = |number: u32| {
-            let (up, down) = self.ends(number);
-            let carried = self.parts[down].fabric.ports[number as usize].carried();
+            let (up, carried) = (self.up(number), self.carried(number));
             let fabric = &mut self.parts[up].fabric;
             fabric.ports[number as usize].close(now, &mut fabric.packets);
             fabric.ports[number as usize].report(now, span, carried, &fabric.packets)
@@ -419,10 +422,19 @@ impl<O: Observer> Domains<O> {
         if let [whole] = &self.parts[..] { count(whole) } else { self.parts.iter().map(count).sum() }
     }
 
-    /// The domains of the two ends of a link.
-    fn ends(&self, link: u32) -> (usize, usize) {
-        let port = &self.network.ports[link as usize];
-        (self.partition.of(port.from) as usize, self.partition.of(port.to) as usize)
+    /// The domain that has the port of a link.
+    fn up(&self, link: u32) -> usize {
+        self.partition.of_port(&self.network.ports[link as usize]) as usize
+    }
+
+    /// The domain at its other end, where something may happen to it or it may be paused: no divided switch has such links.
+    fn down(&self, link: u32) -> usize {
+        self.partition.at_end(&self.network.ports[link as usize]).expect("the switch is whole") as usize
+    }
+
+    /// What has been carried over a link, wherever it arrived.
+    fn carried(&self, link: u32) -> Carried {
+        self.parts.iter().map(|part| part.fabric.ports[link as usize].carried()).sum()
     }
 
     /// How many links there are.
@@ -442,43 +454,44 @@ impl<O: Observer> Domains<O> {
 
     /// The port of a link.
     pub fn port(&self, link: u32) -> &Port {
-        &self.parts[self.ends(link).0].fabric.ports[link as usize]
+        &self.parts[self.up(link)].fabric.ports[link as usize]
     }
 
     /// What waits in a port with classes.
     pub fn waiting(&self, link: u32) -> impl Iterator<Item = scheduled::Sent> {
-        let fabric = &self.parts[self.ends(link).0].fabric;
+        let fabric = &self.parts[self.up(link)].fabric;
         fabric.ports[link as usize].waiting(&fabric.packets)
     }
 
     /// Whether the switch at the end of a link has asked it to stop.
     pub fn is_pausing(&self, link: u32) -> bool {
-        self.parts[self.ends(link).1].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link))
+        self.parts[self.down(link)].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link))
     }
 
     /// It lets it go on once no more than this of what it brought is there.
     pub fn resumes_at(&self, link: u32) -> Bytes {
-        let switches = self.parts[self.ends(link).1].fabric.switches.as_ref();
+        let switches = self.parts[self.down(link)].fabric.switches.as_ref();
         switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to))
     }
 
     /// What the last pause or resume on its way to the port of a link says: it is the switch that sends it over the link back.
     pub fn last_word(&self, link: u32) -> Option<bool> {
-        let switches = self.parts[self.ends(link).1].fabric.switches.as_ref()?;
+        let switches = self.parts[self.down(link)].fabric.switches.as_ref()?;
         let frames = self.on_its_way(switches.reverse(link)).filter(|(packet, _)| packet.flags.for_neighbour());
         frames.last().map(|(packet, _)| packet.flags.is(PacketKind::Pause))
     }
 
-    /// Every packet on its way over a link, in order: what has been handed over is on the list at the other end.
+    /// Every packet on its way over a link, in order: what has been handed over is on a list at the other end.
     pub fn on_its_way(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
-        let (up, down) = self.ends(link);
-        let (up, down) = (&self.parts[up].fabric, (up != down).then(|| &self.parts[down].fabric));
-        let handed_over = down.into_iter().flat_map(move |down| {
-            let places = down.ports[link as usize].link.places(&down.packets);
-            places.map(|at| (&down.packets[at], down.packets.header(at)))
+        let on_lists = self.parts.iter().flat_map(move |Domain { fabric, .. }| {
+            let places = fabric.ports[link as usize].link.places(&fabric.packets);
+            places.map(|at| (&fabric.packets[at], fabric.packets.header(at)))
         });
-        let here = up.ports[link as usize].on_its_way(&up.packets);
-        handed_over.chain(here.map(|at| (&up.packets[at], up.packets.header(at))))
+        let mut sent: Vec<_> = on_lists.collect();
+        sent.sort_by_key(|(packet, _)| packet.arrives);
+        let up = &self.parts[self.up(link)].fabric;
+        let in_classes = up.ports[link as usize].in_classes();
+        sent.into_iter().chain(in_classes.map(|at| (&up.packets[at], up.packets.header(at))))
     }
 
     /// Packets on their way.

@@ -6,6 +6,19 @@ use shallows_cc::units::Time;
 
 use crate::packet::{NIL, Packet, Slab};
 
+/// Where the downstream end of a link is, for the domain that has its port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Leads {
+    /// In this domain.
+    #[default]
+    Here,
+    /// In another one.
+    Out,
+    /// Where the next port of each packet is ([`crate::partition`]).
+    ByPacket,
+}
+
 /// A directed link: all that a delivery touches. It lies in its port's first cache line ([`crate::port::Port`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -15,6 +28,8 @@ pub struct Link {
     pub to: u32,
     /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
     pub(crate) is_special: bool,
+    /// Where what it carries arrives.
+    pub(crate) leads: Leads,
     delivered: u64,
     fingerprint: u64,
 }
@@ -23,7 +38,7 @@ impl Link {
     /// An empty one to a node.
     #[must_use]
     pub fn new(to: u32) -> Self {
-        Self { head: NIL, tail: NIL, to, is_special: false, delivered: 0, fingerprint: 0 }
+        Self { head: NIL, tail: NIL, to, is_special: false, leads: Leads::Here, delivered: 0, fingerprint: 0 }
     }
 
     /// The packet that arrives next.
@@ -34,6 +49,17 @@ impl Link {
     /// The packet behind which the next one joins, which may be gone.
     pub(crate) fn tail(&self) -> u32 {
         self.tail
+    }
+
+    /// Sends a packet that arrives then: onto the list, as [`Self::append`] does, or off at once if that is where it arrives that
+    /// decides.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
+        if self.leads == Leads::ByPacket {
+            packets[at as usize].arrives = arrives;
+            return Some(arrives);
+        }
+        self.append(at, arrives, packets)
     }
 
     /// Puts a packet that arrives then at the end of the list; its arrival, if it is the only one: then nobody waits for it yet.

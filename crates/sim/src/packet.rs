@@ -331,6 +331,12 @@ impl Slab {
         self.came - self.gone
     }
 
+    /// Packets that another slab had made.
+    #[must_use]
+    pub fn adopted(&self) -> u64 {
+        self.adopted
+    }
+
     /// Packets that were ever made here.
     #[must_use]
     pub fn created(&self) -> u64 {

@@ -1,8 +1,12 @@
 //! Which domain owns which node, and how far domains may run apart.
 //!
 //! Hosts stay with their rack, and racks with their pod, as long as that leaves as many groups as there are to be domains: a
-//! group is what switches of one more level connect. Groups go to the domain with the least to do, the heaviest first; each
-//! switch above them to where most of its links lead, and where that is undecided to the domain with the least to do.
+//! group is what switches of one more level connect. Groups go to the domain with the least to do, the heaviest first.
+//!
+//! A switch above several domains is divided: each of its ports belongs to the domain that it leads to, so a packet changes domains
+//! once, on its way to that port, and between nodes of one domain not at all. A switch that has something in common for its ports
+//! (memory, choices, classes) cannot be: it goes to where most of its links lead, and where that is undecided to the domain
+//! with the least to do.
 //!
 //! A packet that is sent over a link to another domain arrives there after the link's delay and the time to send the smallest
 //! frame. The least of these is how far one domain may go before it hears from the others.
@@ -13,7 +17,8 @@ use std::sync::Arc;
 use shallows_cc::units::Time;
 
 use crate::clock::Clock;
-use crate::network::{FlowSpec, MIN_FRAME, Network, PortSpec};
+use crate::link::Leads;
+use crate::network::{Balancing, FlowSpec, MIN_FRAME, Network, PortSpec};
 use crate::packet::NIL;
 use crate::route::Routes;
 
@@ -23,10 +28,13 @@ const SHORTEST: Time = Time(2);
 /// A run longer than this is taken to be as long.
 const LONGEST: Time = Time::from_secs_whole(100);
 
+/// In place of a switch's domain: it is divided.
+const DIVIDED: u32 = NIL - 1;
+
 /// Who owns what.
 #[derive(Clone, Debug)]
 pub struct Partition {
-    /// By node: its domain.
+    /// By node: its domain, or [`DIVIDED`].
     of: Vec<u32>,
     domains: u32,
     /// What is sent to another domain now arrives there this much later, or more.
@@ -40,7 +48,8 @@ impl Partition {
         if wanted == 1 {
             return Self::whole(network);
         }
-        let weights = weights(network, routes);
+        let loads = loads(network, routes);
+        let weights = weights(network, &loads);
         let mut shares = Shares::new(wanted);
         let mut of = vec![NIL; network.nodes as usize];
         let mut groups = groups(network, wanted);
@@ -51,14 +60,16 @@ impl Partition {
             group.iter().for_each(|&host| of[host as usize] = domain);
             shares.add(domain, weight(&group));
         }
-        place_switches(network, &weights, &mut shares, &mut of);
-        let crosses = |port: &&PortSpec| of[port.from as usize] != of[port.to as usize];
+        let plain = plain(network);
+        place_switches(network, &plain, (&weights, &loads), &mut shares, &mut of);
+        let crosses =
+            |port: &&PortSpec| of[port.from as usize] != DIVIDED && of[port.from as usize] != of[port.to as usize];
         let ahead = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
         let lookahead = network.ports.iter().filter(crosses).map(ahead).min().unwrap_or(Time::MAX);
         if lookahead < SHORTEST {
             return Self::whole(network);
         }
-        let domains = of.iter().max().map_or(1, |&last| last + 1);
+        let domains = of.iter().filter(|&&domain| domain != DIVIDED).max().map_or(1, |&last| last + 1);
         Self { of, domains, lookahead }
     }
 
@@ -72,10 +83,21 @@ impl Partition {
         self.domains
     }
 
-    /// The domain of a node.
+    /// The domain of a host.
     #[inline]
-    pub fn of(&self, node: u32) -> u32 {
-        self.of[node as usize]
+    pub fn of(&self, host: u32) -> u32 {
+        self.of[host as usize]
+    }
+
+    /// The domain of a port.
+    pub fn of_port(&self, port: &PortSpec) -> u32 {
+        let of = |node: u32| self.of[node as usize];
+        if of(port.from) == DIVIDED { of(port.to) } else { of(port.from) }
+    }
+
+    /// The domain at the end of a port's link; none where it is the next port of each packet that decides.
+    pub fn at_end(&self, port: &PortSpec) -> Option<u32> {
+        Some(self.of[port.to as usize]).filter(|&to| to != DIVIDED)
     }
 }
 
@@ -131,12 +153,26 @@ pub fn expected_hops(network: &Network, routes: &Routes) -> f64 {
 }
 
 /// By node: about how many packets come to it. Only their proportions matter.
-fn weights(network: &Network, routes: &Routes) -> Vec<u64> {
+fn weights(network: &Network, loads: &[f64]) -> Vec<u64> {
     let mut weights = vec![0; network.nodes as usize];
-    for (port, load) in network.ports.iter().zip(loads(network, routes)) {
+    for (port, &load) in network.ports.iter().zip(loads) {
         weights[port.to as usize] += load as u64;
     }
     weights
+}
+
+/// By node: whether it is a switch whose ports have nothing in common, and each packet that comes has its next one laid down.
+fn plain(network: &Network) -> Vec<bool> {
+    let alike = network.balancing == Balancing::Flow && network.shared.is_none() && network.pause.is_none();
+    let mut plain = vec![alike && network.faults.is_empty(); network.nodes as usize];
+    plain[..network.hosts as usize].fill(false);
+    for port in &network.ports {
+        // What may still be marked on its way there stays in the domain from which it comes until it leaves.
+        let marks_late = port.marking.is_some_and(|at| network.markings[at as usize].on_joining(port.rate).is_none());
+        plain[port.from as usize] &= port.discipline.is_none();
+        plain[port.to as usize] &= port.discipline.is_none() && !marks_late;
+    }
+    plain
 }
 
 /// Hosts that stay together: as large as there can be where `wanted` groups are to be left.
@@ -223,15 +259,23 @@ impl Groups {
 }
 
 /// Each switch, those next to hosts first.
-fn place_switches(network: &Network, weights: &[u64], shares: &mut Shares, of: &mut [u32]) {
+fn place_switches(
+    network: &Network,
+    plain: &[bool],
+    (weights, loads): (&[u64], &[f64]),
+    shares: &mut Shares,
+    of: &mut [u32],
+) {
     let levels = levels(network);
     let mut switches: Vec<_> = (network.hosts..network.nodes).collect();
     switches.sort_by_key(|&switch| levels[switch as usize]);
     let mut below = vec![Vec::new(); network.nodes as usize];
-    for port in &network.ports {
+    let mut ports = vec![Vec::new(); network.nodes as usize];
+    for (number, port) in network.ports.iter().enumerate() {
         if levels[port.from as usize] < levels[port.to as usize] {
             below[port.to as usize].push(port.from);
         }
+        ports[port.from as usize].push(number);
     }
     for switch in switches {
         let mut links = vec![0; shares.0.len()];
@@ -239,6 +283,14 @@ fn place_switches(network: &Network, weights: &[u64], shares: &mut Shares, of: &
             if let Some(count) = links.get_mut(of[node as usize] as usize) {
                 *count += 1;
             }
+        }
+        let leads_to = |&port: &usize| of[network.ports[port].to as usize];
+        let several = links.iter().filter(|&&count| count > 0).count() > 1;
+        if several && plain[switch as usize] && ports[switch as usize].iter().all(|port| leads_to(port) != DIVIDED) {
+            let placed = ports[switch as usize].iter().filter(|port| leads_to(port) != NIL);
+            placed.for_each(|port| shares.add(leads_to(port), loads[*port] as u64));
+            of[switch as usize] = DIVIDED;
+            continue;
         }
         let best = (0_u32..).zip(&links).min_by_key(|&(domain, &count)| (Reverse(count), shares.0[domain as usize]));
         let domain = best.map_or(0, |(domain, _)| domain);
@@ -257,15 +309,24 @@ pub struct Share {
 }
 
 impl Share {
-    /// Whether this domain owns the node.
+    /// Whether this domain owns the host.
     #[inline]
-    pub fn owns(&self, node: u32) -> bool {
-        self.partition.of(node) == self.domain
+    pub fn owns(&self, host: u32) -> bool {
+        self.partition.of(host) == self.domain
     }
 
-    /// The domain to which a link of this one leads, where that is another one.
-    pub fn leads_to(&self, port: &PortSpec) -> Option<u32> {
-        let to = self.partition.of(port.to);
-        (self.owns(port.from) && to != self.domain).then_some(to)
+    /// Whether this domain owns the port.
+    pub fn owns_port(&self, port: &PortSpec) -> bool {
+        self.partition.of_port(port) == self.domain
+    }
+
+    /// Where a link leads that begins in this domain.
+    pub fn leads(&self, port: &PortSpec) -> Leads {
+        match self.partition.at_end(port) {
+            _ if !self.owns_port(port) => Leads::Here,
+            None => Leads::ByPacket,
+            Some(to) if to == self.domain => Leads::Here,
+            Some(_) => Leads::Out,
+        }
     }
 }

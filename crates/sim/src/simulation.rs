@@ -151,6 +151,12 @@ impl<O: Observer + Send> Simulation<O> {
         self.domains.hops()
     }
 
+    /// Packets that have gone from one domain to another so far, as often as they have.
+    #[must_use]
+    pub fn crossed(&self) -> u64 {
+        self.domains.crossed()
+    }
+
     /// Limited flows that have finished so far.
     #[must_use]
     pub fn finished(&self) -> u64 {

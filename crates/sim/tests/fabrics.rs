@@ -13,6 +13,7 @@ use shallows_cc::units::{Bytes, Time};
 use shallows_sim::answer::Answer;
 use shallows_sim::measure::Timestamps;
 use shallows_sim::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec};
+use shallows_sim::simulation::{Progress, Simulation};
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
@@ -204,6 +205,25 @@ fn what_a_large_network_asks_for_early_changes_nothing() {
     let network = until_done(shifted(shifted(network, 100, 15_000), 5, 3000));
     assert!(network.ports.len() > 8192 && network.ports.len() / 2 < 8192);
     assert_the_same_in_domains("large", &network, &[(2, 1)]);
+}
+
+/// A flow of ten packets from each pod to each other one, in two domains of two pods: of the twelve flows eight go from one to the
+/// other. Core switches are divided, so each of their packets and answers changes domains once, and none of the other four ever does.
+#[test]
+fn packets_change_domains_once_and_only_if_they_have_to() {
+    let between = |(from, to): (u32, u32)| flow(4 * from + to, 4 * to + from, Bytes(10 * 1460));
+    let pairs = (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let mut network = marking(fat_tree(4), "step", MarkAt::Enqueue);
+    network.flows = pairs.map(between).collect();
+    let crossed = |network: Network| {
+        let mut simulation = Simulation::parted(network, 2).expect("a lawful network");
+        while simulation.advance(20_000) == Progress::Running {}
+        simulation.crossed()
+    };
+    assert_eq!(crossed(network.clone()), 8 * (10 + 10));
+    // With the same ways, but core switches that choose among ports, and so have each one owner.
+    let whole = crossed(Network { balancing: Balancing::Packet, ..network });
+    assert!(whole > 8 * (10 + 10), "{whole}");
 }
 
 #[test]

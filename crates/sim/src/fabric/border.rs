@@ -12,7 +12,7 @@ use super::Fabric;
 use crate::header::Header;
 use crate::network::Network;
 use crate::observe::Observer;
-use crate::packet::{NIL, Packet};
+use crate::packet::{NIL, Packet, Slab};
 use crate::partition::Share;
 
 /// Packets that another domain takes in, and in their order the rows of those that hops write records into.
@@ -31,8 +31,10 @@ impl Parcel {
 /// The links that lead out of a domain.
 #[derive(Debug)]
 pub struct Border {
-    /// By link: the domain at its other end, [`NIL`] where it does not lead out; empty where none does.
+    domain: u32,
+    /// By link: the domain at its other end, as far as one is, and that of its port. Empty where there is one domain.
     to: Vec<u32>,
+    of: Vec<u32>,
     /// Those on which something stays for now.
     waiting: Vec<u32>,
     /// By domain: what is handed over when the window closes,
@@ -49,18 +51,29 @@ impl Border {
         let domains = share.partition.domains();
         let ports = if domains == 1 { &[] } else { &network.ports[..] };
         Self {
-            to: ports.iter().map(|port| share.leads_to(port).unwrap_or(NIL)).collect(),
+            domain: share.domain,
+            to: ports.iter().map(|port| share.partition.at_end(port).unwrap_or(NIL)).collect(),
+            of: ports.iter().map(|port| share.partition.of_port(port)).collect(),
             waiting: Vec::new(),
             out: (0..domains).map(|_| Parcel::default()).collect(),
             count: 0,
             first: Time::MAX,
         }
     }
+}
 
-    /// Whether a link leads out.
+impl Border {
+    /// A packet on a link is for another domain.
     #[inline]
-    pub(super) fn has(&self, link: u32) -> bool {
-        self.to.get(link as usize).is_some_and(|&to| to != NIL)
+    fn take(&mut self, link: u32, at: u32, to: u32, packets: &mut Slab) {
+        let parcel = &mut self.out[to as usize];
+        if packets.header(at).is_traced() {
+            parcel.trails.push_back(std::mem::take(packets.trail_mut(at)));
+        }
+        let (packet, header) = packets.hand_over(at);
+        self.count += 1;
+        self.first = self.first.min(packet.arrives);
+        parcel.packets.push((Packet { next: link, ..packet }, header));
     }
 }
 
@@ -72,6 +85,19 @@ impl<O: Observer> Fabric<O> {
             self.border.waiting.push(link);
         } else {
             self.put_into_parcel(link, NIL);
+        }
+    }
+
+    /// A packet is on its way to a divided switch: it arrives in the domain of the port that it takes there.
+    #[inline(never)]
+    pub(super) fn go_to_port(&mut self, link: u32, at: u32) {
+        let packet = &self.packets[at];
+        let next = self.routes.coming(packet).expect("the way of a packet to a divided switch is laid down");
+        let (to, arrives) = (self.border.of[next as usize], packet.arrives);
+        if to != self.border.domain {
+            self.border.take(link, at, to, &mut self.packets);
+        } else if let Some(arrives) = self.ports[link as usize].link.append(at, arrives, &mut self.packets) {
+            self.events.push(arrives, link);
         }
     }
 
@@ -96,16 +122,9 @@ impl<O: Observer> Fabric<O> {
     /// The packets on a link go, up to the one that stays.
     #[inline]
     fn put_into_parcel(&mut self, link: u32, stays: u32) {
-        let Border { to, out, count, first, .. } = &mut self.border;
-        let parcel = &mut out[to[link as usize] as usize];
+        let to = self.border.to[link as usize];
         while let Some(at) = self.ports[link as usize].link.take_off(stays, &self.packets) {
-            if self.packets.header(at).is_traced() {
-                parcel.trails.push_back(std::mem::take(self.packets.trail_mut(at)));
-            }
-            let (packet, header) = self.packets.hand_over(at);
-            *count += 1;
-            *first = (*first).min(packet.arrives);
-            parcel.packets.push((Packet { next: link, ..packet }, header));
+            self.border.take(link, at, to, &mut self.packets);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::crowd::MOST_PACKETS;
 use crate::event_queue::EventQueue;
 use crate::fault::Wire;
+use crate::link::Leads;
 use crate::network::{Balancing, Network, PortSpec};
 use crate::node::switch::Switches;
 use crate::observe::{Hop, Observer};
@@ -74,7 +75,7 @@ pub struct Fabric<O> {
 
 /// How long a full frame takes over a link, the middle of those that are owned.
 fn crossing(network: &Network, share: &Share) -> Time {
-    let owned = network.ports.iter().filter(|port| share.owns(port.from));
+    let owned = network.ports.iter().filter(|port| share.owns_port(port));
     let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or(Time::ZERO)
@@ -86,9 +87,9 @@ impl<O: Observer> Fabric<O> {
         let mut known = BTreeSet::new();
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
         let port = |(number, spec): (u32, &PortSpec)| {
-            let owned = share.owns(spec.from);
+            let owned = share.owns_port(spec);
             let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };
-            let port = port.sharing(&mut known);
+            let port = port.leading(share.leads(spec)).sharing(&mut known);
             if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
         let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
@@ -245,7 +246,10 @@ impl<O: Observer> Fabric<O> {
             self.observer.offered(self.now, Hop::of(number, at, &self.packets), offered.outcome);
         }
         if let Some(arrives) = offered.arrives {
-            self.expect(arrives, number);
+            match self.ports[number as usize].link.leads {
+                Leads::ByPacket => self.go_to_port(number, at),
+                _ => self.expect(arrives, number),
+            }
         } else if let Outcome::Dropped(_) = offered.outcome {
             self.packets.remove(at);
         }
@@ -254,10 +258,9 @@ impl<O: Observer> Fabric<O> {
     /// The first packet on a link arrives then: here, or in the domain that it leads to.
     #[inline]
     fn expect(&mut self, arrives: Time, link: u32) {
-        if self.border.has(link) {
-            self.leave(link);
-        } else {
-            self.events.push(arrives, link);
+        match self.ports[link as usize].link.leads {
+            Leads::Here => self.events.push(arrives, link),
+            _ => self.leave(link),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
-use shallows_cc::port::{MarkAt, Mechanism};
+use shallows_cc::port::step::Step;
+use shallows_cc::port::{CongestionPoint, MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::PACKET_KINDS;
@@ -35,6 +36,20 @@ pub struct Marking {
     pub values: Values,
     /// Which queue it looks at.
     pub at: MarkAt,
+}
+
+impl Marking {
+    /// A congestion point at a link of this rate.
+    #[must_use]
+    pub fn point(&self, rate: Rate) -> Box<dyn CongestionPoint> {
+        (self.mechanism.build)(&self.values, rate)
+    }
+
+    /// All that it does, where that is to compare the queue that a packet joins with a step.
+    #[must_use]
+    pub fn on_joining(&self, rate: Rate) -> Option<Step> {
+        self.point(rate).as_step().filter(|_| self.at == MarkAt::Enqueue)
+    }
 }
 
 /// Tokens for what a class sends: the bucket fills at a rate and holds a burst.

@@ -69,7 +69,7 @@ impl Port {
     #[inline(always)]
     fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
         self.busy_until = end;
-        self.link.append(at, end + self.built.delay, packets)
+        self.link.carry(at, end + self.built.delay, packets)
     }
 
     /// A packet will join.

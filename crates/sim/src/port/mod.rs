@@ -11,14 +11,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use shallows_cc::draws::Draws;
-use shallows_cc::port::MarkAt;
 use shallows_cc::port::step::Step;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::clock::Clock;
 use crate::fault::Wire;
 use crate::histogram::{Distribution, Histogram};
-use crate::link::Link;
+use crate::link::{Leads, Link};
 use crate::network::{MIN_FRAME, Marking, PortSpec};
 use crate::packet::{NIL, Packet, Slab};
 
@@ -162,10 +161,9 @@ impl Port {
     /// The same port with a congestion point; `draws` are for this port alone.
     #[must_use]
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
-        let point = (marking.mechanism.build)(&marking.values, rate);
-        match point.as_step() {
-            Some(step) if marking.at == MarkAt::Enqueue => Arc::make_mut(&mut self.built).mark(step),
-            _ => self.special().congestion = Some(Congestion::new(point, marking.at, draws)),
+        match marking.on_joining(rate) {
+            Some(step) => Arc::make_mut(&mut self.built).mark(step),
+            None => self.special().congestion = Some(Congestion::new(marking.point(rate), marking.at, draws)),
         }
         self.telling_link()
     }
@@ -208,6 +206,13 @@ impl Port {
     /// The wire behind it, where something happens to that.
     pub(crate) fn wire(&mut self) -> Option<&mut Wire> {
         self.special.as_mut()?.wire.as_deref_mut()
+    }
+
+    /// The same port, whose link leads there.
+    #[must_use]
+    pub(crate) fn leading(mut self, leads: Leads) -> Self {
+        self.link.leads = leads;
+        self
     }
 
     /// What has been carried over its link, as far as the downstream end knows.
@@ -345,8 +350,8 @@ impl Port {
     }
 }
 
-/// What has been carried over a link in the whole run.
-#[derive(Clone, Copy, Debug)]
+/// What has been carried over a link in the whole run, or of that what arrived in one domain.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
     /// Packets taken from it, those that were lost on it too.
     delivered: u64,
@@ -354,6 +359,16 @@ pub struct Carried {
     pub lost: u64,
     /// Sum over all deliveries of a hash of time and packet.
     fingerprint: u64,
+}
+
+impl std::iter::Sum for Carried {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            delivered: sum.delivered + one.delivered,
+            lost: sum.lost + one.lost,
+            fingerprint: sum.fingerprint.wrapping_add(one.fingerprint),
+        })
+    }
 }
 
 /// What a port has to tell at the end of a run.
@@ -403,7 +418,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use shallows_cc::parameter::Values;
-    use shallows_cc::port::{self, CongestionPoint};
+    use shallows_cc::port::{self, CongestionPoint, MarkAt};
 
     const MTU: Bytes = Bytes(1500);
     const FRAME: Time = Time::from_nanos(1200);

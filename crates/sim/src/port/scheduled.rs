@@ -687,9 +687,9 @@ impl Port {
         })
     }
 
-    /// The place of every packet on its way over this port's link, those that wait behind those sent.
-    pub fn on_its_way<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
-        self.link.places(packets).chain(self.queued().map(|waiting| waiting.packet))
+    /// The place of every packet that waits.
+    pub fn in_classes(&self) -> impl Iterator<Item = u32> {
+        self.queued().map(|waiting| waiting.packet)
     }
 
     /// Statistics of the classes start now.
