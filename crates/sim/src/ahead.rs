@@ -141,7 +141,7 @@ pub fn fetch<T>(value: &T) {
 
 /// All lines of a value will be.
 #[inline]
-fn fetch_all<T>(value: &T) {
+pub fn fetch_all<T>(value: &T) {
     let begin = std::ptr::from_ref(value).cast::<u8>();
     (0..size_of::<T>()).step_by(LINE).for_each(|at| fetch_line(begin.wrapping_add(at)));
 }

@@ -9,6 +9,7 @@ use shallows_cc::event::HopRecord;
 use shallows_cc::units::Time;
 
 use super::Fabric;
+use crate::ahead::fetch_all;
 use crate::header::Header;
 use crate::network::Network;
 use crate::observe::Observer;
@@ -149,6 +150,8 @@ impl<O: Observer> Fabric<O> {
 
     /// The packets that another domain has handed over join their links.
     pub fn adopt(&mut self, parcel: &mut Parcel) {
+        // Another core has written them: they come together, not one after the other.
+        parcel.packets.iter().for_each(fetch_all);
         for (packet, header) in parcel.packets.drain(..) {
             self.adopt_one(packet, header, &mut parcel.trails);
         }
