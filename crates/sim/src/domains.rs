@@ -7,10 +7,11 @@
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread::available_parallelism;
+use std::thread::{available_parallelism, yield_now};
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::cores;
 use crate::crowd;
 use crate::domain::Domain;
 use crate::exchange::{Exchange, Plan};
@@ -196,8 +197,16 @@ impl<O: Observer + Send> Domains<O> {
         };
         let mut chunks = chunks.into_iter().enumerate();
         let own = chunks.next();
+        let core = cores::here();
         std::thread::scope(|scope| {
-            let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+            let apart = |chunk: (usize, _)| {
+                cores::part_from(core, chunk.0);
+                work(chunk)
+            };
+            let others: Vec<_> = chunks.map(|chunk| scope.spawn(move || apart(chunk))).collect();
+            if !others.is_empty() {
+                yield_now();
+            }
             let closed = own.map_or((closed, closed), work);
             for other in others {
                 if let Err(panic) = other.join() {

@@ -8,6 +8,7 @@ mod ahead;
 pub mod answer;
 mod books;
 pub mod clock;
+mod cores;
 mod crowd;
 mod domain;
 mod domains;
