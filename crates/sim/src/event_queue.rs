@@ -30,7 +30,7 @@ pub const HORIZON: Time = Time(SPAN / 4);
 /// From how many events on they are parted into windows; in debug builds, those of tests, from a few.
 const MANY: usize = if cfg!(debug_assertions) { 4 } else { 128 };
 /// Windows in the time that a packet takes over a link.
-const PARTS: u64 = 32;
+const PARTS: u64 = 64;
 /// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
 const FEW: usize = 20;
 /// Windows that are at hand.
@@ -190,12 +190,18 @@ impl EventQueue {
     fn sort_next(&mut self) {
         let mut numbers = self.soonest..self.soonest + WINDOWS;
         let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
-        self.sorted.drain(..self.at);
         self.sorted.pop();
+        let known = self.sorted.len() - self.at;
+        self.sorted.drain(..self.at);
         self.at = 0;
         if let Some(number) = next {
-            let known = self.sorted.len();
-            self.sorted.append(&mut self.windows[(number % WINDOWS) as usize]);
+            let window = &mut self.windows[(number % WINDOWS) as usize];
+            if known == 0 {
+                // Each takes the other's place: nothing is copied.
+                std::mem::swap(&mut self.sorted, window);
+            } else {
+                self.sorted.append(window);
+            }
             sort(&mut self.sorted[known..]);
             self.soonest = number + 1;
             self.windows_from = self.soonest << self.width;
