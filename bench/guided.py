@@ -20,10 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "guided"
 MATURIN = Path(sys.executable).parent / "maturin"
-# Every transport, discipline of a port and size of network: what a profile has not seen gets slower.
+# Every transport, discipline of a port, size of network and number of threads: what a profile has not seen gets slower.
 TRAINING = (
     ("dctcp-40", {"duration": "200ms"}),
     ("websearch-fat-tree", {"traffic.0.flows": 200}),
+    ("websearch-fat-tree", {"traffic.0.flows": 200}, 2),
     ("websearch-fat-tree", {"topology.k": 32, "traffic.0.flows": 8000, "duration": "300us"}),
     ("roce-fabric", {"traffic.0.flows": 100}),
     ("expresspass", {}),
@@ -57,11 +58,17 @@ def llvm_profdata():
     of_rustup = Path(output("rustc", "--print", "sysroot").strip(), "lib/rustlib", host, "bin/llvm-profdata")
     for name in (of_rustup, f"llvm-profdata-{llvm}", "llvm-profdata"):
         found = shutil.which(str(name))
-        if found and f"LLVM version {llvm}." in output(found, "--version"):
+        if found and f"LLVM version {llvm}." in said_by(found):
             return found
     raise FailedError(
         f"there is no llvm-profdata of LLVM {llvm} (rustup component add llvm-tools, or Debian's llvm-{llvm})"
     )
+
+
+def said_by(tool):
+    """What a tool says of its version; nothing where it does not know the question, as LLVM 14's does not."""
+    process = subprocess.run([tool, "--version"], capture_output=True, text=True)
+    return process.stdout if process.returncode == 0 else ""
 
 
 def make_profile(tool):
@@ -93,8 +100,9 @@ def sources():
 def train():
     """Run TRAINING with the core that is installed."""
     lines = ["import shallows"]
-    for name, settings in TRAINING:
-        lines.append(f"shallows.run({str(ROOT / 'scenarios' / name)!r} + '.toml', overrides={settings!r})")
+    for name, settings, *threads in TRAINING:
+        scenario = f"{str(ROOT / 'scenarios' / name)!r} + '.toml'"
+        lines.append(f"shallows.run({scenario}, overrides={settings!r}, threads={(*threads, 1)[0]})")
     output(sys.executable, "-c", "\n".join(lines))
 
 
