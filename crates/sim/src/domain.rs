@@ -109,8 +109,9 @@ impl<O: Observer> Domain<O> {
                 }
                 _ if timer < limit => {
                     self.go_on(timer);
-                    if let Some(timer) = self.hosts.nics.timers.pop() {
+                    if let Some(timer) = self.hosts.nics.timers.take() {
                         self.hosts.on_timer(&mut self.fabric, timer);
+                        self.hosts.nics.timers.close();
                     }
                 }
                 _ => break,

@@ -66,6 +66,8 @@ impl Key {
 #[derive(Debug)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<Key>>,
+    /// Whether the first of them has run out, and its place waits for another.
+    vacant: bool,
     /// When the next one runs out; [`Time::MAX`] if there is none.
     next: Time,
     /// How many of them begin a flow.
@@ -74,15 +76,33 @@ pub struct Timers {
 
 impl Default for Timers {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), next: Time::MAX, starts: 0 }
+        Self { heap: BinaryHeap::new(), vacant: false, next: Time::MAX, starts: 0 }
     }
 }
 
 impl Timers {
     pub fn set(&mut self, timer: Timer) {
         self.starts += usize::from(timer.kind == Kind::Start);
-        self.next = self.next.min(timer.at);
-        self.heap.push(Reverse(Key::of(timer)));
+        if self.vacant {
+            self.settle(Key::of(timer));
+        } else {
+            self.next = self.next.min(timer.at);
+            self.heap.push(Reverse(Key::of(timer)));
+        }
+    }
+
+    /// Puts a timer in the place of the one that has run out: one that is due soon, as the next frame of a paced flow is, does
+    /// not go far down from there.
+    fn settle(&mut self, key: Key) {
+        self.vacant = false;
+        if let Some(mut first) = self.heap.peek_mut() {
+            *first = Reverse(key);
+        }
+        self.tell_next();
+    }
+
+    fn tell_next(&mut self) {
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(key)| key.at());
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.
@@ -93,15 +113,27 @@ impl Timers {
 
     /// The next one.
     pub fn peek(&self) -> Option<Timer> {
+        debug_assert!(!self.vacant, "the next timer has been taken out");
         self.heap.peek().map(|Reverse(key)| key.timer())
     }
 
+    /// Takes the next one out; call [`Self::close`] once all that it causes has been set.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Timer> {
-        let timer = self.heap.pop()?.0.timer();
-        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(key)| key.at());
+    pub fn take(&mut self) -> Option<Timer> {
+        let timer = self.peek()?;
+        self.vacant = true;
         self.starts -= usize::from(timer.kind == Kind::Start);
         Some(timer)
+    }
+
+    /// Nothing more is set because of the timer that was taken out.
+    #[inline(always)]
+    pub fn close(&mut self) {
+        if self.vacant {
+            self.vacant = false;
+            self.heap.pop();
+            self.tell_next();
+        }
     }
 
     /// Whether a flow is still to begin at a time that is known.
@@ -112,6 +144,10 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use shallows_cc::draws::Draws;
+
     use super::*;
 
     #[test]
@@ -121,6 +157,33 @@ mod tests {
         let mut set = Timers::default();
         all.iter().rev().for_each(|&timer| set.set(timer));
         all.sort();
-        assert_eq!(std::iter::from_fn(|| set.pop()).collect::<Vec<_>>(), all);
+        let taken = std::iter::from_fn(|| {
+            let next = set.take();
+            set.close();
+            next
+        });
+        assert_eq!(taken.collect::<Vec<_>>(), all);
+    }
+
+    /// Against a sorted set: a timer causes none, one or two others, which go before those that were set or after them.
+    #[test]
+    fn what_a_timer_causes_takes_its_turn() {
+        let (mut set, mut all, mut draws) = (Timers::default(), BTreeSet::new(), Draws::new(3, 0));
+        for flow in 0..20_000 {
+            let next = all.pop_first();
+            assert_eq!(set.next(), next.map_or(Time::MAX, |timer: Timer| timer.at));
+            assert_eq!(set.take(), next);
+            let most = if flow / 1000 % 2 == 0 { 3 } else { 2 };
+            for _ in 0..draws.bits() % most {
+                let after = Time(1 + draws.bits() % 1000 * (draws.bits() % 1000));
+                let at = next.map_or(Time::ZERO, |timer| timer.at) + after;
+                let timer = Timer { at, kind: KINDS[draws.bits() as usize % KINDS.len()], flow };
+                all.insert(timer);
+                set.set(timer);
+            }
+            set.close();
+            assert_eq!(set.peek(), all.first().copied());
+            assert_eq!(set.has_starts(), all.iter().any(|timer| timer.kind == Kind::Start));
+        }
     }
 }
