@@ -86,6 +86,14 @@ pub const PACKET_KINDS: [PacketKind; 14] = [
     PacketKind::Pull,
 ];
 
+/// The same by all that the bits of a kind can hold, so that a look-up need not ask whether there is such a kind.
+const KIND_OF_BITS: [PacketKind; 16] = {
+    let mut kinds = [PacketKind::Data; 16];
+    let (known, _) = kinds.split_at_mut(PACKET_KINDS.len());
+    known.copy_from_slice(&PACKET_KINDS);
+    kinds
+};
+
 /// What a packet is for, and what ports may do to it and have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
@@ -117,7 +125,7 @@ impl Flags {
     #[inline]
     #[must_use]
     pub const fn kind(self) -> PacketKind {
-        PACKET_KINDS[(self.0 & Self::KIND) as usize]
+        KIND_OF_BITS[(self.0 & Self::KIND) as usize]
     }
 
     /// Whether that is `kind`.
