@@ -19,8 +19,10 @@ pub(super) struct Congestion {
     writes: bool,
     /// Whether it looks at times of its own.
     wakes: bool,
-    /// What queue is too short to be shown to it.
-    silent_up_to: Option<Bytes>,
+    /// What queue is too short to be shown to it,
+    silent_below: Bytes,
+    /// and what frame, where it finds nothing before it and waits for nothing.
+    passes_below: Bytes,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -31,9 +33,14 @@ pub(super) struct Congestion {
 impl Congestion {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Draws) -> Self {
         let wakes = point.next_wake().is_some();
-        let silent_up_to = point.silent_up_to();
         let offers = point.offer().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
+        let silent_below = point.silent_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
+        let passes_below = match at {
+            _ if writes || wakes || silent_below == Bytes::ZERO => Bytes::ZERO,
+            MarkAt::Enqueue => silent_below,
+            MarkAt::Dequeue => Bytes::MAX,
+        };
         Self {
             point,
             at,
@@ -41,7 +48,8 @@ impl Congestion {
             offers,
             writes,
             wakes,
-            silent_up_to,
+            silent_below,
+            passes_below,
             next: NIL,
             departed: Bytes::ZERO,
             joined: Bytes::ZERO,
@@ -71,6 +79,16 @@ impl Congestion {
         self.at == MarkAt::Dequeue && self.marks(now, left_behind, at, packets)
     }
 
+    /// A frame that makes up all of this queue is sent at once; whether the point takes no notice of it, and so has been shown it.
+    #[inline(always)]
+    pub fn passes_over(&mut self, queue: Bytes) -> bool {
+        let passes = queue < self.passes_below;
+        if passes {
+            self.draws.skip();
+        }
+        passes
+    }
+
     /// Shows the point a packet; whether the packet bears a new mark.
     #[inline(always)]
     pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
@@ -78,7 +96,7 @@ impl Congestion {
             self.write(now, queue, at, packets);
         }
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
-        if self.silent_up_to.is_some_and(|longest| queue <= longest) {
+        if queue < self.silent_below {
             self.draws.skip();
             return false;
         }

@@ -67,7 +67,7 @@ impl Port {
 
     /// Puts a packet that has been sent at `end` onto the wire; its arrival, if it is alone there.
     #[inline(always)]
-    fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
+    pub(super) fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
         self.busy_until = end;
         self.link.carry(at, end + self.built.delay, packets)
     }
@@ -105,8 +105,17 @@ impl Port {
     /// Works out what the frames that have only been counted add up to.
     #[cold]
     pub(super) fn settle(&mut self) {
-        for (&(length, sending), alone) in self.built.common.iter().zip(&mut self.alone) {
-            let times = std::mem::take(alone);
+        let own = std::mem::take(&mut self.alone);
+        self.add_up(own);
+        let lengths = self.built.common.map(|common| common.0);
+        if let Some(room) = self.special.as_mut().and_then(|special| special.classes.as_mut()) {
+            room.settle(lengths).into_iter().for_each(|alone| self.add_up(alone));
+        }
+    }
+
+    /// So many frames of the common lengths have found it idle.
+    fn add_up(&mut self, alone: [u32; 2]) {
+        for (&(length, sending), times) in self.built.common.iter().zip(alone) {
             if times > 0 {
                 let all = sending * u64::from(times);
                 self.counters.sent += u64::from(times);

@@ -299,10 +299,10 @@ impl Port {
     /// Statistics start now; so many packets have been lost on the wire.
     pub fn end_warmup(&mut self, now: Time, lost: u64) {
         let scheduled = self.is_scheduled();
+        self.settle();
         if scheduled {
             self.end_classes_warmup(now);
         }
-        self.settle();
         let sending = self.busy_until.saturating_sub(now);
         let Counters { sent, dropped, .. } = std::mem::take(&mut self.counters);
         self.warmup = Some(Box::new(Warmup { sent, dropped, lost: self.lost_waiting() + lost, backlog: sending }));
