@@ -27,8 +27,16 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 /// How far ahead of the present an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
-/// From how many events on they are parted into windows; in debug builds, those of tests, from a few.
-const MANY: usize = if cfg!(debug_assertions) { 4 } else { 128 };
+/// From how many events on they are parted into windows; in debug builds, those of tests, from a few. Wakes of ports with classes
+/// lie close, within a window, which then is worth it for more only.
+const fn many(wakes: bool) -> usize {
+    match wakes {
+        _ if cfg!(debug_assertions) => 4,
+        true => 128,
+        false => 24,
+    }
+}
+
 /// Windows in the time that a packet takes over a link.
 const PARTS: u64 = 64;
 /// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
@@ -60,13 +68,15 @@ pub struct EventQueue {
     enough: usize,
     /// How many are to be known ahead.
     ahead: usize,
-    /// From how many in the heap on they are parted.
+    /// From how many in the heap on they are parted at the earliest, and now.
+    least: usize,
     many: usize,
 }
 
 impl EventQueue {
-    /// Without events. A packet takes about `crossing` over a link, and so many events `ahead` are to be known, if there are many.
-    pub fn new(crossing: Time, ahead: usize) -> Self {
+    /// Without events. A packet takes about `crossing` over a link, so many events `ahead` are to be known, if there are many, and
+    /// some may be `wakes` of ports with classes.
+    pub fn new(crossing: Time, ahead: usize, wakes: bool) -> Self {
         Self {
             epoch: 0,
             heap: Heap::default(),
@@ -79,7 +89,8 @@ impl EventQueue {
             next: NONE,
             enough: 0,
             ahead,
-            many: MANY,
+            least: many(wakes),
+            many: many(wakes),
         }
     }
 
@@ -209,7 +220,7 @@ impl EventQueue {
         } else if self.sorted.is_empty() {
             self.windows_from = NONE;
             // What lies behind all windows is not to be parted again and again.
-            self.many = MANY.max(2 * self.heap.others());
+            self.many = self.least.max(2 * self.heap.others());
         } else {
             self.enough = self.sorted.len();
         }
@@ -281,7 +292,7 @@ mod tests {
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
         let order = |events: &[(u64, u32)]| {
-            let mut queue = EventQueue::new(Time::from_micros(2), 0);
+            let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
                 let next = queue.peek();
@@ -307,7 +318,7 @@ mod tests {
     #[test]
     fn many_events_come_out_in_the_order_of_few() {
         for ahead in [0, 11] {
-            let mut queue = EventQueue::new(Time::from_nanos(2200), ahead);
+            let mut queue = EventQueue::new(Time::from_nanos(2200), ahead, false);
             let (mut all, mut draws) = (BTreeSet::new(), Draws::new(7, 0));
             let (mut now, mut in_windows, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
@@ -351,7 +362,7 @@ mod tests {
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
             let first = |frame: u64| {
-                let mut queue = EventQueue::new(Time::from_micros(2), 0);
+                let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
                 queue.push(Time(frame * 1_200_000), a);
                 queue.push(Time(frame * 1_200_000), b);
                 queue.peek().map(|next| next.1) == Some(a)
@@ -363,7 +374,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_past_the_span_of_a_key() {
-        let mut queue = EventQueue::new(Time::from_micros(2), 0);
+        let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
         let step = Time::from_millis(700);
         queue.push(step, 4);
         queue.push(Time(step.0 + 1), 9);

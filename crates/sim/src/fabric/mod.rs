@@ -92,10 +92,11 @@ impl<O: Observer> Fabric<O> {
             let port = port.leading(share.leads(spec)).sharing(&mut known);
             if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
+        let wakes = network.ports.iter().any(|port| port.discipline.is_some());
         let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(crossing(&network, share), ahead::reach(&network, share)),
+            events: EventQueue::new(crossing(&network, share), ahead::reach(&network, share), wakes),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,
