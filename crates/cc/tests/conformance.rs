@@ -91,7 +91,11 @@ impl Life {
                 sender.on_loss(self.now, &Loss { kind, in_flight: self.mss * (1 + self.below(200)), repeated });
             }
             4..10 if *row.transport == ROCE => sender.on_notification(self.now),
-            10..40 if *row.transport == ROCE => sender.on_sent(self.now, self.mss),
+            10..40 if *row.transport == ROCE => {
+                let before = sender.decision();
+                let changes = sender.on_sent(self.now, self.mss);
+                assert!(changes || sender.decision() == before, "{} decides anew and does not say so", row.name);
+            }
             43..60 if *row.transport == RATED => sender.on_offer(self.now, Rate(self.below(40_000_000_000))),
             40..43 => {
                 let later = self.now + Time::from_millis(self.below(20));

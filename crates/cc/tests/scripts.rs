@@ -64,7 +64,7 @@ impl Follower for Catalogued {
                 sender.on_loss(now, &Loss { kind: LossKind::FastRetransmit, in_flight, repeated: false });
             }
             "sent" => {
-                sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes")))
+                sender.on_sent(now, Bytes(line.value("bytes").expect("bytes=").parse().expect("a number of bytes")));
             }
             "notify" => sender.on_notification(now),
             "offer" => {

@@ -149,18 +149,21 @@ impl Sender for Dcqcn {
 
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
-    fn on_sent(&mut self, now: Time, sent: Bytes) {
-        if !self.begun {
+    fn on_sent(&mut self, now: Time, sent: Bytes) -> bool {
+        let begins = !self.begun;
+        if begins {
             self.begun = true;
             self.decay_at = now + self.parameters.tau_prime;
             self.increase_at = now + self.parameters.t;
         }
         self.sent += sent;
-        if self.sent >= self.parameters.b {
+        let increases = self.sent >= self.parameters.b;
+        if increases {
             self.sent -= self.parameters.b;
             self.byte_stage += 1;
             self.increase();
         }
+        begins || increases
     }
 
     fn on_notification(&mut self, now: Time) {

@@ -129,8 +129,10 @@ pub trait Sender: Debug + Send {
     /// A loss was noticed; once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
-    /// A frame of this length left the host. Only a transport without a window tells.
-    fn on_sent(&mut self, _now: Time, _sent: Bytes) {}
+    /// A frame of this length left the host; whether that changes the decision. Only a transport without a window tells.
+    fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
+        false
+    }
 
     /// The least rate that the ports on its way offer came back. Only an algorithm whose ports tell rates hears it.
     fn on_offer(&mut self, _now: Time, _rate: Rate) {}

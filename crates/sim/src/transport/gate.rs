@@ -84,6 +84,14 @@ impl Gate {
         self.follow(decision);
     }
 
+    /// Tells the algorithm of a frame that leaves, and asks what it says now if that changes anything.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, length: Bytes) {
+        if self.control.on_sent(now, length) {
+            self.decide();
+        }
+    }
+
     /// The time that the algorithm asked for has come.
     pub fn on_wake(&mut self, now: Time) {
         self.known_wake = Time::MAX;

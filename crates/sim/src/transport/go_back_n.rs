@@ -118,8 +118,7 @@ impl Sending {
         if let Some(rate) = self.burst_rate {
             self.inside_until = (now + rate.time_to_send(length)).min(self.gate.next_paced);
         }
-        self.gate.control.on_sent(now, length);
-        self.gate.decide();
+        self.gate.on_sent(now, length);
         let asks = self.next == self.message.written || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.backoff.current();
