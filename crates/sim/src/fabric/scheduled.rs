@@ -74,8 +74,13 @@ impl<O: Observer> Fabric<O> {
             return self.turn_back(number, joining);
         }
         self.after_offer(number, at, offered);
-        if !matches!(offered.outcome, Outcome::Dropped(_)) {
+        if matches!(offered.outcome, Outcome::Dropped(_)) {
+            return;
+        }
+        if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
+        } else {
+            self.await_wake(number);
         }
     }
 
@@ -86,11 +91,11 @@ impl<O: Observer> Fabric<O> {
             self.ports[number as usize].refuse_down();
             return Offered::dropped(Reason::Fault);
         }
-        if !self.admit(number, joining) {
+        let (length, counted) = (self.packets[at].bytes(), self.is_counted(joining));
+        if counted && !self.admit(number, joining) {
             self.ports[number as usize].refuse(self.now, at, &mut self.packets);
             return Offered::dropped(Reason::Memory);
         }
-        let (length, counted) = (self.packets[at].bytes(), self.is_counted(joining));
         let offered = self.ports[number as usize].enter(self.now, joining, &mut self.packets);
         if counted && let Outcome::Dropped(_) = offered.outcome {
             self.release(number, joining.from, length);
@@ -132,10 +137,8 @@ impl<O: Observer> Fabric<O> {
         self.switches.as_ref().is_some_and(|switches| switches.counts(kind))
     }
 
+    /// Whether the memory of its switch has room for a packet that it counts.
     fn admit(&mut self, number: u32, joining: Joining) -> bool {
-        if !self.is_counted(joining) {
-            return true;
-        }
         let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
         let (node, length) = (self.ports[number as usize].from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
@@ -218,15 +221,21 @@ impl<O: Observer> Fabric<O> {
     fn begin(&mut self, number: u32) {
         let port = &mut self.ports[number as usize];
         let sent = port.dispatch(self.now, &mut self.packets);
-        if let Some(at) = port.next_wake() {
-            let entity = self.port_entity(number);
-            self.events.push(at, entity);
-        }
+        self.await_wake(number);
         let Some(sent) = sent else { return };
         if let Some(arrives) = sent.arrives {
             self.expect(arrives, number);
         }
         self.no_longer_waits(number, sent);
+    }
+
+    /// The event queue tells when a port may send again.
+    #[inline]
+    fn await_wake(&mut self, number: u32) {
+        if let Some(at) = self.ports[number as usize].next_wake() {
+            let entity = self.port_entity(number);
+            self.events.push(at, entity);
+        }
     }
 
     /// A packet has left the queue of a port: the memory of its switch no longer holds it.

@@ -318,10 +318,9 @@ impl Classes {
     /// Looks when something may be sent once the link is free, which it is then.
     #[inline]
     fn look(&mut self, free: Time, packets: &Slab) {
-        self.next = match self.choose(free, packets) {
-            _ if self.work == Time::ZERO => Time::MAX,
-            Ok(_) => free,
-            Err(until) => until,
+        self.next = match self.work {
+            Time::ZERO => Time::MAX,
+            _ => self.choose(free, packets).map_or_else(|until| until, |_| free),
         };
     }
 
@@ -441,8 +440,15 @@ impl Port {
     #[must_use]
     pub fn is_open(&self, now: Time, kind: PacketKind) -> bool {
         let Some(room) = self.classes() else { return self.busy_until <= now };
-        let class = &room.classes[room.class_for(kind, Lane::Own)];
-        self.busy_until <= now && class.queue.is_empty() && class.paused_since.is_none() && room.rests_until <= now
+        if self.busy_until > now || room.rests_until > now {
+            return false;
+        }
+        let number = room.class_for(kind, Lane::Own);
+        if room.work == Time::ZERO && room.is_open(number) {
+            return true;
+        }
+        let class = &room.classes[number];
+        class.queue.is_empty() && class.paused_since.is_none()
     }
 
     /// When its link, which is slower than it was, has rested; none if something else holds the port.
