@@ -244,11 +244,25 @@ impl Hosts {
             Kind::Timeout => sending.on_timer(fabric.now),
             // A later one than it still waits for.
             Kind::Pace if sending.pace_timer != fabric.now => return,
-            Kind::Pace => sending.pace_timer = Time::MAX,
+            Kind::Pace => return self.go_on_by_pace(fabric, timer.flow),
             _ if !sending.wakes_at(fabric.now) => return,
             _ => sending.on_wake(fabric.now),
         }
         self.go_on(fabric, timer.flow);
+    }
+
+    /// The pace of a flow lets it send again. Nothing else has changed: its other timers are set.
+    #[inline(always)]
+    fn go_on_by_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let Some(sending) = self.sending.get_mut(flow) else { return };
+        sending.pace_timer = Time::MAX;
+        if sending.queued {
+            return;
+        }
+        let (host, turn) = (sending.ends.src, sending.turn(fabric.now));
+        if self.nics.let_go_on(fabric, sending, turn) {
+            self.serve(fabric, host);
+        }
     }
 
     fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {

@@ -81,6 +81,12 @@ impl Nics {
     pub fn follow<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, outlook: Outlook) -> bool {
         self.set_timers(sending, &outlook);
         let Some(turn) = outlook.turn else { return false };
+        self.let_go_on(fabric, sending, turn)
+    }
+
+    /// Lets a flow that has no place in the turn send if it may; whether others of its host may then.
+    #[inline(always)]
+    pub fn let_go_on<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) -> bool {
         tell_turn(fabric, sending, turn);
         if turn == Turn::Now {
             return self.let_send(fabric, sending);
@@ -220,18 +226,19 @@ impl Nics {
     /// device as acknowledgements do.
     #[inline(never)]
     fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, at: Time) {
-        let ends = sending.ends;
-        let mut request = None;
-        if sending.request_due(at).is_some_and(|due| due <= fabric.now) {
-            request = sending.request(fabric.now, &mut fabric.packets);
+        let Some(due) = sending.request_due(at) else { return self.set_pace(sending, at) };
+        let request = if due <= fabric.now { sending.request(fabric.now, &mut fabric.packets) } else { None };
+        self.set_pace(sending, sending.request_due(at).unwrap_or(at));
+        if let Some(request) = request {
+            fabric.offer(sending.ends.port, request, NIL);
         }
-        let at = sending.request_due(at).unwrap_or(at);
+    }
+
+    #[inline]
+    fn set_pace(&mut self, sending: &mut Sending, at: Time) {
         if at < sending.pace_timer {
             sending.pace_timer = at;
-            self.timers.set(Timer { at, kind: Kind::Pace, flow: ends.flow });
-        }
-        if let Some(request) = request {
-            fabric.offer(ends.port, request, NIL);
+            self.timers.set(Timer { at, kind: Kind::Pace, flow: sending.ends.flow });
         }
     }
 }
