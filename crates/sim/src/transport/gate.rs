@@ -20,6 +20,8 @@ pub struct Gate {
     pub peer_limited: bool,
     /// When the pace lets the next packet leave.
     pub next_paced: Time,
+    /// What was spaced last: at which pace, how long, and the time it took. The next one is like it, but for the last of a flow.
+    spaced: (Rate, Bytes, Time),
     last_rtt: Time,
     /// Payload acknowledged since the internals were last read.
     pub acked: Bytes,
@@ -36,6 +38,7 @@ impl Gate {
             advertised: Bytes::MAX,
             peer_limited: false,
             next_paced: Time::ZERO,
+            spaced: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
             last_rtt: Time::ZERO,
             acked: Bytes::ZERO,
         };
@@ -109,7 +112,11 @@ impl Gate {
     #[inline]
     pub fn space(&mut self, began: Time, length: Bytes) {
         if let Some(pace) = self.pace {
-            self.next_paced = began + pace.time_to_send(length);
+            let (last_pace, last_length, _) = self.spaced;
+            if (last_pace, last_length) != (pace, length) {
+                self.spaced = (pace, length, pace.time_to_send(length));
+            }
+            self.next_paced = began + self.spaced.2;
         }
     }
 
@@ -126,5 +133,44 @@ impl Gate {
             record("rate_gbps", acked.0 as f64 * 8e3 / since.0 as f64);
         }
         self.control.probe(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::event::Loss;
+
+    use super::*;
+
+    /// Half as fast after every frame of which it hears.
+    #[derive(Debug)]
+    struct Halving(Rate);
+
+    impl Sender for Halving {
+        fn on_ack(&mut self, _now: Time, _ack: &Ack) {}
+        fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
+        fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
+            self.0 = self.0 / 2;
+            true
+        }
+        fn decision(&self) -> Decision {
+            Decision { window: Bytes::MAX, pace: Some(self.0), wake: None }
+        }
+    }
+
+    /// A byte takes a nanosecond at 8 Gbps, and two at 4.
+    #[test]
+    fn a_frame_takes_the_time_of_its_own_length_at_the_pace_of_its_own_time() {
+        let mut gate = Gate::new(Box::new(Halving(Rate::from_gbps(8))));
+        let mut takes = |length, slower| {
+            if slower {
+                gate.on_sent(Time::ZERO, Bytes(length));
+            }
+            gate.space(Time::ZERO, Bytes(length));
+            gate.next_paced
+        };
+        let times = [(1000, false), (1000, false), (100, false), (100, true), (1000, false)];
+        let times = times.map(|(length, slower)| takes(length, slower));
+        assert_eq!(times, [1000, 1000, 100, 200, 2000].map(Time::from_nanos));
     }
 }
