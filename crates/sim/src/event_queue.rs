@@ -37,12 +37,15 @@ const fn many(wakes: bool) -> usize {
     }
 }
 
-/// Windows in the time that a packet takes over a link.
-const PARTS: u64 = 64;
+/// Windows in the time that a packet takes over a link, of few links and of many: what is sorted at once should be few, but some.
+const fn parts(links: usize) -> u64 {
+    if links < 256 { 32 } else { 64 }
+}
+
 /// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
 const FEW: usize = 20;
 /// Windows that are at hand.
-const WINDOWS: u64 = 2 * PARTS;
+const WINDOWS: u64 = 2 * parts(usize::MAX);
 
 /// Events as 64-bit keys, time before entity.
 #[derive(Debug)]
@@ -74,15 +77,15 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// Without events. A packet takes about `crossing` over a link, so many events `ahead` are to be known, if there are many, and
-    /// some may be `wakes` of ports with classes.
-    pub fn new(crossing: Time, ahead: usize, wakes: bool) -> Self {
+    /// Without events. A packet takes about `crossing` over each of so many links, so many events `ahead` are to be known, if
+    /// there are many, and some may be `wakes` of ports with classes.
+    pub fn new((crossing, links): (Time, usize), ahead: usize, wakes: bool) -> Self {
         Self {
             epoch: 0,
             heap: Heap::default(),
             soonest: 0,
             windows_from: NONE,
-            width: ENTITY_BITS + (crossing.0 / PARTS).max(1).ilog2(),
+            width: ENTITY_BITS + (crossing.0 / parts(links)).max(1).ilog2(),
             windows: Box::new(std::array::from_fn(|_| Vec::new())),
             sorted: vec![NONE],
             at: 0,
@@ -201,9 +204,13 @@ impl EventQueue {
     fn sort_next(&mut self) {
         let mut numbers = self.soonest..self.soonest + WINDOWS;
         let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
-        self.sorted.pop();
-        let known = self.sorted.len() - self.at;
-        self.sorted.drain(..self.at);
+        let known = self.sorted.len() - 1 - self.at;
+        if known == 0 {
+            self.sorted.clear();
+        } else {
+            self.sorted.pop();
+            self.sorted.drain(..self.at);
+        }
         self.at = 0;
         if let Some(number) = next {
             let window = &mut self.windows[(number % WINDOWS) as usize];
@@ -292,7 +299,7 @@ mod tests {
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
         let order = |events: &[(u64, u32)]| {
-            let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
+            let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
                 let next = queue.peek();
@@ -318,7 +325,7 @@ mod tests {
     #[test]
     fn many_events_come_out_in_the_order_of_few() {
         for ahead in [0, 11] {
-            let mut queue = EventQueue::new(Time::from_nanos(2200), ahead, false);
+            let mut queue = EventQueue::new((Time::from_nanos(2200), 1000), ahead, false);
             let (mut all, mut draws) = (BTreeSet::new(), Draws::new(7, 0));
             let (mut now, mut in_windows, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
@@ -362,7 +369,7 @@ mod tests {
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
             let first = |frame: u64| {
-                let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
+                let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
                 queue.push(Time(frame * 1_200_000), a);
                 queue.push(Time(frame * 1_200_000), b);
                 queue.peek().map(|next| next.1) == Some(a)
@@ -374,7 +381,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_past_the_span_of_a_key() {
-        let mut queue = EventQueue::new(Time::from_micros(2), 0, false);
+        let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
         let step = Time::from_millis(700);
         queue.push(step, 4);
         queue.push(Time(step.0 + 1), 9);

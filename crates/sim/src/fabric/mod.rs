@@ -73,12 +73,12 @@ pub struct Fabric<O> {
     pub observer: O,
 }
 
-/// How long a full frame takes over a link, the middle of those that are owned.
-fn crossing(network: &Network, share: &Share) -> Time {
+/// How long a full frame takes over a link, the middle of those that are owned, and how many these are.
+fn crossing(network: &Network, share: &Share) -> (Time, usize) {
     let owned = network.ports.iter().filter(|port| share.owns_port(port));
     let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
     times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or(Time::ZERO)
+    (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
 }
 
 impl<O: Observer> Fabric<O> {
