@@ -212,10 +212,10 @@ def test_ctrl_c_in_a_comparison_keeps_every_run(place, interrupted):
 
 
 LARGEST = """
-duration = "1s"
+duration = "100s"
 cc = "dctcp"
 topology = { kind = "fat-tree", k = 64 }
-traffic = [{ kind = "incast", senders = 200, size = "1MB" }]
+traffic = [{ kind = "incast", senders = 200, size = "100GB" }]
 """
 
 
