@@ -17,8 +17,10 @@ use crate::partition::Share;
 use crate::route::Routes;
 use crate::timers::Timer;
 
-/// A part of the network in motion, or all of it.
+/// A part of the network in motion, or all of it. In cache lines of its own, two of them because processors fetch pairs: another
+/// thread has the one beside it.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
