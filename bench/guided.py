@@ -20,7 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "guided"
 MATURIN = Path(sys.executable).parent / "maturin"
-# Every transport, discipline of a port, size of network and number of threads: what a profile has not seen gets slower.
+# Every transport, discipline of a port, size of network and one thread or two: what a profile has not
+# seen gets slower.
 TRAINING = (
     ("dctcp-40", {"duration": "200ms"}),
     ("websearch-fat-tree", {"traffic.0.flows": 200}),

@@ -15,7 +15,7 @@ pub enum Leads {
     Here,
     /// In another one.
     Out,
-    /// Where the next port of each packet is ([`crate::partition`]).
+    /// Where the next port of each packet is: the switch there is divided.
     ByPacket,
 }
 

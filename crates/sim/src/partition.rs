@@ -91,8 +91,9 @@ impl Partition {
 
     /// The domain of a port.
     pub fn of_port(&self, port: &PortSpec) -> u32 {
-        let of = |node: u32| self.of[node as usize];
-        if of(port.from) == DIVIDED { of(port.to) } else { of(port.from) }
+        let [from, to] = [port.from, port.to].map(|node| self.of[node as usize]);
+        debug_assert!(from != DIVIDED || to != DIVIDED, "of two neighbours one is whole");
+        if from == DIVIDED { to } else { from }
     }
 
     /// The domain at the end of a port's link; none where it is the next port of each packet that decides.
@@ -276,6 +277,7 @@ fn place_switches(
             below[port.to as usize].push(port.from);
         }
         ports[port.from as usize].push(number);
+        ports[port.to as usize].push(number);
     }
     for switch in switches {
         let mut links = vec![0; shares.0.len()];
@@ -284,11 +286,13 @@ fn place_switches(
                 *count += 1;
             }
         }
-        let leads_to = |&port: &usize| of[network.ports[port].to as usize];
         let several = links.iter().filter(|&&count| count > 0).count() > 1;
-        if several && plain[switch as usize] && ports[switch as usize].iter().all(|port| leads_to(port) != DIVIDED) {
-            let placed = ports[switch as usize].iter().filter(|port| leads_to(port) != NIL);
-            placed.for_each(|port| shares.add(leads_to(port), loads[*port] as u64));
+        let ends = |&at: &usize| [network.ports[at].from, network.ports[at].to].map(|node| of[node as usize]);
+        // Of two neighbours one has to say where the port between them belongs.
+        let alone = || ports[switch as usize].iter().all(|at| !ends(at).contains(&DIVIDED));
+        if several && plain[switch as usize] && alone() {
+            let placed = ports[switch as usize].iter().filter(|at| ends(at)[1] != NIL);
+            placed.for_each(|at| shares.add(ends(at)[1], loads[*at] as u64));
             of[switch as usize] = DIVIDED;
             continue;
         }

@@ -61,9 +61,7 @@ impl Border {
             first: Time::MAX,
         }
     }
-}
 
-impl Border {
     /// A packet on a link is for another domain.
     #[inline]
     fn take(&mut self, link: u32, at: u32, to: u32, packets: &mut Slab) {
