@@ -34,16 +34,20 @@ pub fn part_from(_core: Option<usize>, _further: usize) {}
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use rustix::thread::sched_getaffinity;
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
     #[test]
-    fn a_thread_goes_to_another_core_and_may_still_run_on_all() {
+    fn a_thread_that_parts_may_run_where_it_might_before() {
         let allowed = sched_getaffinity(None).expect("the system says");
         std::thread::spawn(move || {
-            let core = here();
-            part_from(core, 1);
+            part_from(here(), 1);
             assert_eq!(sched_getaffinity(None), Ok(allowed));
-            part_from(None, 1);
+            let core = here().expect("Linux says");
+            let mut only = CpuSet::new();
+            only.set(core);
+            sched_setaffinity(None, &only).expect("it runs there");
+            part_from(Some(core), 1);
+            assert_eq!((sched_getaffinity(None), here()), (Ok(only), Some(core)));
         })
         .join()
         .expect("it holds there");
