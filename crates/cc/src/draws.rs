@@ -3,7 +3,7 @@
 //! Source: `SplitMix64`, Steele, Lea and Flood, OOPSLA 2014 (the finaliser is Stafford's mix 13).
 
 /// A stream of draws. Two keys give two streams that have nothing to do with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Draws {
     state: u64,
 }
@@ -21,9 +21,9 @@ impl Draws {
         scramble(self.state)
     }
 
-    /// Passes over the next 64 bits.
-    pub fn skip(&mut self) {
-        self.state = self.state.wrapping_add(GAMMA);
+    /// Passes over the next so many times 64 bits.
+    pub fn skip(&mut self, times: u64) {
+        self.state = self.state.wrapping_add(GAMMA.wrapping_mul(times));
     }
 
     /// The next number in [0, 1).
@@ -52,7 +52,7 @@ mod tests {
         let mut draws = Draws { state: 1_234_567 };
         assert_eq!(draws.bits(), 6_457_827_717_110_365_317);
         let mut another = Draws { state: 1_234_567 };
-        another.skip();
+        another.skip(1);
         assert_eq!(another, draws);
         assert_eq!(draws.bits(), 3_203_168_211_198_807_973);
     }

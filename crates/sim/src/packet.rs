@@ -86,9 +86,12 @@ pub const PACKET_KINDS: [PacketKind; 14] = [
     PacketKind::Pull,
 ];
 
+/// So many numbers have a kind's bits.
+pub const KIND_BITS: usize = 16;
+
 /// The same by all that the bits of a kind can hold, so that a look-up need not ask whether there is such a kind.
-const KIND_OF_BITS: [PacketKind; 16] = {
-    let mut kinds = [PacketKind::Data; 16];
+const KIND_OF_BITS: [PacketKind; KIND_BITS] = {
+    let mut kinds = [PacketKind::Data; KIND_BITS];
     let (known, _) = kinds.split_at_mut(PACKET_KINDS.len());
     known.copy_from_slice(&PACKET_KINDS);
     kinds
@@ -100,7 +103,7 @@ pub struct Flags(u16);
 
 impl Flags {
     /// The bits that hold the kind.
-    const KIND: u16 = 15;
+    const KIND: u16 = KIND_BITS as u16 - 1;
     /// ECN-capable: may be marked.
     pub const ECT: Self = Self(16);
     /// Congestion experienced: was marked.
@@ -114,7 +117,8 @@ impl Flags {
 
     /// This kind, and what that says of where the packet goes.
     #[inline]
-    const fn of(kind: PacketKind) -> Self {
+    #[must_use]
+    pub const fn of(kind: PacketKind) -> Self {
         use PacketKind::{Ack, Credit, Nack, Notification, Pause, Pull, RateAnswer, Resume, Returned};
         let for_sender = matches!(kind, Ack | Nack | Notification | Credit | RateAnswer | Returned | Pull);
         let for_neighbour = matches!(kind, Pause | Resume);
@@ -125,7 +129,14 @@ impl Flags {
     #[inline]
     #[must_use]
     pub const fn kind(self) -> PacketKind {
-        KIND_OF_BITS[(self.0 & Self::KIND) as usize]
+        KIND_OF_BITS[self.kind_bits()]
+    }
+
+    /// The same as a number less than [`KIND_BITS`].
+    #[inline]
+    #[must_use]
+    pub const fn kind_bits(self) -> usize {
+        (self.0 & Self::KIND) as usize
     }
 
     /// Whether that is `kind`.

@@ -8,7 +8,7 @@ use crate::header::Header;
 use crate::network::MIN_FRAME;
 use crate::node::switch::Verdict;
 use crate::observe::{Hop, Observer};
-use crate::packet::{NIL, Packet, PacketKind};
+use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::port::admission::{Offered, Outcome, Reason};
 use crate::port::scheduled::{Joining, Lane, Sent};
 use crate::route::Back;
@@ -22,7 +22,7 @@ impl<O: Observer> Fabric<O> {
         if let Some(offered) = self.pass(number, joining) {
             return self.after_offer(number, at, offered);
         }
-        self.join_class(number, joining);
+        self.join_class(number, at, from, lane);
         if !self.pauses_due.is_empty() {
             self.send_pauses();
         }
@@ -38,7 +38,7 @@ impl<O: Observer> Fabric<O> {
     fn join(&mut self, number: u32, joining: Joining) {
         match self.pass(number, joining) {
             Some(offered) => self.after_offer(number, joining.packet, offered),
-            None => self.join_class(number, joining),
+            None => self.join_class(number, joining.packet, joining.from, joining.lane),
         }
     }
 
@@ -57,9 +57,10 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// The packet waits in its class, or is refused.
+    // Four numbers go in registers, a struct of three of them does not.
     #[inline(never)]
-    fn join_class(&mut self, number: u32, joining: Joining) {
-        let at = joining.packet;
+    fn join_class(&mut self, number: u32, at: u32, from: u32, lane: Lane) {
+        let joining = Joining { packet: at, from, lane };
         // What departs at this picosecond has departed.
         if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
@@ -130,11 +131,11 @@ impl<O: Observer> Fabric<O> {
 
     /// Whether a switch counts this packet against its memory.
     fn is_counted(&self, joining: Joining) -> bool {
-        joining.from != NIL && self.counts(self.packets[joining.packet].flags.kind())
+        joining.from != NIL && self.counts(self.packets[joining.packet].flags)
     }
 
-    fn counts(&self, kind: PacketKind) -> bool {
-        self.switches.as_ref().is_some_and(|switches| switches.counts(kind))
+    fn counts(&self, flags: Flags) -> bool {
+        self.switches.as_ref().is_some_and(|switches| switches.counts(flags))
     }
 
     /// Whether the memory of its switch has room for a packet that it counts.
@@ -142,7 +143,7 @@ impl<O: Observer> Fabric<O> {
         let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
         let (node, length) = (self.ports[number as usize].from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
-        let held = || port.held(self.now, packet.flags.kind(), joining.lane);
+        let held = || port.held(self.now, packet.flags, joining.lane);
         let verdict = switches.admit(node, joining.from, length, held);
         if verdict == Verdict::AdmitAndPause {
             self.pauses_due.push_back((joining.from, PacketKind::Pause));
@@ -240,7 +241,7 @@ impl<O: Observer> Fabric<O> {
 
     /// A packet has left the queue of a port: the memory of its switch no longer holds it.
     fn no_longer_waits(&mut self, number: u32, sent: Sent) {
-        if sent.from != NIL && self.counts(sent.kind) {
+        if sent.from != NIL && self.counts(Flags::of(sent.kind)) {
             self.release(number, sent.from, sent.length);
         }
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use shallows_cc::units::Bytes;
 
 use crate::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
-use crate::packet::{NIL, Packet, PacketKind, Slab};
+use crate::packet::{Flags, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
 
 /// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause itself,
@@ -85,31 +85,33 @@ impl Switches {
     /// How much one port, or one link, may hold.
     fn threshold(&self, node: u32) -> Bytes {
         match self.shared {
-            Some(shared) => shared.size.saturating_sub(self.used[node as usize]).scale(shared.alpha),
+            Some(shared) => self.free(node).scale(shared.alpha),
             None => self.pause.map_or(Bytes::MAX, |pause| pause.threshold),
         }
     }
 
     /// Whether packets of this kind count: all, or only data where that can be paused.
     #[inline]
-    pub fn counts(&self, kind: PacketKind) -> bool {
-        kind == PacketKind::Data || self.pause.is_none()
+    pub fn counts(&self, flags: Flags) -> bool {
+        flags.is(PacketKind::Data) || self.pause.is_none()
     }
 
     /// Whether a packet that `link` brought to `node` may pass through at once, for a class that holds nothing: it would
     /// be admitted, and released again before anything else happens.
     #[inline(always)]
     pub fn lets_pass(&self, node: u32, link: u32, packet: &Packet) -> bool {
-        if !self.counts(packet.flags.kind()) {
+        if !self.counts(packet.flags) {
             return true;
         }
-        let (length, threshold) = (packet.bytes(), self.threshold(node));
-        if self.pause.is_some() {
-            let ingress = &self.ingress[link as usize];
-            return !ingress.pausing && ingress.held - ingress.in_headroom + length <= threshold;
-        }
-        let free = self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]));
-        length <= free && length <= threshold
+        let Some(pause) = self.pause else { return packet.bytes() <= self.free(node).min(self.threshold(node)) };
+        let threshold = if self.shared.is_none() { pause.threshold } else { self.threshold(node) };
+        let ingress = &self.ingress[link as usize];
+        !ingress.pausing && ingress.held - ingress.in_headroom + packet.bytes() <= threshold
+    }
+
+    /// What nobody holds of the memory of a switch.
+    fn free(&self, node: u32) -> Bytes {
+        self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]))
     }
 
     /// Whether a packet that `link` brought to `node`, for a class that holds as much as `held` says, finds room.
@@ -119,8 +121,7 @@ impl Switches {
         if self.pause.is_some() {
             return self.admit_lossless(node, link, length, threshold);
         }
-        let free = self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]));
-        if length > free || held() + length > threshold {
+        if length > self.free(node) || held() + length > threshold {
             return Verdict::Drop;
         }
         self.used[node as usize] += length;

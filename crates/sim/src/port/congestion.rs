@@ -14,15 +14,15 @@ pub(super) struct Congestion {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
     draws: Draws,
+    /// How many draws have been for frames that a port only counts, since it counted anew.
+    pub counted: u32,
     /// Whether it offers rates, and whether it writes those or records into headers.
     offers: bool,
     writes: bool,
     /// Whether it looks at times of its own.
     wakes: bool,
-    /// What queue is too short to be shown to it,
+    /// What queue is too short to be shown to it.
     silent_below: Bytes,
-    /// and what frame, where it finds nothing before it and waits for nothing.
-    passes_below: Bytes,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -36,20 +36,15 @@ impl Congestion {
         let offers = point.offer().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
         let silent_below = point.silent_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
-        let passes_below = match at {
-            _ if writes || wakes || silent_below == Bytes::ZERO => Bytes::ZERO,
-            MarkAt::Enqueue => silent_below,
-            MarkAt::Dequeue => Bytes::MAX,
-        };
         Self {
             point,
             at,
             draws,
+            counted: 0,
             offers,
             writes,
             wakes,
             silent_below,
-            passes_below,
             next: NIL,
             departed: Bytes::ZERO,
             joined: Bytes::ZERO,
@@ -76,30 +71,45 @@ impl Congestion {
         self.next = packets[at].next;
         self.departed += packets[at].bytes();
         let left_behind = self.joined - self.departed;
-        self.at == MarkAt::Dequeue && self.marks(now, left_behind, at, packets)
+        self.at == MarkAt::Dequeue && self.marks(now, left_behind, (at, packets), || 0)
     }
 
-    /// A frame that makes up all of this queue is sent at once; whether the point takes no notice of it, and so has been shown it.
-    #[inline(always)]
-    pub fn passes_over(&mut self, queue: Bytes) -> bool {
-        let passes = queue < self.passes_below;
-        if passes {
-            self.draws.skip();
-        }
-        passes
+    /// Whether the point takes no notice of a frame that is sent at once and makes up all of this queue: it need not be shown
+    /// that, but there is a draw for it ([`Self::draw_for`]).
+    pub fn passes_over(&self, queue: Bytes) -> bool {
+        let left = match self.at {
+            MarkAt::Enqueue => queue,
+            MarkAt::Dequeue => Bytes::ZERO,
+        };
+        !self.writes && !self.wakes && left < self.silent_below
     }
 
-    /// Shows the point a packet; whether the packet bears a new mark.
+    /// The port has counted so many frames that the point takes no notice of.
+    #[inline]
+    pub fn draw_for(&mut self, counted: u32) {
+        self.draws.skip(u64::from(counted - self.counted));
+        self.counted = counted;
+    }
+
+    /// Shows the point a packet, where its port has `counted` so many that it took no notice of; whether the packet bears a new
+    /// mark.
     #[inline(always)]
-    pub fn marks(&mut self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) -> bool {
+    pub fn marks(
+        &mut self,
+        now: Time,
+        queue: Bytes,
+        (at, packets): (u32, &mut Slab),
+        counted: impl Fn() -> u32,
+    ) -> bool {
         if self.writes {
             self.write(now, queue, at, packets);
         }
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
         if queue < self.silent_below {
-            self.draws.skip();
+            self.draws.skip(1);
             return false;
         }
+        self.draw_for(counted());
         let packet = &mut packets[at];
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         marked && packet.mark()
@@ -126,7 +136,7 @@ impl Congestion {
         if self.next == NIL {
             self.next = at;
         }
-        self.at == MarkAt::Enqueue && self.marks(now, queue, at, packets)
+        self.at == MarkAt::Enqueue && self.marks(now, queue, (at, packets), || 0)
     }
 
     /// The packet that leaves next.

@@ -2,8 +2,8 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use super::Port;
 use super::admission::{Offered, Outcome, Reason};
+use super::{Port, Special};
 use crate::ahead::fetch;
 use crate::packet::{Packet, Slab};
 
@@ -105,27 +105,29 @@ impl Port {
     /// Works out what the frames that have only been counted add up to.
     #[cold]
     pub(super) fn settle(&mut self) {
-        let own = std::mem::take(&mut self.alone);
-        self.add_up(own);
         let lengths = self.built.common.map(|common| common.0);
-        if let Some(room) = self.special.as_mut().and_then(|special| special.classes.as_mut()) {
-            room.settle(lengths).into_iter().for_each(|alone| self.add_up(alone));
+        lengths.into_iter().zip(std::mem::take(&mut self.alone)).for_each(|alone| self.add_up(alone));
+        if let Some(Special { classes, congestion, .. }) = self.special.as_deref_mut() {
+            if let Some(congestion) = congestion {
+                congestion.draw_for(classes.counted());
+                congestion.counted = 0;
+            }
+            classes.settle(lengths).into_iter().for_each(|alone| self.add_up(alone));
         }
     }
 
-    /// So many frames of the common lengths have found it idle.
-    fn add_up(&mut self, alone: [u32; 2]) {
-        for (&(length, sending), times) in self.built.common.iter().zip(alone) {
-            if times > 0 {
-                let all = sending * u64::from(times);
-                self.counters.sent += u64::from(times);
-                self.counters.sent_bytes += length.0 * u64::from(times);
-                self.counters.sojourn += u128::from(all.0);
-                self.counters.area += u128::from(all.0) * u128::from(sending.0);
-                self.counters.largest = self.counters.largest.max(sending);
-                self.work += all;
-                self.histogram.begin_times(sending, times);
-            }
+    /// So many frames of this length have found it idle.
+    fn add_up(&mut self, (length, times): (Bytes, u32)) {
+        if times > 0 {
+            let sending = self.built.clock.time(length);
+            let all = sending * u64::from(times);
+            self.counters.sent += u64::from(times);
+            self.counters.sent_bytes += length.0 * u64::from(times);
+            self.counters.sojourn += u128::from(all.0);
+            self.counters.area += u128::from(all.0) * u128::from(sending.0);
+            self.counters.largest = self.counters.largest.max(sending);
+            self.work += all;
+            self.histogram.begin_times(sending, times);
         }
     }
 

@@ -27,6 +27,7 @@ mod congestion;
 mod fifo;
 pub mod scheduled;
 
+use bucket::SHORT;
 use congestion::{Congestion, Draining};
 use scheduled::{ClassReport, Classes, Closing};
 
@@ -66,6 +67,9 @@ pub struct Built {
     common: [(Bytes, Time); 2],
 }
 
+/// The place of a full frame's length among the common ones.
+const FULL: usize = 0;
+
 impl Built {
     fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(rate);
@@ -90,9 +94,9 @@ impl Built {
     /// Which of the common lengths this is, and the time that it takes; none if another.
     #[inline(always)]
     fn common(&self, length: Bytes) -> Option<(usize, Time)> {
-        let kind = usize::from(length == MIN_FRAME);
-        let (common, sending) = self.common[kind];
-        (length == common).then_some((kind, sending))
+        let place = usize::from(length == MIN_FRAME);
+        let (common, sending) = self.common[place];
+        (length == common).then_some((place, sending))
     }
 }
 
@@ -133,11 +137,11 @@ struct Warmup {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Special {
+    /// Where packets wait if they do not leave in the order in which they came.
+    classes: Classes,
     congestion: Option<Congestion>,
     /// The wire, at its downstream end, where something happens to it.
     wire: Option<Box<Wire>>,
-    /// Where packets wait if they do not leave in the order in which they came.
-    classes: Option<Classes>,
 }
 
 impl Port {
@@ -165,19 +169,27 @@ impl Port {
             Some(step) => Arc::make_mut(&mut self.built).mark(step),
             None => self.special().congestion = Some(Congestion::new(marking.point(rate), marking.at, draws)),
         }
-        self.telling_link()
+        self.telling()
     }
 
     /// The same port over a wire to which something happens.
     #[must_use]
     pub fn over(mut self, wire: Wire) -> Self {
         self.special().wire = Some(Box::new(wire));
-        self.telling_link()
+        self.telling()
     }
 
-    /// The same port, whose link knows whether a delivery is more than that.
-    fn telling_link(mut self) -> Self {
-        self.link.is_special = self.marks_late() || self.special.as_ref().is_some_and(|special| special.wire.is_some());
+    /// The same port, whose link knows whether a delivery is more than that, and whose classes know which frames its congestion
+    /// point takes no notice of.
+    fn telling(mut self) -> Self {
+        let marks_late = self.marks_late();
+        let Some(Special { classes, congestion, wire }) = self.special.as_deref_mut() else { return self };
+        self.link.is_special = marks_late || wire.is_some();
+        let Built { clock, marking, common: [(full, _), _], .. } = *self.built;
+        classes.pass_unseen([full, SHORT].map(|length| {
+            let queue = clock.bytes(clock.time(length));
+            !marking.marks(queue) && congestion.as_ref().is_none_or(|congestion| congestion.passes_over(queue))
+        }));
         self
     }
 
@@ -200,7 +212,7 @@ impl Port {
     }
 
     fn classes(&self) -> Option<&Classes> {
-        self.special.as_ref()?.classes.as_ref()
+        self.special.as_ref().map(|special| &special.classes).filter(|classes| classes.are_there())
     }
 
     /// The wire behind it, where something happens to that.
@@ -227,7 +239,7 @@ impl Port {
     /// as they leave those, and no later.
     #[must_use]
     pub fn marks_late(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.congestion.is_some() && special.classes.is_none())
+        self.special.as_ref().is_some_and(|special| special.congestion.is_some() && !special.classes.are_there())
     }
 
     /// When the last packet that it holds has been sent.
@@ -288,7 +300,7 @@ impl Port {
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
         let Some(special) = &mut self.special else { return };
-        let waiting = special.classes.as_ref().map_or(Time::ZERO, Classes::waiting);
+        let waiting = special.classes.waiting();
         if let Some(congestion) = special.congestion.as_mut().filter(|congestion| congestion.is_behind()) {
             let queue =
                 Draining { busy_until: self.busy_until, waiting, delay: self.built.delay, clock: self.built.clock };

@@ -22,14 +22,14 @@ use shallows_cc::port::MarkAt;
 use shallows_cc::units::{Bytes, Time};
 
 use super::admission::Offered;
-use super::bucket::Bucket;
+use super::bucket::{Bucket, SHORT};
 use super::congestion::Congestion;
-use super::{Port, Special};
+use super::{FULL, Port, Special};
 use crate::clock::Clock;
 use crate::fault::Change;
 use crate::histogram::Histogram;
 use crate::network::{ClassSpec, Discipline, Limit};
-use crate::packet::{PACKET_KINDS, PacketKind, Slab};
+use crate::packet::{Flags, KIND_BITS, PacketKind, Slab};
 
 mod trimming;
 
@@ -105,13 +105,13 @@ impl Class {
         }
     }
 
-    /// Whether nothing holds back a frame of any length that comes while nothing waits.
+    /// Whether nothing holds back a frame of any length that comes while nothing waits, but for the tokens that it may need.
     fn is_open(&self) -> bool {
         let holds_all = match self.limit {
             Limit::Bytes(limit) => limit >= LONGEST,
             Limit::Packets(limit) => limit > 0,
         };
-        holds_all && self.bucket.is_none() && self.paused_since.is_none()
+        holds_all && self.paused_since.is_none()
     }
 
     /// Whether a packet of this length that comes now has its tokens.
@@ -171,7 +171,7 @@ impl Class {
 }
 
 /// The waiting room of a port with classes. In this order, what a packet needs that is sent at once lies in one cache line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Classes {
     /// Time to send all that waits.
@@ -181,13 +181,19 @@ pub(super) struct Classes {
     /// Nothing is sent before: its link is down, for ever so far, or rests because it is slower than it was.
     rests_until: Time,
     /// By class, of the first ones, and by common length: frames that have passed and are in nothing else yet.
-    alone: [[u32; 2]; COUNTED],
-    /// A bit for each of those classes ([`Self::is_open`]).
+    alone: [[u16; 2]; COUNTED],
+    /// Two bits for each of those classes, one for each common length ([`Self::is_open`]).
     open: u8,
+    /// A bit for each ([`Self::is_open_to_tokens`]).
+    open_to_tokens: u8,
     /// The class of the packet being sent.
     sending: u8,
-    /// By lane and kind of packet.
-    class_of: [[u8; PACKET_KINDS.len()]; 3],
+    /// Whether there are any.
+    there: bool,
+    /// By lane and the bits of a packet's kind.
+    class_of: [[u8; KIND_BITS]; 3],
+    /// Whether marking takes no notice of a full frame, and of a short one.
+    unseen: [bool; 2],
     classes: Box<[Class]>,
     /// The rate of the link, where it is slower.
     slower: Option<Box<Clock>>,
@@ -211,59 +217,85 @@ pub(super) struct Classes {
 
 impl Classes {
     fn new(discipline: &Discipline, draws: Draws) -> Self {
-        let all = |class: Option<u8>| class.map_or(discipline.class_of, |class| [class; PACKET_KINDS.len()]);
-        let mut classes = Self {
-            work: Time::ZERO,
+        let own = std::array::from_fn(|bits| discipline.class_of.get(bits).copied().unwrap_or(0));
+        let all = |class: Option<u8>| class.map_or(own, |class| [class; KIND_BITS]);
+        Self {
             next: Time::MAX,
-            rests_until: Time::ZERO,
-            alone: [[0; 2]; COUNTED],
-            open: 0,
-            sending: 0,
+            there: true,
             classes: discipline.classes.iter().map(Class::new).collect(),
-            slower: None,
-            class_of: [discipline.class_of, all(discipline.priority), all(discipline.paced)],
+            class_of: [own, all(discipline.priority), all(discipline.paced)],
             paced: discipline.paced,
-            bytes: Bytes::ZERO,
             wake: Time::MAX,
-            flat_since: None,
-            flat: Time::ZERO,
-            measured_from: Time::ZERO,
             turn: Turn::new(&discipline.classes),
-            lost: 0,
             draws,
-            newly_cut: None,
-        };
-        classes.look_which_are_open();
-        classes
+            ..Self::default()
+        }
+    }
+
+    /// Whether packets wait in classes here.
+    #[inline]
+    pub(super) fn are_there(&self) -> bool {
+        self.there
+    }
+
+    /// Whether marking takes no notice of a full frame, and of one shorter than [`SHORT`], that finds nothing before it.
+    pub(super) fn pass_unseen(&mut self, unseen: [bool; 2]) {
+        self.unseen = unseen;
+        self.look_which_are_open();
     }
 
     /// A class is paused or goes on, or the link is slower than it was, or no longer.
     fn look_which_are_open(&mut self) {
-        let open = |class: &Class| self.slower.is_none() && class.is_open();
-        self.open = self.classes.iter().take(COUNTED).rev().fold(0, |bits, class| bits << 1 | u8::from(open(class)));
-    }
-
-    /// Whether a frame of whatever length passes where nothing waits and the link is free, and is only counted.
-    #[inline(always)]
-    fn is_open(&self, class: usize) -> bool {
-        class < COUNTED && self.open >> class & 1 > 0
-    }
-
-    /// Works out what the frames that have only been counted add up to, for the port those of each class.
-    pub(super) fn settle(&mut self, lengths: [Bytes; 2]) -> [[u32; 2]; COUNTED] {
-        for (class, alone) in self.classes.iter_mut().zip(&self.alone) {
-            for (length, &times) in lengths.into_iter().zip(alone).filter(|(_, times)| **times > 0) {
-                class.report.sent += u64::from(times);
-                class.report.largest = class.report.largest.max(length);
+        let [full, short] = self.unseen.map(u8::from);
+        (self.open, self.open_to_tokens) = (0, 0);
+        for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
+            match &class.bucket {
+                _ if self.slower.is_some() || !class.is_open() => {}
+                None => self.open |= (short << 1 | full) << (2 * number),
+                Some(bucket) => self.open_to_tokens |= (short & u8::from(bucket.is_fixed())) << number,
             }
         }
-        std::mem::take(&mut self.alone)
+    }
+
+    /// Whether a frame of this common length passes where nothing waits and the link is free, and is only counted.
+    #[inline(always)]
+    fn is_open(&self, class: usize, length: usize) -> bool {
+        class < COUNTED && self.open >> (2 * class + length) & 1 > 0
+    }
+
+    /// Whether a frame shorter than [`SHORT`] does if its tokens are there.
+    #[inline(always)]
+    fn is_open_to_tokens(&self, class: usize) -> bool {
+        class < COUNTED && self.open_to_tokens >> class & 1 > 0
+    }
+
+    /// How many frames have only been counted.
+    pub(super) fn counted(&self) -> u32 {
+        let short = self.classes.iter().filter_map(|class| class.bucket.as_ref()).map(|bucket| bucket.counted());
+        short.chain(self.alone.as_flattened().iter().map(|&times| times.into())).sum()
+    }
+
+    /// Works out what the frames that have only been counted add up to: their lengths, and how many of each, which the port adds
+    /// up as well.
+    pub(super) fn settle(&mut self, lengths: [Bytes; 2]) -> Vec<(Bytes, u32)> {
+        let mut all = Vec::new();
+        let alone = std::mem::take(&mut self.alone).into_iter().chain(std::iter::repeat([0; 2]));
+        for (class, alone) in self.classes.iter_mut().zip(alone) {
+            let common = lengths.into_iter().zip(alone.map(u32::from)).filter(|&(_, times)| times > 0);
+            let short = class.bucket.as_mut().into_iter().flat_map(|bucket| bucket.settle());
+            for (length, times) in common.chain(short) {
+                class.report.sent += u64::from(times);
+                class.report.largest = class.report.largest.max(length);
+                all.push((length, times));
+            }
+        }
+        all
     }
 
     /// The class of a packet.
     #[inline]
-    fn class_for(&self, kind: PacketKind, lane: Lane) -> usize {
-        usize::from(self.class_of[lane as usize][kind as usize])
+    fn class_for(&self, flags: Flags, lane: Lane) -> usize {
+        usize::from(self.class_of[lane as usize][flags.kind_bits()])
     }
 
     /// Whether the last packet sent was of this class.
@@ -274,7 +306,11 @@ impl Classes {
 
     /// The class that pauses stop.
     fn data(&self) -> &Class {
-        &self.classes[self.class_for(PacketKind::Data, Lane::Own)]
+        &self.classes[self.data_class()]
+    }
+
+    fn data_class(&self) -> usize {
+        self.class_for(Flags::of(PacketKind::Data), Lane::Own)
     }
 
     /// Lets the pacer, if there is one, set its rate.
@@ -421,8 +457,8 @@ impl Port {
     /// The same port with classes; `draws` are for this port alone.
     #[must_use]
     pub fn scheduled(mut self, discipline: &Discipline, draws: Draws) -> Self {
-        self.special().classes = Some(Classes::new(discipline, draws));
-        self.telling_link()
+        self.special().classes = Classes::new(discipline, draws);
+        self.telling()
     }
 
     /// Whether it has classes: then packets [`Self::enter`], and are not [`Self::offer`]ed.
@@ -443,8 +479,8 @@ impl Port {
         if self.busy_until > now || room.rests_until > now {
             return false;
         }
-        let number = room.class_for(kind, Lane::Own);
-        if room.work == Time::ZERO && room.is_open(number) {
+        let number = room.class_for(Flags::of(kind), Lane::Own);
+        if room.work == Time::ZERO && room.is_open(number, FULL) {
             return true;
         }
         let class = &room.classes[number];
@@ -460,9 +496,9 @@ impl Port {
 
     /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
     #[must_use]
-    pub fn held(&self, now: Time, kind: PacketKind, lane: Lane) -> Bytes {
+    pub fn held(&self, now: Time, flags: Flags, lane: Lane) -> Bytes {
         let Some(room) = self.classes() else { return self.queue(now) };
-        let class = room.class_for(kind, lane);
+        let class = room.class_for(flags, lane);
         let sending = if room.is_sending(class) { self.busy_until.saturating_sub(now) } else { Time::ZERO };
         room.classes[class].bytes + self.built.clock.bytes(sending)
     }
@@ -470,36 +506,51 @@ impl Port {
     /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
     #[inline(always)]
     pub fn pass(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
-        let Special { congestion, classes, .. } = self.special.as_deref_mut()?;
-        let room = classes.as_mut()?;
+        let room = &mut self.special.as_deref_mut()?.classes;
         if self.busy_until > now || room.work > Time::ZERO || room.rests_until > now {
             return None;
         }
         let packet = &packets[joining.packet];
-        let class = room.class_for(packet.flags.kind(), joining.lane);
-        let common = self.built.common(packet.bytes()).filter(|_| room.is_open(class));
-        let Some((kind, sending)) = common else { return self.pass_shown(now, joining, packets) };
-        if let Some(congestion) = congestion
-            && !congestion.passes_over(self.built.clock.bytes(sending))
-        {
-            return self.pass_shown(now, joining, packets);
-        }
+        let class = room.class_for(packet.flags, joining.lane);
+        let common = self.built.common(packet.bytes()).filter(|&(length, _)| room.is_open(class, length));
+        let Some((length, sending)) = common else { return self.pass_otherwise(now, joining, packets) };
         room.sending = class as u8;
-        room.alone[class][kind] += 1;
-        if room.alone[class][kind] == u32::MAX {
+        room.alone[class][length] += 1;
+        if room.alone[class][length] == u16::MAX {
             self.settle();
         }
         Some(Offered::queued(false, self.put_on(now + sending, joining.packet, packets)))
     }
 
-    /// The same for what may be held back or marked, or is of a length that few have.
+    /// The same for what has to pay, may be held back or marked, or is of a length that few have.
+    #[inline(never)]
+    fn pass_otherwise(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
+        let (_, room) = scheduling(&mut self.special);
+        let packet = &packets[joining.packet];
+        let (length, number) = (packet.bytes(), room.class_for(packet.flags, joining.lane));
+        let only_pays = length < SHORT && room.is_open_to_tokens(number);
+        match &mut room.classes[number].bucket {
+            Some(bucket) if only_pays => {
+                if !bucket.pays(now, length) {
+                    return None;
+                }
+                room.sending = number as u8;
+                if bucket.count(length) {
+                    self.settle();
+                }
+                Some(Offered::queued(false, self.put_on(now + self.built.clock.time(length), joining.packet, packets)))
+            }
+            _ => self.pass_shown(now, joining, packets),
+        }
+    }
+
+    /// The same for what may not only be counted.
     #[inline(never)]
     fn pass_shown(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
-        let Special { congestion, classes, .. } = self.special.as_deref_mut()?;
-        let room = classes.as_mut()?;
+        let (congestion, room) = scheduling(&mut self.special);
         let packet = &packets[joining.packet];
         let length = packet.bytes();
-        let chosen = room.class_for(packet.flags.kind(), joining.lane);
+        let chosen = room.class_for(packet.flags, joining.lane);
         let class = &mut room.classes[chosen];
         // A congestion point with times of its own may have to look first.
         let behind = congestion.as_ref().is_some_and(Congestion::is_behind);
@@ -514,7 +565,7 @@ impl Port {
                 congestion.meet(joining.packet, packets);
                 let enqueue = congestion.at == MarkAt::Enqueue;
                 let queue = if enqueue { self.built.clock.bytes(sending) } else { Bytes::ZERO };
-                congestion.marks(now, queue, joining.packet, packets)
+                congestion.marks(now, queue, (joining.packet, packets), || room.counted())
             }
             None => self.built.marking.marks(self.built.clock.bytes(sending)) && packets[joining.packet].mark(),
         };
@@ -535,11 +586,11 @@ impl Port {
         let Joining { packet: at, from, lane } = joining;
         self.meet(now, at, packets);
         let packet = &packets[at];
-        let (length, kind) = (packet.bytes(), packet.flags.kind());
-        let held = self.held(now, kind, lane) + length;
+        let (length, flags) = (packet.bytes(), packet.flags);
+        let held = self.held(now, flags, lane) + length;
         let Self { busy_until, built, special, histogram, counters, .. } = self;
         let (congestion, room) = scheduling(special);
-        let number = room.class_for(kind, lane);
+        let number = room.class_for(flags, lane);
         let being_sent = usize::from(*busy_until > now && room.is_sending(number));
         let class = &mut room.classes[number];
         if !class.has_room(held, being_sent) {
@@ -561,7 +612,9 @@ impl Port {
         counters.largest = counters.largest.max(backlog);
         let queue = built.clock.bytes(backlog);
         let marked = match congestion {
-            Some(congestion) => congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, at, packets),
+            Some(congestion) => {
+                congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, (at, packets), || room.counted())
+            }
             None => built.marking.marks(queue) && packets[at].mark(),
         };
         counters.marked += u64::from(marked);
@@ -625,9 +678,9 @@ impl Port {
         if stood {
             room.open_segment(now, *busy_until, histogram);
         }
-        let leaves = congestion.as_mut().filter(|congestion| congestion.at == MarkAt::Dequeue);
-        if leaves.is_some_and(|congestion| congestion.marks(now, room.bytes, waiting.packet, packets)) {
-            counters.marked += 1;
+        if let Some(congestion) = congestion.as_mut().filter(|congestion| congestion.at == MarkAt::Dequeue) {
+            let marked = congestion.marks(now, room.bytes, (waiting.packet, packets), || room.counted());
+            counters.marked += u64::from(marked);
         }
         let waited = now - waiting.since.max(room.measured_from);
         counters.sent += 1;
@@ -733,7 +786,7 @@ impl Port {
     pub fn pause(&mut self, now: Time, pause: bool) {
         let room = self.room();
         let from = room.measured_from;
-        let data = room.class_for(PacketKind::Data, Lane::Own);
+        let data = room.data_class();
         let class = &mut room.classes[data];
         if pause && class.paused_since.is_none() {
             class.paused_since = Some(now);
@@ -808,8 +861,8 @@ impl Port {
 #[inline]
 fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &mut Classes) {
     match special.as_deref_mut() {
-        Some(Special { congestion, classes: Some(room), .. }) => (congestion, room),
-        _ => unreachable!("only a port with classes is asked to schedule"),
+        Some(Special { congestion, classes, .. }) => (congestion, classes),
+        None => unreachable!("only a port with classes is asked to schedule"),
     }
 }
 
@@ -828,9 +881,10 @@ mod tests {
     use super::*;
     use crate::header::{Header, TcpAck};
     use crate::network::{Marking, PortSpec, Shaper};
-    use crate::packet::{NIL, Packet};
+    use crate::packet::{NIL, PACKET_KINDS, Packet};
     use crate::port::PortReport;
     use crate::port::admission::Outcome;
+    use shallows_cc::pacer::PacerSpec;
     use shallows_cc::parameter::Values;
     use shallows_cc::port;
     use shallows_cc::units::Rate;
@@ -838,10 +892,13 @@ mod tests {
     const RATE: Rate = Rate::from_gbps(10);
 
     #[test]
-    fn a_packet_that_is_sent_at_once_needs_four_lines() {
-        assert!(size_of::<Option<Congestion>>() <= 64);
-        let own_classes = std::mem::offset_of!(Classes, class_of) + PACKET_KINDS.len();
+    fn a_packet_that_is_sent_at_once_needs_one_line_besides_its_ports() {
+        let own_classes = std::mem::offset_of!(Classes, class_of) + KIND_BITS;
         assert!(own_classes <= 64, "{own_classes}");
+        assert_eq!(std::mem::offset_of!(Special, classes), 0);
+        // Where it is shown to a congestion point or its class, two more.
+        assert!(size_of::<Option<Congestion>>() <= 64);
+        assert_eq!(std::mem::offset_of!(Special, congestion) % 64, 0);
         assert_eq!(std::mem::offset_of!(Class, limit), 64);
         assert_eq!(size_of::<Class>(), 128);
     }
@@ -908,13 +965,15 @@ mod tests {
         assert_eq!(kinds, [Ack, Data, Ack, Data, Ack, Data]);
     }
 
-    /// Feedback before data, and a ramp from `kmin` on if it marks; where it does not count, every frame is shown to all of it.
-    fn lossless(marking: Option<(f64, MarkAt)>) -> Port {
+    /// Feedback before data, which needs tokens if it is shaped, and a ramp from `kmin` on if it marks; where it does not count,
+    /// every frame is shown to all of it.
+    fn lossless(shaper: Option<Shaper>, marking: Option<(f64, MarkAt)>) -> Port {
         let (rate, delay) = (RATE, Time::from_micros(1));
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
         let class_of = PACKET_KINDS.map(|kind| 1 + u8::from(kind == Data));
         let class = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
-        let discipline = Discipline { classes: vec![class; 3], class_of, priority: None, paced: None };
+        let feedback = ClassSpec { shaper, ..class };
+        let discipline = Discipline { classes: vec![class, feedback, class], class_of, priority: None, paced: None };
         let port = Port::new(&spec, Bytes(1538)).scheduled(&discipline, Draws::new(1, 0));
         let Some((kmin, at)) = marking else { return port };
         let mechanism = port::find("red").expect("a row");
@@ -949,9 +1008,11 @@ mod tests {
                 _ => {}
             }
             if !counts {
-                port.room().open = 0;
+                (port.room().open, port.room().open_to_tokens) = (0, 0);
             }
-            let (kind, length) = [(Data, 1538), (Ack, 64), (Data, 64), (Data, 700)][draws.bits() as usize % 4];
+            let feedback = 64 + draws.bits() % 80;
+            let frames = [(Data, 1538), (Ack, 64), (Data, 64), (Data, 700), (Ack, feedback)];
+            let (kind, length) = frames[draws.bits() as usize % 5];
             let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
             let packet = packets.insert(Packet::new(0, Bytes(length), true, &header), header);
             let joining = Joining { packet, from: NIL, lane: Lane::Own };
@@ -969,11 +1030,16 @@ mod tests {
 
     #[test]
     fn what_is_only_counted_adds_up_to_the_same() {
-        let runs = [None, Some((1000.0, MarkAt::Enqueue)), Some((1000.0, MarkAt::Dequeue))]
-            .map(|marking| [(1, marking), (6000, marking)]);
-        for (rounds, marking) in runs.into_iter().flatten() {
-            let (seen, report) = busy_for(rounds, lossless(marking), true);
-            let (all_seen, all) = busy_for(rounds, lossless(marking), false);
+        let markings = [None, Some((1000.0, MarkAt::Enqueue)), Some((1000.0, MarkAt::Dequeue))];
+        let runs = markings.iter().flat_map(|marking| [(1, *marking), (6000, *marking)]);
+        let rate = Rate(RATE.0 / 20);
+        let pacer = PacerSpec { eta: 0.5, beta: 1e5, period: Time::from_micros(10), least: rate, most: RATE };
+        let shapers = [None, Some(pacer)].map(|pacer| Some(Shaper { rate, burst: Bytes(168), pacer }));
+        for (shaper, (rounds, marking)) in
+            runs.flat_map(|run| [None, shapers[0], shapers[1]].map(|shaper| (shaper, run)))
+        {
+            let (seen, report) = busy_for(rounds, lossless(shaper, marking), true);
+            let (all_seen, all) = busy_for(rounds, lossless(shaper, marking), false);
             assert_eq!(seen, all_seen);
             assert_eq!(format!("{report:?}"), format!("{all:?}"));
             let passed = seen.iter().filter(|seen| seen.1.is_some()).count();

@@ -22,7 +22,7 @@ impl Port {
     pub(super) fn overflow(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
         let packet = &packets[joining.packet];
         let kind = packet.flags.kind();
-        let number = self.room().class_for(kind, joining.lane);
+        let number = self.room().class_for(packet.flags, joining.lane);
         if kind == PacketKind::Trimmed {
             return Offered::returned();
         }
@@ -57,10 +57,11 @@ impl Port {
     }
 
     fn has_room_for_header(&mut self, now: Time) -> bool {
-        let held = self.held(now, PacketKind::Trimmed, Lane::Own) + MIN_FRAME;
+        let header = Flags::of(PacketKind::Trimmed);
+        let held = self.held(now, header, Lane::Own) + MIN_FRAME;
         let busy = self.busy_until > now;
         let room = self.room();
-        let headers = room.class_for(PacketKind::Trimmed, Lane::Own);
+        let headers = room.class_for(header, Lane::Own);
         room.classes[headers].has_room(held, usize::from(busy && room.is_sending(headers)))
     }
 
