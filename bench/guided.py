@@ -27,7 +27,7 @@ TRAINING = (
     ("websearch-fat-tree", {"traffic.0.flows": 200}),
     ("websearch-fat-tree", {"traffic.0.flows": 200}, 2),
     ("websearch-fat-tree", {"topology.k": 32, "traffic.0.flows": 8000, "duration": "300us"}),
-    ("roce-fabric", {"traffic.0.flows": 100}),
+    ("roce-fabric", {}),
     ("expresspass", {}),
     ("priorities", {}),
     ("mix", {}),

@@ -1049,6 +1049,20 @@ mod tests {
     }
 
     #[test]
+    fn counts_of_16_bits_hold_any_number_of_frames() {
+        let (mut port, mut packets) = (lossless(None, None), Slab::default());
+        let at = packets.insert(Packet::new(0, Bytes(1538), false, &Header::Bare), Header::Bare);
+        let times = 3 * u64::from(u16::MAX);
+        for time in 0..times {
+            port.pass(Time::from_micros(2 * time), Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets);
+            port.link.take_off(NIL, &packets);
+        }
+        let end = Time::from_micros(2 * times);
+        let report = port.report(end, end, port.carried(), &packets);
+        assert_eq!((report.counters.sent, report.busy), (times, RATE.time_to_send(Bytes(1538)) * times));
+    }
+
+    #[test]
     fn a_paused_class_waits_and_its_backlog_stands_still() {
         let mut packets = Slab::default();
         let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
