@@ -1,10 +1,5 @@
 //! What happens next, in a total order of (time, entity).
 //!
-//! Few events wait in a heap. Many are parted by time into windows, each a fraction of what a packet takes over a link, so that
-//! nearly all that an event causes lies in a later window. There it is only noted. A window is sorted as a whole shortly before
-//! its time comes, which costs an event much less than its way through a large heap, and tells what comes next. What comes late,
-//! into a window that is sorted, or lies far ahead waits in the heap.
-//!
 //! Of events at the same picosecond no entity is always first: their order differs from one instant to the next. On equal
 //! links arrivals fall onto one lattice, and at a full queue whoever came first by number would win every time: one of ten
 //! equal flows took 70 % of the link.
@@ -16,7 +11,8 @@
 
 use shallows_cc::units::Time;
 
-use crate::heap::{Heap, NONE};
+use crate::heap::Quaternary;
+use crate::windows::{Key, WINDOWS, Windows};
 
 /// Bits of a key that hold the entity.
 const ENTITY_BITS: u32 = 20;
@@ -42,115 +38,80 @@ const fn parts(links: usize) -> u64 {
     if links < 256 { 32 } else { 64 }
 }
 
-/// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
-const FEW: usize = 20;
-/// Windows that are at hand.
-const WINDOWS: u64 = 2 * parts(usize::MAX);
+const _: () = assert!(WINDOWS >= 2 * parts(usize::MAX), "what a packet's hop causes lies in a window");
 
-/// Events as 64-bit keys, time before entity.
+/// Time before entity.
+impl Key for u64 {
+    type Heap = Quaternary<Self>;
+    const NONE: Self = Self::MAX;
+
+    #[inline]
+    fn window(self, bits: u32) -> u64 {
+        self >> (ENTITY_BITS + bits)
+    }
+
+    #[inline]
+    fn first_of(window: u64, bits: u32) -> Self {
+        window << (ENTITY_BITS + bits)
+    }
+}
+
+/// Events as 64-bit keys.
 #[derive(Debug)]
 pub struct EventQueue {
     epoch: u64,
-    /// What does not wait in a window.
-    heap: Heap,
-    /// The first window that is not sorted.
-    soonest: u64,
-    /// Its first key; [`NONE`] while all wait in the heap.
-    windows_from: u64,
-    /// A key without so many bits is the number of its window.
-    width: u32,
-    /// Windows by their number, round and round: what is in them, in no order.
-    windows: Box<[Vec<u64>; WINDOWS as usize]>,
-    /// What was in the last windows as they were sorted, then [`NONE`].
-    sorted: Vec<u64>,
-    /// How many of those are behind.
-    at: usize,
-    /// The next of those.
-    next: u64,
-    /// With how many behind the next window is sorted.
-    enough: usize,
-    /// How many are to be known ahead.
-    ahead: usize,
-    /// From how many in the heap on they are parted at the earliest, and now.
-    least: usize,
-    many: usize,
+    keys: Windows<u64>,
+    /// Picoseconds that 128 windows last.
+    round: u64,
 }
 
 impl EventQueue {
     /// Without events. A packet takes about `crossing` over each of so many links, so many events `ahead` are to be known, if
     /// there are many, and some may be `wakes` of ports with classes.
     pub fn new((crossing, links): (Time, usize), ahead: usize, wakes: bool) -> Self {
-        Self {
-            epoch: 0,
-            heap: Heap::default(),
-            soonest: 0,
-            windows_from: NONE,
-            width: ENTITY_BITS + (crossing.0 / parts(links)).max(1).ilog2(),
-            windows: Box::new(std::array::from_fn(|_| Vec::new())),
-            sorted: vec![NONE],
-            at: 0,
-            next: NONE,
-            enough: 0,
-            ahead,
-            least: many(wakes),
-            many: many(wakes),
-        }
+        let bits = (crossing.0 / parts(links)).max(1).ilog2();
+        Self { epoch: 0, keys: Windows::new(bits, many(wakes), ahead), round: WINDOWS << bits }
     }
 
     /// The next event.
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
-        self.event(self.first())
-    }
-
-    #[inline]
-    fn first(&self) -> u64 {
-        debug_assert!(!self.heap.is_vacant(), "the next event has been taken out");
-        self.heap.first().min(self.next)
+        self.event(self.keys.first())
     }
 
     /// When, and whose; none if there is no event.
     #[inline]
     fn event(&self, key: u64) -> Option<(Time, u32)> {
         let at = Time(self.epoch + (key >> ENTITY_BITS));
-        (key != NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
+        (key != u64::NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
     }
 
     /// The event that comes when so many others, and those that were not known yet, have come before it; none if that is not known.
     #[inline]
     #[must_use]
     pub fn coming(&self, before: usize) -> Option<(Time, u32)> {
-        self.event(*self.sorted.get(self.at + before)?)
+        self.event(self.keys.coming(before)?)
     }
 
     /// The place of the next event among all of its time.
     #[must_use]
     pub fn rank(&self) -> u32 {
-        let first = self.first();
-        if first == NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
+        let first = self.keys.first();
+        if first == u64::NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
     }
 
     /// Takes the next event out; call [`Self::close`] once all that it causes has been pushed. Whether others are known ahead, and
     /// have come one nearer ([`Self::coming`]).
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> bool {
-        if self.next >= self.heap.first() {
-            self.heap.take();
-            return false;
-        }
-        self.at += 1;
-        self.next = self.sorted[self.at];
-        if self.at >= self.enough {
-            self.sort_next();
-        }
-        self.ahead > 0
+        self.keys.take()
     }
 
     /// Nothing more is pushed because of the event that was taken out.
-    #[inline]
+    #[inline(always)]
     pub fn close(&mut self) {
-        self.heap.close();
+        self.keys.close();
     }
 
     /// Adds an event.
@@ -160,79 +121,7 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, entity: u32) {
         let key = self.key(at, entity);
-        if key >= self.windows_from {
-            self.note(key);
-        } else if self.heap.is_vacant() {
-            self.heap.settle(key);
-        } else {
-            self.add(key);
-        }
-    }
-
-    /// Adds what is not for the present, while there are windows: to one of them, or to the heap if it lies behind all.
-    #[inline(never)]
-    fn note(&mut self, key: u64) {
-        let number = key >> self.width;
-        if number - self.soonest < WINDOWS {
-            self.windows[(number % WINDOWS) as usize].push(key);
-        } else if self.heap.is_vacant() {
-            self.heap.settle(key);
-        } else {
-            self.heap.add(key);
-        }
-    }
-
-    /// Adds an event to the heap, whose events are parted if there are many now.
-    #[inline(never)]
-    fn add(&mut self, key: u64) {
-        self.heap.add(key);
-        if self.windows_from == NONE && self.heap.others() >= self.many {
-            self.part();
-        }
-    }
-
-    /// Parts what waits in the heap into windows.
-    #[cold]
-    fn part(&mut self) {
-        self.soonest = self.heap.first() >> self.width;
-        self.heap.drain().into_iter().for_each(|key| self.note(key));
-        self.sort_next();
-    }
-
-    /// Sorts the next window in which there is anything.
-    #[inline(never)]
-    fn sort_next(&mut self) {
-        let mut numbers = self.soonest..self.soonest + WINDOWS;
-        let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
-        let known = self.sorted.len() - 1 - self.at;
-        if known == 0 {
-            self.sorted.clear();
-        } else {
-            self.sorted.pop();
-            self.sorted.drain(..self.at);
-        }
-        self.at = 0;
-        if let Some(number) = next {
-            let window = &mut self.windows[(number % WINDOWS) as usize];
-            if known == 0 {
-                // Each takes the other's place: nothing is copied.
-                std::mem::swap(&mut self.sorted, window);
-            } else {
-                self.sorted.append(window);
-            }
-            sort(&mut self.sorted[known..]);
-            self.soonest = number + 1;
-            self.windows_from = self.soonest << self.width;
-            self.enough = self.sorted.len().saturating_sub(self.ahead).max(1);
-        } else if self.sorted.is_empty() {
-            self.windows_from = NONE;
-            // What lies behind all windows is not to be parted again and again.
-            self.many = self.least.max(2 * self.heap.others());
-        } else {
-            self.enough = self.sorted.len();
-        }
-        self.sorted.push(NONE);
-        self.next = self.sorted[0];
+        self.keys.push(key);
     }
 
     #[inline]
@@ -248,36 +137,13 @@ impl EventQueue {
     #[cold]
     #[inline(never)]
     fn move_epoch(&mut self, at: Time) {
-        let first = self.heap.first().min(self.next);
-        let next = if first == NONE { at } else { Time(self.epoch + (first >> ENTITY_BITS)).min(at) };
-        let round = WINDOWS << (self.width - ENTITY_BITS);
-        let shift = (next.saturating_sub(HORIZON).0 - self.epoch) / round * round;
+        let first = self.keys.least();
+        let next = if first == u64::NONE { at } else { Time(self.epoch + (first >> ENTITY_BITS)).min(at) };
+        let rounds = (next.saturating_sub(HORIZON).0 - self.epoch) / self.round;
+        let shift = rounds * self.round;
         self.epoch += shift;
         assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} ahead");
-        let windows = self.windows.iter_mut().flatten().chain(&mut self.sorted[self.at..]).filter(|key| **key != NONE);
-        self.heap.keys_mut().chain(windows).for_each(|key| *key -= shift << ENTITY_BITS);
-        self.next = self.sorted[self.at];
-        if self.windows_from != NONE {
-            self.soonest -= (shift << ENTITY_BITS) >> self.width;
-            self.windows_from -= shift << ENTITY_BITS;
-        }
-    }
-}
-
-/// Puts keys in order. Few are led past each other without a branch that hangs on them, which a processor would guess wrong
-/// every other time.
-fn sort(keys: &mut [u64]) {
-    if keys.len() > FEW {
-        return keys.sort_unstable();
-    }
-    for at in 1..keys.len() {
-        let (before, rest) = keys.split_at_mut(at);
-        let last = before.iter_mut().fold(rest[0], |key, other| {
-            let (first, second) = (key.min(*other), key.max(*other));
-            *other = first;
-            second
-        });
-        rest[0] = last;
+        self.keys.shift(rounds, |key| key - (shift << ENTITY_BITS));
     }
 }
 
@@ -343,7 +209,7 @@ mod tests {
                 assert!(coming.iter().all(|&(at, entity)| all.contains(&(at, entity ^ shuffle(at)))), "{coming:?}");
                 assert!(coming.is_sorted_by_key(|event| event.0), "{coming:?}");
                 known += coming.len();
-                in_windows += u32::from(queue.windows_from < NONE);
+                in_windows += u32::from(queue.keys.are_many());
                 let pops = all.len() >= most && !all.is_empty();
                 if pops {
                     now = next.map_or(now, |event| event.0);

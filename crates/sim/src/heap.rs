@@ -1,15 +1,40 @@
-//! A 4-ary heap of 64-bit keys, the least of which is at hand.
+//! Heaps whose least key is at hand, and whose place waits for another when that has been taken out: what is caused by it is often
+//! due soon, and does not go far down from there.
 
-/// What stands where there is no key.
-pub const NONE: u64 = u64::MAX;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// Keys, all less than [`NONE`].
+use crate::windows::Key;
+
+/// Keys, all less than [`Key::NONE`].
+pub trait Heap<K>: Default {
+    /// The least; [`Key::NONE`] if there is none.
+    fn first(&self) -> K;
+    /// How many there are besides the least.
+    fn others(&self) -> usize;
+    /// Whether the least has been taken out: then the next key is for [`Self::settle`].
+    fn is_vacant(&self) -> bool;
+    /// Takes the least out. Its place is for the next key; if there is none, call [`Self::close`].
+    fn take(&mut self);
+    /// No key is for the place of the one that was taken out.
+    fn close(&mut self);
+    /// Adds a key where all places are taken.
+    fn add(&mut self, key: K);
+    /// Puts a key in the place of the one that was taken out, or, where others go before it, below those.
+    fn settle(&mut self, key: K);
+    /// Takes all out, in no order.
+    fn drain(&mut self) -> Vec<K>;
+    /// Changes all of them alike, which leaves them in their order.
+    fn change(&mut self, to: impl Fn(K) -> K);
+}
+
+/// Four below each: few comparisons one after the other, for keys that take one instruction to compare.
 #[derive(Debug)]
-pub struct Heap {
+pub struct Quaternary<K> {
     /// The least.
-    first: u64,
+    first: K,
     /// The four below the first, then the four below each of those in turn, and so on.
-    fours: Vec<Four>,
+    fours: Vec<Four<K>>,
     /// How many there are besides the first.
     others: usize,
     /// Whether the first has been taken out, and its place waits for another.
@@ -19,12 +44,12 @@ pub struct Heap {
 /// Keys below the same one; in any order, those that are not there last.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Four([u64; 4]);
+struct Four<K>([K; 4]);
 
-impl Four {
+impl<K: Key> Four<K> {
     /// The first of them, and which that is.
     #[inline]
-    fn first(&self) -> (usize, u64) {
+    fn first(&self) -> (usize, K) {
         let Self([a, b, c, d]) = *self;
         let (ab, a) = if b < a { (1, b) } else { (0, a) };
         let (cd, c) = if d < c { (3, d) } else { (2, c) };
@@ -32,66 +57,48 @@ impl Four {
     }
 }
 
-impl Default for Heap {
+impl<K: Key> Default for Quaternary<K> {
     fn default() -> Self {
-        Self { first: NONE, fours: Vec::new(), others: 0, vacant: false }
+        Self { first: K::NONE, fours: Vec::new(), others: 0, vacant: false }
     }
 }
 
-impl Heap {
-    /// The least; [`NONE`] if there is none.
-    #[inline]
-    pub fn first(&self) -> u64 {
+impl<K: Key> Heap<K> for Quaternary<K> {
+    #[inline(always)]
+    fn first(&self) -> K {
         self.first
     }
 
-    /// How many there are besides the least.
-    #[inline]
-    pub fn others(&self) -> usize {
+    #[inline(always)]
+    fn others(&self) -> usize {
         self.others
     }
 
-    /// Whether the least has been taken out: then the next key is for [`Self::settle`].
-    #[inline]
-    pub fn is_vacant(&self) -> bool {
+    #[inline(always)]
+    fn is_vacant(&self) -> bool {
         self.vacant
     }
 
-    /// Takes the least out. Its place is for the next key; if there is none, call [`Self::close`].
-    #[inline]
-    pub fn take(&mut self) {
+    #[inline(always)]
+    fn take(&mut self) {
         self.vacant = true;
     }
 
-    /// No key is for the place of the one that was taken out.
-    #[inline]
-    pub fn close(&mut self) {
+    #[inline(always)]
+    fn close(&mut self) {
         if self.vacant {
             self.fill();
         }
     }
 
-    /// Takes all out, in no order.
-    pub fn drain(&mut self) -> Vec<u64> {
-        let keys = self.keys_mut().map(|key| *key).collect();
-        *self = Self::default();
-        keys
-    }
-
-    /// All of them, to be changed alike.
-    pub fn keys_mut(&mut self) -> impl Iterator<Item = &mut u64> {
-        self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]).filter(|key| **key != NONE)
-    }
-
-    /// Adds a key where all places are taken.
     #[inline]
-    pub fn add(&mut self, key: u64) {
-        if self.first == NONE {
+    fn add(&mut self, key: K) {
+        if self.first == K::NONE {
             self.first = key;
             return;
         }
         if self.others == self.fours.len() * 4 {
-            self.fours.push(Four([NONE; 4]));
+            self.fours.push(Four([K::NONE; 4]));
         }
         let mut at = self.others;
         self.others += 1;
@@ -109,24 +116,8 @@ impl Heap {
         self.first = self.first.min(key);
     }
 
-    /// The last of all takes the place of the one that was taken out.
-    fn fill(&mut self) {
-        if self.others == 0 {
-            (self.first, self.vacant) = (NONE, false);
-            return;
-        }
-        self.others -= 1;
-        let (four, place) = (self.others / 4, self.others % 4);
-        let last = std::mem::replace(&mut self.fours[four].0[place], NONE);
-        if place == 0 {
-            self.fours.pop();
-        }
-        self.settle(last);
-    }
-
-    /// Puts a key in the place of the one that was taken out, or, where others go before it, below those.
     #[inline]
-    pub fn settle(&mut self, key: u64) {
+    fn settle(&mut self, key: K) {
         self.vacant = false;
         let fours = &mut self.fours[..];
         let (mut at, mut place) = match fours.first().map(Four::first) {
@@ -152,5 +143,111 @@ impl Heap {
                 }
             }
         }
+    }
+
+    fn drain(&mut self) -> Vec<K> {
+        let keys = self.keys_mut().map(|key| *key).collect();
+        *self = Self::default();
+        keys
+    }
+
+    fn change(&mut self, to: impl Fn(K) -> K) {
+        self.keys_mut().for_each(|key| *key = to(*key));
+    }
+}
+
+impl<K: Key> Quaternary<K> {
+    /// All of them.
+    fn keys_mut(&mut self) -> impl Iterator<Item = &mut K> {
+        self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]).filter(|key| **key != K::NONE)
+    }
+
+    /// The last of all takes the place of the one that was taken out.
+    #[inline(never)]
+    fn fill(&mut self) {
+        if self.others == 0 {
+            (self.first, self.vacant) = (K::NONE, false);
+            return;
+        }
+        self.others -= 1;
+        let (four, place) = (self.others / 4, self.others % 4);
+        let last = std::mem::replace(&mut self.fours[four].0[place], K::NONE);
+        if place == 0 {
+            self.fours.pop();
+        }
+        self.settle(last);
+    }
+}
+
+/// Two below each, for keys that take longer to compare.
+#[derive(Debug)]
+pub struct Binary<K: Ord> {
+    heap: BinaryHeap<Reverse<K>>,
+    /// The least, or the one that was taken out.
+    first: K,
+    vacant: bool,
+}
+
+impl<K: Key> Default for Binary<K> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), first: K::NONE, vacant: false }
+    }
+}
+
+impl<K: Key> Binary<K> {
+    fn look(&mut self) {
+        self.first = self.heap.peek().map_or(K::NONE, |&Reverse(first)| first);
+        self.vacant = false;
+    }
+}
+
+impl<K: Key> Heap<K> for Binary<K> {
+    #[inline(always)]
+    fn first(&self) -> K {
+        self.first
+    }
+
+    #[inline(always)]
+    fn others(&self) -> usize {
+        self.heap.len().saturating_sub(1)
+    }
+
+    #[inline(always)]
+    fn is_vacant(&self) -> bool {
+        self.vacant
+    }
+
+    #[inline(always)]
+    fn take(&mut self) {
+        self.vacant = true;
+    }
+
+    #[inline(always)]
+    fn close(&mut self) {
+        if self.vacant {
+            self.heap.pop();
+            self.look();
+        }
+    }
+
+    fn add(&mut self, key: K) {
+        self.heap.push(Reverse(key));
+        self.first = self.first.min(key);
+    }
+
+    fn settle(&mut self, key: K) {
+        if let Some(mut first) = self.heap.peek_mut() {
+            *first = Reverse(key);
+        }
+        self.look();
+    }
+
+    fn drain(&mut self) -> Vec<K> {
+        std::mem::take(self).heap.into_iter().map(|Reverse(key)| key).collect()
+    }
+
+    fn change(&mut self, to: impl Fn(K) -> K) {
+        self.heap = self.drain().into_iter().map(|key| Reverse(to(key))).collect();
+        self.look();
     }
 }

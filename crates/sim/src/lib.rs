@@ -40,3 +40,4 @@ mod sync;
 mod timers;
 mod transport;
 mod watchman;
+pub mod windows;

@@ -324,6 +324,14 @@ impl Share {
         self.partition.of_port(port) == self.domain
     }
 
+    /// How long a full frame takes over a link, the middle of those that this domain owns, and how many these are.
+    pub fn crossing(&self, network: &Network) -> (Time, usize) {
+        let owned = network.ports.iter().filter(|port| self.owns_port(port));
+        let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
+        times.sort_unstable();
+        (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
+    }
+
     /// Where a link leads that begins in this domain.
     pub fn leads(&self, port: &PortSpec) -> Leads {
         match self.partition.at_end(port) {

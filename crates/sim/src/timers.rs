@@ -1,11 +1,11 @@
-//! What happens to a flow at a set time and is not a packet: few, so a plain heap holds them.
+//! What happens to a flow at a set time and is not a packet.
 //!
 //! At the same picosecond timers go before packets, and among themselves in the order of [`Kind`] and then of their flow.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use shallows_cc::units::Time;
+
+use crate::heap::Binary;
+use crate::windows::{self, Key as _, Windows};
 
 /// What a timer is for, in the order in which they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,47 +62,67 @@ impl Key {
     }
 }
 
+impl windows::Key for Key {
+    type Heap = Binary<Self>;
+
+    const NONE: Self = Self(u128::MAX);
+
+    fn window(self, bits: u32) -> u64 {
+        self.at().0 >> bits
+    }
+
+    fn first_of(window: u64, bits: u32) -> Self {
+        window.checked_mul(1 << bits).map_or(Self::NONE, |at| Self(u128::from(at) << 64))
+    }
+}
+
+/// From how many timers on they are parted into windows; in debug builds, those of tests, from a few.
+const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
+
 /// Timers that are set.
 #[derive(Debug)]
 pub struct Timers {
-    heap: BinaryHeap<Reverse<Key>>,
-    /// Whether the first of them has run out, and its place waits for another.
-    vacant: bool,
+    keys: Windows<Key>,
+    /// Those that are known from the start, the next one last; they would only be in the way of what is due soon.
+    known: Vec<Key>,
+    /// The next of those.
+    known_next: Key,
     /// When the next one runs out; [`Time::MAX`] if there is none.
     next: Time,
     /// How many of them begin a flow.
     starts: usize,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
-        Self { heap: BinaryHeap::new(), vacant: false, next: Time::MAX, starts: 0 }
-    }
-}
-
 impl Timers {
-    pub fn set(&mut self, timer: Timer) {
-        self.starts += usize::from(timer.kind == Kind::Start);
-        if self.vacant {
-            self.settle(Key::of(timer));
-        } else {
-            self.next = self.next.min(timer.at);
-            self.heap.push(Reverse(Key::of(timer)));
+    /// None, where a packet takes about so long over a link.
+    pub fn new(crossing: Time) -> Self {
+        Self {
+            keys: Windows::new((crossing.0 / 4).max(1).ilog2(), MANY, 0),
+            known: Vec::new(),
+            known_next: Key::NONE,
+            next: Time::MAX,
+            starts: 0,
         }
     }
 
-    /// Puts a timer in the place of the one that has run out: one that is due soon, as the next frame of a paced flow is, does
-    /// not go far down from there.
-    fn settle(&mut self, key: Key) {
-        self.vacant = false;
-        if let Some(mut first) = self.heap.peek_mut() {
-            *first = Reverse(key);
-        }
+    /// Sets those that are known from the start.
+    pub fn begin_with(&mut self, known: &[Timer]) {
+        self.starts += known.iter().filter(|timer| timer.kind == Kind::Start).count();
+        self.known = known.iter().copied().map(Key::of).collect();
+        self.known.sort_unstable_by(|a, b| b.cmp(a));
+        self.known_next = self.known.pop().unwrap_or(Key::NONE);
         self.tell_next();
     }
 
+    pub fn set(&mut self, timer: Timer) {
+        self.starts += usize::from(timer.kind == Kind::Start);
+        self.keys.push(Key::of(timer));
+        self.next = self.next.min(timer.at);
+    }
+
     fn tell_next(&mut self) {
-        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(key)| key.at());
+        // That of none is the last there can be.
+        self.next = self.keys.least().min(self.known_next).at();
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.
@@ -113,15 +133,19 @@ impl Timers {
 
     /// The next one.
     pub fn peek(&self) -> Option<Timer> {
-        debug_assert!(!self.vacant, "the next timer has been taken out");
-        self.heap.peek().map(|Reverse(key)| key.timer())
+        let first = self.keys.first().min(self.known_next);
+        (first != Key::NONE).then(|| first.timer())
     }
 
     /// Takes the next one out; call [`Self::close`] once all that it causes has been set.
     #[inline(always)]
     pub fn take(&mut self) -> Option<Timer> {
         let timer = self.peek()?;
-        self.vacant = true;
+        if self.known_next < self.keys.first() {
+            self.known_next = self.known.pop().unwrap_or(Key::NONE);
+        } else {
+            self.keys.take();
+        }
         self.starts -= usize::from(timer.kind == Kind::Start);
         Some(timer)
     }
@@ -129,11 +153,8 @@ impl Timers {
     /// Nothing more is set because of the timer that was taken out.
     #[inline(always)]
     pub fn close(&mut self) {
-        if self.vacant {
-            self.vacant = false;
-            self.heap.pop();
-            self.tell_next();
-        }
+        self.keys.close();
+        self.tell_next();
     }
 
     /// Whether a flow is still to begin at a time that is known.
@@ -154,8 +175,10 @@ mod tests {
     fn timers_go_by_time_then_kind_then_flow() {
         let timers = |at, flow| KINDS.map(|kind| Timer { at: Time(at), kind, flow });
         let mut all = [timers(7, 3), timers(7, u32::MAX), timers(u64::MAX, 0)].concat();
-        let mut set = Timers::default();
-        all.iter().rev().for_each(|&timer| set.set(timer));
+        let mut set = Timers::new(Time(100));
+        let (known, later) = all.split_at(all.len() / 2);
+        set.begin_with(known);
+        later.iter().rev().for_each(|&timer| set.set(timer));
         all.sort();
         let taken = std::iter::from_fn(|| {
             let next = set.take();
@@ -165,11 +188,16 @@ mod tests {
         assert_eq!(taken.collect::<Vec<_>>(), all);
     }
 
-    /// Against a sorted set: a timer causes none, one or two others, which go before those that were set or after them.
+    /// Against a sorted set: a timer causes none, one or two others, which go before those that were set or after them; some are
+    /// known from the start.
     #[test]
     fn what_a_timer_causes_takes_its_turn() {
-        let (mut set, mut all, mut draws) = (Timers::default(), BTreeSet::new(), Draws::new(3, 0));
-        for flow in 0..20_000 {
+        let (mut set, mut all, mut draws) = (Timers::new(Time(4096)), BTreeSet::new(), Draws::new(3, 0));
+        for flow in 0..500 {
+            all.insert(Timer { at: Time(draws.bits() % 50_000_000), kind: KINDS[flow as usize % KINDS.len()], flow });
+        }
+        set.begin_with(&all.iter().copied().collect::<Vec<_>>());
+        for flow in 500..20_000 {
             let next = all.pop_first();
             assert_eq!(set.next(), next.map_or(Time::MAX, |timer: Timer| timer.at));
             assert_eq!(set.take(), next);

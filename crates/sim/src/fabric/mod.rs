@@ -8,7 +8,6 @@ use shallows_cc::draws::Draws;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::ahead;
-use crate::clock::Clock;
 use crate::crowd::MOST_PACKETS;
 use crate::event_queue::EventQueue;
 use crate::fault::Wire;
@@ -73,14 +72,6 @@ pub struct Fabric<O> {
     pub observer: O,
 }
 
-/// How long a full frame takes over a link, the middle of those that are owned, and how many these are.
-fn crossing(network: &Network, share: &Share) -> (Time, usize) {
-    let owned = network.ports.iter().filter(|port| share.owns_port(port));
-    let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
-    times.sort_unstable();
-    (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
-}
-
 impl<O: Observer> Fabric<O> {
     /// Idle, at time zero: a domain's share of it. What others own has a place here that is never used.
     pub fn new(network: Arc<Network>, routes: Arc<Routes>, share: &Share, observer: O) -> Result<Self, String> {
@@ -96,7 +87,7 @@ impl<O: Observer> Fabric<O> {
         let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(crossing(&network, share), ahead::reach(&network, share), wakes),
+            events: EventQueue::new(share.crossing(&network), ahead::reach(&network, share), wakes),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,

@@ -52,15 +52,17 @@ impl Hosts {
     pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32, share: Share) -> Self {
         let flows = network.flows.len();
         let here = |host| share.owns(host);
-        let mut nics = Nics::new(&network, &nic);
+        let mut nics = Nics::new(&network, share.crossing(&network).0, &nic);
+        let mut known = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
             if flow.after.is_none() && here(flow.src) {
-                nics.timers.set(Timer { at: flow.start, kind: Kind::Start, flow: number });
+                known.push(Timer { at: flow.start, kind: Kind::Start, flow: number });
             }
             if flow.stop < Time::MAX && (here(flow.src) || here(flow.dst)) {
-                nics.timers.set(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
+                known.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
+        nics.timers.begin_with(&known);
         Self {
             pulls: Pulls::new(&network, &nic),
             active: vec![0; network.hosts as usize],

@@ -56,10 +56,10 @@ pub struct Nics {
 
 impl Nics {
     /// With nothing to send; `nic` tells the port of a host.
-    pub fn new(network: &Network, nic: impl Fn(u32) -> u32) -> Self {
+    pub fn new(network: &Network, crossing: Time, nic: impl Fn(u32) -> u32) -> Self {
         Self {
             nics: (0..network.hosts).map(|host| Nic { port: nic(host), ..Nic::default() }).collect(),
-            timers: Timers::default(),
+            timers: Timers::new(crossing),
             fifo: network.host.nic == network::Nic::Fifo,
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             header: network.header,
