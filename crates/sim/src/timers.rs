@@ -87,8 +87,8 @@ pub struct Timers {
     known: Vec<Key>,
     /// The next of those.
     known_next: Key,
-    /// When the next one runs out; [`Time::MAX`] if there is none.
-    next: Time,
+    /// The next one of all.
+    next: Key,
     /// How many of them begin a flow.
     starts: usize,
 }
@@ -100,7 +100,7 @@ impl Timers {
             keys: Windows::new((crossing.0 / 4).max(1).ilog2(), MANY, 0),
             known: Vec::new(),
             known_next: Key::NONE,
-            next: Time::MAX,
+            next: Key::NONE,
             starts: 0,
         }
     }
@@ -117,31 +117,29 @@ impl Timers {
     pub fn set(&mut self, timer: Timer) {
         self.starts += usize::from(timer.kind == Kind::Start);
         self.keys.push(Key::of(timer));
-        self.next = self.next.min(timer.at);
+        self.next = self.next.min(Key::of(timer));
     }
 
     fn tell_next(&mut self) {
-        // That of none is the last there can be.
-        self.next = self.keys.least().min(self.known_next).at();
+        self.next = self.keys.least().min(self.known_next);
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
-        self.next
+        self.next.at()
     }
 
     /// The next one.
     pub fn peek(&self) -> Option<Timer> {
-        let first = self.keys.first().min(self.known_next);
-        (first != Key::NONE).then(|| first.timer())
+        (self.next != Key::NONE).then(|| self.next.timer())
     }
 
     /// Takes the next one out; call [`Self::close`] once all that it causes has been set.
     #[inline(always)]
     pub fn take(&mut self) -> Option<Timer> {
         let timer = self.peek()?;
-        if self.known_next < self.keys.first() {
+        if self.next == self.known_next {
             self.known_next = self.known.pop().unwrap_or(Key::NONE);
         } else {
             self.keys.take();
