@@ -51,6 +51,9 @@ pub struct ClassReport {
 /// Classes whose frames may only be counted: a fabric with pauses has three.
 const COUNTED: usize = 3;
 
+/// Stands where there is none.
+const NO_CLASS: u8 = u8::MAX;
+
 /// No frame is longer.
 const LONGEST: Bytes = Bytes(u16::MAX as u64);
 
@@ -188,6 +191,8 @@ pub(super) struct Classes {
     open_to_tokens: u8,
     /// The class of the packet being sent.
     sending: u8,
+    /// The one that goes at `next` if nothing else happens; [`NO_CLASS`] if that has to be looked at then.
+    planned: u8,
     /// Whether there are any.
     there: bool,
     /// By lane and the bits of a packet's kind.
@@ -221,6 +226,7 @@ impl Classes {
         let all = |class: Option<u8>| class.map_or(own, |class| [class; KIND_BITS]);
         Self {
             next: Time::MAX,
+            planned: NO_CLASS,
             there: true,
             classes: discipline.classes.iter().map(Class::new).collect(),
             class_of: [own, all(discipline.priority), all(discipline.paced)],
@@ -328,40 +334,60 @@ impl Classes {
         self.work
     }
 
-    /// The first class that may send now, or else when one may.
+    /// When a class may send, which is now or later, and the first of those that may then; [`NO_CLASS`] if none may.
     #[inline(always)]
-    fn choose(&self, now: Time, packets: &Slab) -> Result<usize, Time> {
+    fn choose(&self, now: Time, packets: &Slab) -> (Time, u8) {
         if self.rests_until > now {
-            return Err(self.rests_until);
+            return (self.rests_until, NO_CLASS);
         }
         if let Some(turn) = self.turn
             && turn.gone >= turn.after
             && self.classes[turn.class].goes_at(now, packets) == Some(now)
         {
-            return Ok(turn.class);
+            return (now, turn.class as u8);
         }
-        let mut later = Time::MAX;
-        for (at, class) in self.classes.iter().enumerate() {
+        let mut first = (Time::MAX, NO_CLASS);
+        for (number, class) in (0..).zip(&self.classes) {
             match class.goes_at(now, packets) {
-                Some(ready) if ready <= now => return Ok(at),
-                Some(ready) => later = later.min(ready),
-                None => {}
+                Some(ready) if ready <= now => return (now, number),
+                Some(ready) if ready < first.0 => first = (ready, number),
+                _ => {}
             }
         }
-        Err(later)
+        first
+    }
+
+    /// The class that goes now, if one may.
+    #[inline(always)]
+    fn chosen(&mut self, now: Time, packets: &Slab) -> Option<usize> {
+        if self.next == now && self.planned != NO_CLASS {
+            debug_assert_eq!(self.choose(now, packets), (now, self.planned), "something has happened since");
+            return Some(self.planned.into());
+        }
+        let (at, class) = self.choose(now, packets);
+        if at > now {
+            self.plan(at, class);
+        }
+        (at <= now).then_some(class.into())
+    }
+
+    /// This class goes then if nothing else happens, but for those that take turns or are paced: time itself happens to them.
+    #[inline(always)]
+    fn plan(&mut self, at: Time, class: u8) {
+        self.next = at;
+        self.planned = if self.turn.is_none() && self.paced.is_none() { class } else { NO_CLASS };
     }
 
     /// Looks when something may be sent once the link is free, which it is then.
     #[inline]
     fn look(&mut self, free: Time, packets: &Slab) {
-        self.next = match self.work {
-            Time::ZERO => Time::MAX,
-            _ => self.choose(free, packets).map_or_else(|until| until, |_| free),
-        };
+        let (at, class) = if self.work > Time::ZERO { self.choose(free, packets) } else { (Time::MAX, NO_CLASS) };
+        self.plan(at, class);
     }
 
     /// What waits, or what it waits for, has changed: it is not known when something may be sent.
     fn look_again(&mut self) {
+        self.planned = NO_CLASS;
         self.next = if self.work > Time::ZERO { Time::ZERO } else { Time::MAX };
     }
 
@@ -602,6 +628,7 @@ impl Port {
         class.bytes += length;
         if class.queue.len() == 1 {
             let goes = class.goes_at(now.max(*busy_until), packets);
+            room.planned = NO_CLASS;
             room.next = room.next.min(goes.unwrap_or(Time::MAX));
         }
         room.close_segment(now, *busy_until, histogram);
@@ -642,13 +669,7 @@ impl Port {
         }
         let room = self.room();
         room.catch_up_pacer(now);
-        let chosen = match room.choose(now, packets) {
-            Ok(chosen) => chosen,
-            Err(until) => {
-                room.next = until;
-                return None;
-            }
-        };
+        let chosen = room.chosen(now, packets)?;
         self.catch_up(now, packets);
         Some(self.send(now, chosen, packets))
     }
@@ -791,6 +812,7 @@ impl Port {
         if pause && class.paused_since.is_none() {
             class.paused_since = Some(now);
             class.report.pauses += 1;
+            room.planned = NO_CLASS;
         } else if !pause && let Some(since) = class.paused_since.take() {
             class.report.paused += now - since.max(from);
             room.look_again();
