@@ -163,7 +163,6 @@ impl<K: Key> Quaternary<K> {
     }
 
     /// The last of all takes the place of the one that was taken out.
-    #[inline(never)]
     fn fill(&mut self) {
         if self.others == 0 {
             (self.first, self.vacant) = (K::NONE, false);
