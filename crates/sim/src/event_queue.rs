@@ -47,12 +47,12 @@ impl Key for u64 {
 
     #[inline]
     fn window(self, bits: u32) -> u64 {
-        self >> (ENTITY_BITS + bits)
+        self >> bits
     }
 
     #[inline]
     fn first_of(window: u64, bits: u32) -> Self {
-        window << (ENTITY_BITS + bits)
+        window << bits
     }
 }
 
@@ -70,7 +70,8 @@ impl EventQueue {
     /// there are many, and some may be `wakes` of ports with classes.
     pub fn new((crossing, links): (Time, usize), ahead: usize, wakes: bool) -> Self {
         let bits = (crossing.0 / parts(links)).max(1).ilog2();
-        Self { epoch: 0, keys: Windows::new(bits, many(wakes), ahead), round: WINDOWS << bits }
+        let keys = Windows::new(ENTITY_BITS + bits, many(wakes), ahead);
+        Self { epoch: 0, keys, round: WINDOWS << bits }
     }
 
     /// The next event.

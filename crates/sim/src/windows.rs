@@ -14,7 +14,7 @@ pub trait Key: Copy + Ord + Debug {
     type Heap: Heap<Self> + Debug;
     /// Stands where there is none.
     const NONE: Self;
-    /// The number of its window, where a window is as long as so many bits of a time can tell.
+    /// The number of its window: itself, or its time, without so many bits.
     fn window(self, bits: u32) -> u64;
     /// The least key of a window.
     fn first_of(window: u64, bits: u32) -> Self;
@@ -34,7 +34,7 @@ pub struct Windows<K: Key> {
     soonest: u64,
     /// Its first key; [`Key::NONE`] while all wait in the heap.
     from: K,
-    /// A time without so many bits is the number of its window.
+    /// A key without so many bits is the number of its window ([`Key::window`]).
     bits: u32,
     /// Windows by their number, round and round: what is in them, in no order.
     windows: Box<[Vec<K>; WINDOWS as usize]>,
@@ -54,8 +54,8 @@ pub struct Windows<K: Key> {
 }
 
 impl<K: Key> Windows<K> {
-    /// Without keys. From so `many` on they are parted into windows as long as so many bits of a time can tell, so that so many
-    /// `ahead` are known.
+    /// Without keys. From so `many` on they are parted into windows, whose number has so many bits less, so that so many `ahead`
+    /// are known.
     pub fn new(bits: u32, many: usize, ahead: usize) -> Self {
         Self {
             heap: K::Heap::default(),
