@@ -1,5 +1,4 @@
-//! Heaps whose least key is at hand, and whose place waits for another when that has been taken out: what is caused by it is often
-//! due soon, and does not go far down from there.
+//! Heaps whose least key is at hand: what keys wait in that are in no window ([`crate::windows`]).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,16 +11,12 @@ pub trait Heap<K>: Default {
     fn first(&self) -> K;
     /// How many there are besides the least.
     fn others(&self) -> usize;
-    /// Whether the least has been taken out: then the next key is for [`Self::settle`].
-    fn is_vacant(&self) -> bool;
-    /// Takes the least out. Its place is for the next key; if there is none, call [`Self::close`].
-    fn take(&mut self);
-    /// No key is for the place of the one that was taken out.
-    fn close(&mut self);
-    /// Adds a key where all places are taken.
+    /// Adds a key.
     fn add(&mut self, key: K);
-    /// Puts a key in the place of the one that was taken out, or, where others go before it, below those.
+    /// Puts a key in the place of the least, or, where others go before it, below those.
     fn settle(&mut self, key: K);
+    /// Takes the least out.
+    fn remove_first(&mut self);
     /// Takes all out, in no order.
     fn drain(&mut self) -> Vec<K>;
     /// Changes all of them alike, which leaves them in their order.
@@ -37,8 +32,6 @@ pub struct Quaternary<K> {
     fours: Vec<Four<K>>,
     /// How many there are besides the first.
     others: usize,
-    /// Whether the first has been taken out, and its place waits for another.
-    vacant: bool,
 }
 
 /// Keys below the same one; in any order, those that are not there last.
@@ -59,7 +52,7 @@ impl<K: Key> Four<K> {
 
 impl<K: Key> Default for Quaternary<K> {
     fn default() -> Self {
-        Self { first: K::NONE, fours: Vec::new(), others: 0, vacant: false }
+        Self { first: K::NONE, fours: Vec::new(), others: 0 }
     }
 }
 
@@ -72,23 +65,6 @@ impl<K: Key> Heap<K> for Quaternary<K> {
     #[inline(always)]
     fn others(&self) -> usize {
         self.others
-    }
-
-    #[inline(always)]
-    fn is_vacant(&self) -> bool {
-        self.vacant
-    }
-
-    #[inline(always)]
-    fn take(&mut self) {
-        self.vacant = true;
-    }
-
-    #[inline(always)]
-    fn close(&mut self) {
-        if self.vacant {
-            self.fill();
-        }
     }
 
     #[inline]
@@ -118,7 +94,6 @@ impl<K: Key> Heap<K> for Quaternary<K> {
 
     #[inline]
     fn settle(&mut self, key: K) {
-        self.vacant = false;
         let fours = &mut self.fours[..];
         let (mut at, mut place) = match fours.first().map(Four::first) {
             Some((place, first)) if first < key => {
@@ -151,6 +126,21 @@ impl<K: Key> Heap<K> for Quaternary<K> {
         keys
     }
 
+    fn remove_first(&mut self) {
+        if self.others == 0 {
+            self.first = K::NONE;
+            return;
+        }
+        self.others -= 1;
+        let (four, place) = (self.others / 4, self.others % 4);
+        let last = std::mem::replace(&mut self.fours[four].0[place], K::NONE);
+        if place == 0 {
+            self.fours.pop();
+        }
+        // The last of all takes its place.
+        self.settle(last);
+    }
+
     fn change(&mut self, to: impl Fn(K) -> K) {
         self.keys_mut().for_each(|key| *key = to(*key));
     }
@@ -161,42 +151,24 @@ impl<K: Key> Quaternary<K> {
     fn keys_mut(&mut self) -> impl Iterator<Item = &mut K> {
         self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]).filter(|key| **key != K::NONE)
     }
-
-    /// The last of all takes the place of the one that was taken out.
-    fn fill(&mut self) {
-        if self.others == 0 {
-            (self.first, self.vacant) = (K::NONE, false);
-            return;
-        }
-        self.others -= 1;
-        let (four, place) = (self.others / 4, self.others % 4);
-        let last = std::mem::replace(&mut self.fours[four].0[place], K::NONE);
-        if place == 0 {
-            self.fours.pop();
-        }
-        self.settle(last);
-    }
 }
 
 /// Two below each, for keys that take longer to compare.
 #[derive(Debug)]
 pub struct Binary<K: Ord> {
     heap: BinaryHeap<Reverse<K>>,
-    /// The least, or the one that was taken out.
     first: K,
-    vacant: bool,
 }
 
 impl<K: Key> Default for Binary<K> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), first: K::NONE, vacant: false }
+        Self { heap: BinaryHeap::new(), first: K::NONE }
     }
 }
 
 impl<K: Key> Binary<K> {
     fn look(&mut self) {
         self.first = self.heap.peek().map_or(K::NONE, |&Reverse(first)| first);
-        self.vacant = false;
     }
 }
 
@@ -211,24 +183,6 @@ impl<K: Key> Heap<K> for Binary<K> {
         self.heap.len().saturating_sub(1)
     }
 
-    #[inline(always)]
-    fn is_vacant(&self) -> bool {
-        self.vacant
-    }
-
-    #[inline(always)]
-    fn take(&mut self) {
-        self.vacant = true;
-    }
-
-    #[inline(always)]
-    fn close(&mut self) {
-        if self.vacant {
-            self.heap.pop();
-            self.look();
-        }
-    }
-
     fn add(&mut self, key: K) {
         self.heap.push(Reverse(key));
         self.first = self.first.min(key);
@@ -238,6 +192,11 @@ impl<K: Key> Heap<K> for Binary<K> {
         if let Some(mut first) = self.heap.peek_mut() {
             *first = Reverse(key);
         }
+        self.look();
+    }
+
+    fn remove_first(&mut self) {
+        self.heap.pop();
         self.look();
     }
 

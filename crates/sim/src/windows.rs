@@ -30,6 +30,9 @@ pub const WINDOWS: u64 = 128;
 pub struct Windows<K: Key> {
     /// What does not wait in a window.
     heap: K::Heap,
+    /// Whether the least of that has been taken out, and its place waits for another: what is caused by it is often due soon, and
+    /// does not go far down from there.
+    vacant: bool,
     /// The first window that is not sorted.
     soonest: u64,
     /// Its first key; [`Key::NONE`] while all wait in the heap.
@@ -59,6 +62,7 @@ impl<K: Key> Windows<K> {
     pub fn new(bits: u32, many: usize, ahead: usize) -> Self {
         Self {
             heap: K::Heap::default(),
+            vacant: false,
             soonest: 0,
             from: K::NONE,
             bits,
@@ -76,7 +80,7 @@ impl<K: Key> Windows<K> {
     /// The least; [`Key::NONE`] if there is none.
     #[inline(always)]
     pub fn first(&self) -> K {
-        debug_assert!(!self.heap.is_vacant(), "the first has been taken out");
+        debug_assert!(!self.vacant, "the first has been taken out");
         self.least()
     }
 
@@ -97,7 +101,7 @@ impl<K: Key> Windows<K> {
     #[inline(always)]
     pub fn take(&mut self) -> bool {
         if self.next >= self.heap.first() {
-            self.heap.take();
+            self.vacant = true;
             return false;
         }
         self.at += 1;
@@ -111,7 +115,10 @@ impl<K: Key> Windows<K> {
     /// Nothing more is pushed because of what was taken out.
     #[inline(always)]
     pub fn close(&mut self) {
-        self.heap.close();
+        if self.vacant {
+            self.vacant = false;
+            self.heap.remove_first();
+        }
     }
 
     /// Adds a key.
@@ -119,8 +126,8 @@ impl<K: Key> Windows<K> {
     pub fn push(&mut self, key: K) {
         if key >= self.from {
             self.note(key);
-        } else if self.heap.is_vacant() {
-            self.heap.settle(key);
+        } else if self.vacant {
+            self.settle(key);
         } else {
             self.add(key);
         }
@@ -132,11 +139,18 @@ impl<K: Key> Windows<K> {
         let number = key.window(self.bits);
         if number - self.soonest < WINDOWS {
             self.windows[(number % WINDOWS) as usize].push(key);
-        } else if self.heap.is_vacant() {
-            self.heap.settle(key);
+        } else if self.vacant {
+            self.settle(key);
         } else {
             self.heap.add(key);
         }
+    }
+
+    /// Puts a key in the vacant place.
+    #[inline(always)]
+    fn settle(&mut self, key: K) {
+        self.vacant = false;
+        self.heap.settle(key);
     }
 
     /// Adds a key to the heap, which is parted if there are many now.
