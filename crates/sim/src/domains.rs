@@ -197,7 +197,7 @@ impl<O: Observer + Send> Domains<O> {
         };
         let mut chunks = chunks.into_iter().enumerate();
         let own = chunks.next();
-        let core = cores::here();
+        let core = (chunks.len() > 0).then(cores::here).flatten();
         std::thread::scope(|scope| {
             let apart = |chunk: (usize, _)| {
                 cores::part_from(core, chunk.0);
