@@ -10,6 +10,8 @@ use crate::network::RecordSpec;
 pub struct Record {
     pub queues: QueueTable,
     pub probes: ProbeTable,
+    /// The place of the name that comes next, as names come in one order for flow after flow.
+    name: usize,
 }
 
 /// Rows of one table that a run keeps: of one that ends with its flows nobody knows beforehand how many there will be.
@@ -20,7 +22,7 @@ impl Record {
     pub fn new(spec: &RecordSpec) -> Self {
         let recorded = if spec.queue_interval > Time::ZERO { spec.ports.len() } else { 0 };
         let queues = QueueTable { time: Vec::new(), bytes: vec![Vec::new(); recorded] };
-        Self { queues, probes: ProbeTable::default() }
+        Self { queues, probes: ProbeTable::default(), name: 0 }
     }
 
     /// Whether no more samples of queues fit.
@@ -43,15 +45,29 @@ impl Record {
 
     /// One internal of one flow.
     pub fn probe(&mut self, at: Time, flow: u32, name: &'static str, value: f64) {
+        let index = self.place(name);
+        self.name = if index + 1 < self.probes.names.len() { index + 1 } else { 0 };
         let table = &mut self.probes;
-        let known = table.names.iter().position(|&n| n == name);
-        let index = known.unwrap_or_else(|| {
-            table.names.push(name);
-            table.names.len() - 1
-        });
         table.time.push(at.0);
         table.flow.push(flow);
         table.name.push(index as u16);
         table.value.push(value);
+    }
+
+    /// The place of a name.
+    #[inline]
+    fn place(&mut self, name: &'static str) -> usize {
+        match self.probes.names.get(self.name) {
+            Some(&next) if std::ptr::eq(next, name) => self.name,
+            _ => self.look_up(name),
+        }
+    }
+
+    fn look_up(&mut self, name: &'static str) -> usize {
+        let names = &mut self.probes.names;
+        names.iter().position(|&known| known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        })
     }
 }

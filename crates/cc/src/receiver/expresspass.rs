@@ -43,8 +43,10 @@ struct Parameters {
     w_min: f64,
     target_loss: f64,
     jitter: f64,
-    spread: f64,
     credit: Bytes,
+    /// The shortest credit, and how many lengths one may have from there on.
+    shortest: Bytes,
+    lengths: f64,
 }
 
 impl Parameters {
@@ -138,14 +140,16 @@ struct ExpressPass {
 /// Builds the credits of one flow.
 #[must_use]
 pub fn build(values: &Values, path: &CreditPath) -> Box<dyn Credits> {
+    let (credit, spread) = (path.shaper.credit, values.get("credit_spread"));
     let parameters = Parameters {
         ns2: values.flag("ns2"),
         fall_only: values.flag("fall_only"),
         w_min: values.get("w_min"),
         target_loss: values.get("target_loss"),
         jitter: values.get("jitter"),
-        spread: values.get("credit_spread"),
-        credit: path.shaper.credit,
+        credit,
+        shortest: credit - Bytes(spread as u64),
+        lengths: 2.0 * spread + 1.0,
     };
     let max_rate = path.shaper.rate(path.line_rate).0 as f64;
     let rate = values.get("alpha") * max_rate;
@@ -193,8 +197,7 @@ impl Credits for ExpressPass {
         let p = &self.parameters;
         let jitter = 1.0 + p.jitter * (2.0 * draws[0] - 1.0);
         let gap = Time::from_secs(p.credit_bits() / self.feedback.rate * jitter);
-        let sizes = 2.0 * p.spread + 1.0;
-        let size = Bytes(p.credit.0 + (draws[1] * sizes) as u64 - p.spread as u64).max(MIN_FRAME);
+        let size = (p.shortest + Bytes(((draws[1] * p.lengths) as u32).into())).max(MIN_FRAME);
         let number = self.number;
         self.number += 1;
         Grant { number, size, next: now + gap }
@@ -216,8 +219,9 @@ mod tests {
         w_min: 0.01,
         target_loss: 0.1,
         jitter: 0.1,
-        spread: 0.0,
         credit: Bytes(84),
+        shortest: Bytes(84),
+        lengths: 1.0,
     };
 
     fn flow(rate: f64) -> Feedback {
