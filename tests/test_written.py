@@ -111,6 +111,10 @@ def test_a_name_must_be_free_and_the_class_complete():
         sh.register("reno", aimd())
     with pytest.raises(TypeError, match="no method decision"):
         sh.register("half", type("Half", (), {"on_ack": print, "on_loss": print}))
+    with pytest.raises(
+        TypeError, match=r"expected .*Closed.* with __init__\(self, initial_window, line_rate\)"
+    ):
+        sh.register("closed", type("Closed", (aimd(),), {"__init__": lambda self: None}))
 
 
 @pytest.mark.parametrize(
@@ -225,6 +229,13 @@ def test_an_edited_file_is_read_again(mine):
     assert sh.run(scenario("mine.py:Aimd")).summary["fingerprint"] != before
 
 
+HEARS = """
+    def on_ack(self, now, ack): pass
+    def on_loss(self, now, loss): pass
+    def decision(self): return 1
+"""
+
+
 @pytest.mark.parametrize(
     ("cc", "wrong"),
     [
@@ -235,12 +246,17 @@ def test_an_edited_file_is_read_again(mine):
         ({"name": "mine.py:Aimd", "ecn_too": 1}, "true or false"),
         ("broken.py:Aimd", "a file that runs; ZeroDivisionError in line 2: division by zero"),
         ("half.py:Half", "a class with on_ack, on_loss, decision; Half has no on_ack"),
+        ("bare.py:Bare", r"Bare with __init__\(self, initial_window, line_rate\), and what has to be named"),
+        ("deaf.py:Deaf", r"Deaf with on_loss\(self, now, loss\)"),
         ("python:Lost", 'the file of the class, such as "mine.py:Aimd"'),
     ],
 )
 def test_what_is_wrong_with_a_class_is_a_sentence(mine, cc, wrong):
     mine.with_name("broken.py").write_text("x = 1\ny = 1 / 0\n")
     mine.with_name("half.py").write_text("class Half:\n    pass\n")
+    mine.with_name("bare.py").write_text(f"class Bare:\n{HEARS}")
+    made = "    def __init__(self, window, rate, *, keep=0.5): pass\n"
+    mine.with_name("deaf.py").write_text(f"class Deaf:\n{made}{HEARS.replace('now, loss', 'loss')}")
     with pytest.raises(sh.ScenarioError, match=wrong):
         scenario(cc)
 

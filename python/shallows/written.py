@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,16 @@ from shallows.errors import ScenarioError
 from shallows.units import RATE, TIME, did_you_mean
 
 METHODS = ("on_ack", "on_loss", "decision")
+CALLS = {
+    "on_ack": ("now", "ack"),
+    "on_loss": ("now", "loss"),
+    "on_wake": ("now",),
+    "decision": (),
+    "probe": (),
+}
+"""With what each method of an object is called, those that it need not have too."""
+MADE_WITH = ("initial_window", "line_rate")
+"""And with what an object is made."""
 SESSION = "python:"
 """What the name of a class without a place begins with in a saved scenario."""
 
@@ -31,13 +41,17 @@ _MODULES: dict[tuple[str, bytes], ModuleType] = {}
 def register(name: str, algorithm: type) -> None:
     """Give a class written in Python a name that scenarios can use as `cc`; docs/algorithms.md shows one.
 
-    Raises `TypeError` where the class lacks a method, `ValueError` where the catalog has the name.
+    Raises `TypeError` where the class lacks a method or one takes other arguments than it is given,
+    `ValueError` where the catalog has the name.
     """
     from shallows.algorithm import NATIVE, catalog
 
     for method in METHODS:
         if not callable(getattr(algorithm, method, None)):
             raise TypeError(f"{name}: {algorithm!r} has no method {method}")
+    wanted = _cannot_be_called(algorithm)
+    if wanted:
+        raise TypeError(f"{name}: expected {algorithm!r} with {wanted}")
     if name in NATIVE or any(row["name"] == name for row in catalog()):
         raise ValueError(f"{name}: an algorithm of the catalog is called that")
     _CLASSES[name] = algorithm
@@ -186,7 +200,37 @@ def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
     if missing:
         expected = f"a class with {', '.join(METHODS)}; {algorithm.__name__} has no {missing[0]}"
         raise ScenarioError("name", name, expected)
+    wanted = _cannot_be_called(algorithm)
+    if wanted:
+        raise ScenarioError("name", name, f"{algorithm.__name__} with {wanted}")
     return name, word, algorithm
+
+
+def _cannot_be_called(algorithm: type) -> str | None:
+    """How a method should be that takes other arguments than it is given; None where all are right."""
+    if not _takes(algorithm, MADE_WITH):
+        return f"__init__(self, {', '.join(MADE_WITH)}), and what has to be named after that"
+    for method, arguments in CALLS.items():
+        found = inspect.getattr_static(algorithm, method, None)
+        if inspect.isfunction(found) and not _takes(found, ("self", *arguments)):
+            return f"{method}({', '.join(('self', *arguments))})"
+    return None
+
+
+def _takes(call: Callable[..., object], arguments: Sequence[str]) -> bool:
+    """Whether `call` takes so many arguments by place."""
+    try:
+        signature = inspect.signature(call)
+    except ValueError:
+        return True  # nobody knows: it is not written in Python
+    by_place = [
+        one for one in signature.parameters.values() if one.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
+    try:
+        signature.replace(parameters=by_place).bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def _loaded(file: Path, word: str, given: str) -> type:
