@@ -79,6 +79,7 @@ def test_flows():
         "offered": 7,
         "finished": 3,
         "cut_off": 4,
+        "not_begun": 0,
         "lost": 0,
         "goodput_gbps": pytest.approx(279_000 * 8 / 200e-6 / 1e9),
         "jain": pytest.approx(36 / 42),
@@ -91,6 +92,16 @@ def test_flows():
         "retransmits": 3,
         "timeouts": 1,
     }
+
+
+def test_flows_that_had_not_begun_are_told_from_others_that_were_cut_off():
+    # The run ends at 300 us; four are cut off, of which one was to begin then and one after another flow.
+    starts = fake.column([100, 110, 0, 300, 0, 0, 0]) * fake.US
+    starts[6] = fake.NEVER
+    run = fake.run(flows__start_ps=starts)
+    assert (run.summary["flows"]["cut_off"], run.summary["flows"]["not_begun"]) == (4, 2)
+    told = "7 offered = 3 finished + 4 cut off (2 of them not begun) + 0 lost"
+    assert any(told in str(line) for line in run_report(run.summary))
 
 
 def test_what_each_table_of_traffic_got():

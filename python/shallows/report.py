@@ -214,10 +214,9 @@ def _loads(summary: dict[str, Any]) -> Any:
 
 
 def _accounts(flows: dict[str, Any]) -> Any:
-    return (
-        f"{flows['offered']} offered = {flows['finished']} finished + {flows['cut_off']} cut off "
-        f"+ {flows['lost']} lost"
-    )
+    waiting = flows.get("not_begun")  # not every saved run has it
+    cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
+    return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
 
 
 def _speed(summary: dict[str, Any]) -> str:

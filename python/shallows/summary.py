@@ -73,12 +73,13 @@ def shared_bottleneck(
 
 
 def flow_statistics(
-    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column
+    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column, not_begun: int
 ) -> dict[str, Any]:
     """`summary["flows"]`: counts over all flows, completion times over those begun after the warm-up.
 
     `flows` holds the columns of the flow table (NaN for what does not exist; `bytes` NaN is
-    unlimited); `goodput_bytes` the payload each flow delivered in the `measured_s` after the warm-up.
+    unlimited); `goodput_bytes` the payload each flow delivered in the `measured_s` after the warm-up;
+    `not_begun` how many of them never were.
     """
     finished = np.isfinite(flows["fct_us"])
     done = completed_after(flows, warmup_us)
@@ -86,6 +87,7 @@ def flow_statistics(
         "offered": len(finished),
         "finished": int(np.sum(finished)),
         "cut_off": int(np.sum(~finished)),
+        "not_begun": not_begun,
         "lost": 0,  # a flow cannot be given up yet: the transport retries for ever
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),

@@ -124,6 +124,7 @@ class Answer:
                 warmup_us=warmup_us,
                 measured_s=self.measured_ps / 1e12,
                 goodput_bytes=answer["flows"]["goodput_bytes"],
+                not_begun=int(np.sum(self.start_ps >= self.ended_ps)),
             ),
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
