@@ -7,7 +7,7 @@
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use shallows_cc::units::Time;
 use shallows_sim::network::Network;
@@ -17,12 +17,17 @@ use shallows_sim::simulation::{Progress, Simulation};
 /// Events between two looks at Ctrl-C.
 const EVENTS_A_TURN: u64 = 500_000;
 
-/// And of turns that only try, and of how many of them the fastest counts: short ones first, for a machine on which threads
-/// that wait for each other hardly get on. A single one, a millisecond, says little of that.
-const TRIALS: [(u64, u32); 2] = [(10_000, 3), (200_000, 1)];
+/// And of turns that only try: short ones first, for a machine on which threads that wait for each other hardly get on.
+const SHORT_TRIAL: u64 = 10_000;
+const TRIAL: u64 = 200_000;
 
-/// With all threads so much slower than one it needs no more trials.
+/// With all threads so much slower than one they do not get on.
 const TOO_SLOW: f64 = 2.0;
+
+/// For so long they may: in some virtual machines a core that has been idle needs tens of milliseconds. Threads that gained nothing
+/// are tried again after a turn, then after two, four and so on; a run for which it is open gives up after these.
+const START: Duration = Duration::from_millis(40);
+const GIVE_UP: u32 = 4;
 
 /// Packet-hops from which a run is long: some seconds, of which a trial takes a hundredth.
 const LONG: f64 = 50e6;
@@ -53,8 +58,9 @@ pub struct Crew<O = ()> {
     /// How much faster all are than one, and packet-hops a second of one, by the last trial.
     pub gain: Option<f64>,
     alone: f64,
-    /// Turns until the next trial.
+    /// Turns until the next trial, and from the last one to that.
     patience: u32,
+    wait: u32,
 }
 
 impl Crew {
@@ -89,7 +95,7 @@ impl<O: Observer + Send> Crew<O> {
         let most = most.min(simulation.domains());
         simulation.set_threads(most);
         let open = open.filter(|_| most > 1);
-        Self { simulation, open, threads: most, most, gain: None, alone: 0.0, patience: 0 }
+        Self { simulation, open, threads: most, most, gain: None, alone: 0.0, patience: 0, wait: 0 }
     }
 
     /// How many threads work on it now.
@@ -125,22 +131,22 @@ impl<O: Observer + Send> Crew<O> {
     /// Some turns on all threads and some on one. Where it is open whether threads pay and they gain too little, the run begins
     /// again without.
     fn try_both(&mut self) -> Progress {
-        let (mut all, mut one) = (0.0, 0.0);
-        for (events, times) in TRIALS {
-            for (threads, speed) in [(self.most, &mut all), (1, &mut one)] {
-                *speed = (0..times).map(|_| self.speed_of(threads, events)).fold(0.0, f64::max);
-                if self.simulation.is_over() {
-                    self.threads = self.most;
-                    return Progress::Done;
-                }
-            }
-            if all * TOO_SLOW < one {
-                break;
-            }
+        let mut one = self.speed_of(1, SHORT_TRIAL);
+        let mut all = self.start(one);
+        if all * TOO_SLOW >= one && !self.simulation.is_over() {
+            (all, one) = (self.speed_of(self.most, TRIAL), self.speed_of(1, TRIAL));
+        }
+        if self.simulation.is_over() {
+            self.threads = self.most;
+            return Progress::Done;
         }
         let gain = all / one;
-        (self.gain, self.alone, self.patience) = (Some(gain), one, PATIENCE);
+        self.wait = if gain > 1.0 { PATIENCE } else { (2 * self.wait).clamp(1, PATIENCE) };
+        (self.gain, self.alone, self.patience) = (Some(gain), one, self.wait);
         self.set_threads(if gain > 1.0 { self.most } else { 1 });
+        if self.wait < GIVE_UP {
+            return Progress::Running;
+        }
         if let Some(again) = self.open.take().filter(|_| gain < WORTH) {
             self.simulation = again();
             (self.threads, self.most) = (1, 1);
@@ -148,6 +154,16 @@ impl<O: Observer + Send> Crew<O> {
             return turn(&mut self.simulation, EVENTS_A_TURN);
         }
         Progress::Running
+    }
+
+    /// How fast all threads are as soon as they get on, beside a speed of one; the fastest that was seen if they do not.
+    #[allow(clippy::disallowed_methods, reason = "who works on it, not what comes out")]
+    fn start(&mut self, one: f64) -> f64 {
+        let (mut all, started) = (0.0_f64, Instant::now());
+        while all * TOO_SLOW < one && started.elapsed() < START && !self.simulation.is_over() {
+            all = all.max(self.speed_of(self.most, SHORT_TRIAL));
+        }
+        all
     }
 
     /// Packet-hops a second over a turn on so many threads.
