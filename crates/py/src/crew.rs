@@ -24,9 +24,12 @@ const TRIAL: u64 = 200_000;
 /// With all threads so much slower than one they do not get on.
 const TOO_SLOW: f64 = 2.0;
 
-/// For so long they may: in some virtual machines a core that has been idle needs tens of milliseconds. Threads that gained nothing
+/// And with so much slower they will not.
+const HOPELESS: f64 = 20.0;
+
+/// For so long, and so many turns, they may: in some virtual machines a core that has been idle needs tens of milliseconds. Threads that gained nothing
 /// are tried again after a turn, then after two, four and so on; a run for which it is open gives up after these.
-const START: Duration = Duration::from_millis(40);
+const START: (Duration, u32) = (Duration::from_millis(40), 3);
 const GIVE_UP: u32 = 4;
 
 /// Packet-hops from which a run is long: some seconds, of which a trial takes a hundredth.
@@ -141,7 +144,7 @@ impl<O: Observer + Send> Crew<O> {
             return Progress::Done;
         }
         let gain = all / one;
-        self.wait = if gain > 1.0 { PATIENCE } else { (2 * self.wait).clamp(1, PATIENCE) };
+        self.wait = if gain > 1.0 || gain * HOPELESS < 1.0 { PATIENCE } else { (2 * self.wait).clamp(1, PATIENCE) };
         (self.gain, self.alone, self.patience) = (Some(gain), one, self.wait);
         self.set_threads(if gain > 1.0 { self.most } else { 1 });
         if self.wait < GIVE_UP {
@@ -159,9 +162,14 @@ impl<O: Observer + Send> Crew<O> {
     /// How fast all threads are as soon as they get on, beside a speed of one; the fastest that was seen if they do not.
     #[allow(clippy::disallowed_methods, reason = "who works on it, not what comes out")]
     fn start(&mut self, one: f64) -> f64 {
-        let (mut all, started) = (0.0_f64, Instant::now());
-        while all * TOO_SLOW < one && started.elapsed() < START && !self.simulation.is_over() {
+        let (mut all, mut turns, started) = (0.0_f64, 0, Instant::now());
+        let (long, several) = START;
+        while all * TOO_SLOW < one && (turns < several || started.elapsed() < long) && !self.simulation.is_over() {
             all = all.max(self.speed_of(self.most, SHORT_TRIAL));
+            turns += 1;
+            if turns >= several && all * HOPELESS < one {
+                break;
+            }
         }
         all
     }
