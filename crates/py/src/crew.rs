@@ -27,9 +27,11 @@ const TOO_SLOW: f64 = 2.0;
 /// And with so much slower they will not.
 const HOPELESS: f64 = 20.0;
 
-/// For so long, and so many turns, they may: in some virtual machines a core that has been idle needs tens of milliseconds. Threads that gained nothing
-/// are tried again after a turn, then after two, four and so on; a run for which it is open gives up after these.
+/// For so long, and so many turns, they may: in some virtual machines a core that has been idle needs tens of milliseconds.
 const START: (Duration, u32) = (Duration::from_millis(40), 3);
+
+/// Threads that gained nothing are tried again after a turn, then after two, four and so on. A run for which it is open whether it
+/// needs domains gives up before it would wait for so many.
 const GIVE_UP: u32 = 4;
 
 /// Packet-hops from which a run is long: some seconds, of which a trial takes a hundredth.
@@ -61,8 +63,9 @@ pub struct Crew<O = ()> {
     /// How much faster all are than one, and packet-hops a second of one, by the last trial.
     pub gain: Option<f64>,
     alone: f64,
-    /// Turns until the next trial, and from the last one to that.
+    /// Turns until the next trial.
     patience: u32,
+    /// How many that was after the last trial, where threads gained nothing but may yet.
     wait: u32,
 }
 
@@ -144,10 +147,11 @@ impl<O: Observer + Send> Crew<O> {
             return Progress::Done;
         }
         let gain = all / one;
-        self.wait = if gain > 1.0 || gain * HOPELESS < 1.0 { PATIENCE } else { (2 * self.wait).clamp(1, PATIENCE) };
-        (self.gain, self.alone, self.patience) = (Some(gain), one, self.wait);
+        let may_yet = gain <= 1.0 && gain * HOPELESS >= 1.0;
+        self.wait = if may_yet { (2 * self.wait).clamp(1, PATIENCE) } else { 0 };
+        (self.gain, self.alone, self.patience) = (Some(gain), one, if may_yet { self.wait } else { PATIENCE });
         self.set_threads(if gain > 1.0 { self.most } else { 1 });
-        if self.wait < GIVE_UP {
+        if may_yet && self.wait < GIVE_UP {
             return Progress::Running;
         }
         if let Some(again) = self.open.take().filter(|_| gain < WORTH) {
