@@ -25,8 +25,10 @@ pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
     network: Arc<Network>,
-    /// What has happened so far.
-    pub events: u64,
+    /// What has happened so far,
+    events: u64,
+    /// and how much of it was passed over.
+    passed_over: u64,
 }
 
 /// What happens next at some instant, in the order in which it goes there.
@@ -47,6 +49,7 @@ impl<O: Observer> Domain<O> {
             hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), share),
             network: Arc::clone(network),
             events: 0,
+            passed_over: 0,
         })
     }
 
@@ -67,9 +70,9 @@ impl<O: Observer> Domain<O> {
         self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.nics.timers.next())
     }
 
-    /// How much has happened that does not also happen elsewhere.
+    /// How much has happened that was not passed over and does not also happen elsewhere.
     pub fn happened(&self) -> u64 {
-        self.events - self.hosts.echoes
+        self.events - self.passed_over - self.hosts.echoes
     }
 
     /// What happens next, if it happens `at` this time.
@@ -91,19 +94,19 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
-    /// look: a link has been paused, or the last flow of those to wait for has finished.
+    /// look: a link has been paused, or the last flow of those to wait for has finished. How many happened.
     ///
     /// # Panics
     /// If an invariant is broken, such as time running backwards.
     #[inline]
-    pub fn run(&mut self, limit: Time, events: u64) {
+    pub fn run(&mut self, limit: Time, events: u64) -> u64 {
         let mut left = events;
         while left > 0 && !self.fabric.look {
             let timer = self.hosts.nics.timers.next();
-            match self.fabric.events.peek() {
-                Some((at, entity)) if at < timer.min(limit) => {
+            match self.fabric.events.take_before(timer.min(limit)) {
+                Some((at, entity, others)) => {
                     self.go_on(at);
-                    if self.fabric.events.take() {
+                    if others {
                         self.look_ahead();
                     }
                     self.on_event(entity);
@@ -121,6 +124,7 @@ impl<O: Observer> Domain<O> {
             left -= 1;
         }
         self.events += events - left;
+        events - left
     }
 
     #[inline]
@@ -142,6 +146,8 @@ impl<O: Observer> Domain<O> {
         let port = host - self.network.hosts;
         if self.fabric.wake_port(port) {
             self.serve_behind(port);
+        } else {
+            self.passed_over += 1;
         }
     }
 

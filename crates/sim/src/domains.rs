@@ -106,8 +106,8 @@ impl<O: Observer + Send> Domains<O> {
     /// From now on it is so many threads that go through windows.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.parts.len());
-        let cores = available_parallelism().map_or(1, NonZero::get);
-        self.patience = if self.threads <= cores { Patience::SOME } else { Patience::NONE };
+        let has_cores = || self.threads <= available_parallelism().map_or(1, NonZero::get);
+        self.patience = if self.threads > 1 && has_cores() { Patience::SOME } else { Patience::NONE };
     }
 
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
@@ -512,9 +512,8 @@ impl<O: Observer> Domains<O> {
 /// Lets everything happen that is due before `limit`, up to so many events in all, in the only domain there is.
 fn run_whole<O: Observer>(domain: &mut Domain<O>, limit: Time, events: u64) {
     loop {
-        let until = events.min(domain.events + crowd::LOOK_EVERY);
-        domain.run(limit, until - domain.events);
-        if domain.events < until || until == events || domain.fabric.is_crowded() {
+        let left = events.saturating_sub(domain.happened()).min(crowd::LOOK_EVERY);
+        if left == 0 || domain.run(limit, left) < left || domain.fabric.is_crowded() {
             return;
         }
     }

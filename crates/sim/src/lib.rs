@@ -38,6 +38,7 @@ pub mod simulation;
 mod standstill;
 mod sync;
 mod timers;
+mod tournament;
 mod transport;
 mod watchman;
 pub mod windows;

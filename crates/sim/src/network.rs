@@ -234,13 +234,19 @@ impl Network {
         (payload + self.header).max(MIN_FRAME)
     }
 
+    /// How many things may wait on the event queue: links, hosts, and ports where some have classes.
+    #[must_use]
+    pub fn entities(&self) -> usize {
+        let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
+        self.ports.len() + self.hosts as usize + scheduled
+    }
+
     /// Checks what the simulator relies on.
     ///
     /// # Errors
     /// A sentence that says what contradicts what.
     pub fn check(&self) -> Result<(), String> {
-        let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
-        let entities = self.ports.len() + self.hosts as usize + scheduled;
+        let entities = self.entities();
         if entities > event_queue::MAX_ENTITIES {
             return Err(format!(
                 "{entities} ports, hosts and schedulers: expected at most {}",

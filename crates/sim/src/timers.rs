@@ -121,7 +121,7 @@ impl Timers {
     }
 
     fn tell_next(&mut self) {
-        self.next = self.keys.least().min(self.known_next);
+        self.next = self.keys.first().min(self.known_next);
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.

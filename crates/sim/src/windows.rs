@@ -77,16 +77,9 @@ impl<K: Key> Windows<K> {
         }
     }
 
-    /// The least; [`Key::NONE`] if there is none.
+    /// The least, also while it has been taken out of the heap and not closed; [`Key::NONE`] if there is none.
     #[inline(always)]
     pub fn first(&self) -> K {
-        debug_assert!(!self.vacant, "the first has been taken out");
-        self.least()
-    }
-
-    /// The same, also while what was taken out has not been closed: that one if it waited in the heap.
-    #[inline(always)]
-    pub fn least(&self) -> K {
         self.heap.first().min(self.next)
     }
 
@@ -147,7 +140,7 @@ impl<K: Key> Windows<K> {
     }
 
     /// Puts a key in the vacant place.
-    #[inline(always)]
+    #[inline(never)]
     fn settle(&mut self, key: K) {
         self.vacant = false;
         self.heap.settle(key);

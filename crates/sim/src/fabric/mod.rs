@@ -87,7 +87,7 @@ impl<O: Observer> Fabric<O> {
         let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(share.crossing(&network), ahead::reach(&network, share), wakes),
+            events: EventQueue::new(network.entities(), share.crossing(&network), ahead::reach(&network, share), wakes),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,
