@@ -17,6 +17,10 @@ use shallows_sim::simulation::{Progress, Simulation};
 /// Events between two looks at Ctrl-C.
 const EVENTS_A_TURN: u64 = 500_000;
 
+/// Several threads go on for longer, as they have to be made for each turn: about so many seconds, up to so many events.
+const SECONDS_A_TURN: f64 = 0.1;
+const MOST_A_TURN: u64 = 4_000_000;
+
 /// And of turns that only try: short ones first, for a machine on which threads that wait for each other hardly get on.
 const SHORT_TRIAL: u64 = 10_000;
 const TRIAL: u64 = 200_000;
@@ -63,6 +67,8 @@ pub struct Crew<O = ()> {
     /// How much faster all are than one, and packet-hops a second of one, by the last trial.
     pub gain: Option<f64>,
     alone: f64,
+    /// How many those that work on it went through in the last turn.
+    speed: f64,
     /// Turns until the next trial.
     patience: u32,
     /// How many that was after the last trial, where threads gained nothing but may yet.
@@ -101,7 +107,7 @@ impl<O: Observer + Send> Crew<O> {
         let most = most.min(simulation.domains());
         simulation.set_threads(most);
         let open = open.filter(|_| most > 1);
-        Self { simulation, open, threads: most, most, gain: None, alone: 0.0, patience: 0, wait: 0 }
+        Self { simulation, open, threads: most, most, gain: None, alone: 0.0, speed: 0.0, patience: 0, wait: 0 }
     }
 
     /// How many threads work on it now.
@@ -119,8 +125,9 @@ impl<O: Observer + Send> Crew<O> {
         if self.most > 1 && self.patience == 0 {
             return self.try_both();
         }
-        let speed = self.speed_of(self.threads, EVENTS_A_TURN);
-        let is_slow = self.threads > 1 && speed < self.alone && self.patience < PATIENCE - AT_LEAST;
+        let events = if self.threads == 1 { 0 } else { (self.speed * SECONDS_A_TURN) as u64 };
+        self.speed = self.speed_of(self.threads, events.clamp(EVENTS_A_TURN, MOST_A_TURN));
+        let is_slow = self.threads > 1 && self.speed < self.alone && self.patience < PATIENCE - AT_LEAST;
         self.patience = if is_slow { 0 } else { self.patience.saturating_sub(1) };
         self.progress()
     }
