@@ -17,13 +17,13 @@ use shallows_sim::simulation::{Progress, Simulation};
 /// Events between two looks at Ctrl-C.
 const EVENTS_A_TURN: u64 = 500_000;
 
-/// Several threads go on for longer, as they have to be made for each turn: about so many seconds, up to so many events.
-const SECONDS_A_TURN: f64 = 0.1;
-const MOST_A_TURN: u64 = 4_000_000;
-
 /// And of turns that only try: short ones first, for a machine on which threads that wait for each other hardly get on.
 const SHORT_TRIAL: u64 = 10_000;
 const TRIAL: u64 = 200_000;
+
+/// Several threads go on for longer, as they have to be made for each turn: about so many seconds, up to so many events.
+const SECONDS_A_TURN: f64 = 0.1;
+const MOST_A_TURN: u64 = 4_000_000;
 
 /// With all threads so much slower than one they do not get on.
 const TOO_SLOW: f64 = 2.0;
