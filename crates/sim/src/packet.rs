@@ -274,9 +274,9 @@ impl Default for Slab {
 impl Slab {
     /// Stores a packet that another slab has made.
     #[inline(always)]
-    pub fn adopt(&mut self, packet: Packet, header: Header) -> u32 {
+    pub fn adopt(&mut self, packet: &Packet, header: &Header) -> u32 {
         self.adopted += 1;
-        self.insert(packet, header)
+        self.insert(*packet, *header)
     }
 
     /// Stores a packet.

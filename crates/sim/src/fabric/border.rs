@@ -150,13 +150,14 @@ impl<O: Observer> Fabric<O> {
     pub fn adopt(&mut self, parcel: &mut Parcel) {
         // Another core has written them: they come together, not one after the other.
         parcel.packets.iter().for_each(fetch_all);
-        for (packet, header) in parcel.packets.drain(..) {
+        for (packet, header) in &parcel.packets {
             self.adopt_one(packet, header, &mut parcel.trails);
         }
+        parcel.packets.clear();
     }
 
     #[inline]
-    fn adopt_one(&mut self, packet: Packet, header: Header, trails: &mut VecDeque<Vec<HopRecord>>) {
+    fn adopt_one(&mut self, packet: &Packet, header: &Header, trails: &mut VecDeque<Vec<HopRecord>>) {
         let number = packet.next;
         let at = self.packets.adopt(packet, header);
         if header.is_traced() {
