@@ -12,9 +12,9 @@ use shallows_cc::units::Time;
 
 use crate::domain::Domain;
 use crate::fabric::Parcel;
-use crate::meeting::{Meeting, Patience};
+use crate::meeting::{Meeting, Patience, SIDES};
 use crate::observe::Observer;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::report::Report;
 use crate::sync::{Apart, Mutex, MutexGuard};
 
 /// How far windows go.
@@ -51,56 +51,30 @@ impl Plan {
     pub fn has_room(&self, begins: Time) -> bool {
         self.window(begins) <= self.exact_from
     }
-}
 
-/// What a domain says at the end of a window.
-#[derive(Debug)]
-struct Report {
-    /// When something happens next in it.
-    next: AtomicU64,
-    /// When something arrives elsewhere of what it has handed over.
-    sent: AtomicU64,
-    /// What has happened in it so far.
-    events: AtomicU64,
-    /// When a link was paused first.
-    paused: AtomicU64,
-    /// Packets that it has.
-    live: AtomicU64,
-}
-
-impl Report {
-    fn empty() -> Self {
-        let never = || AtomicU64::new(Time::MAX.0);
-        Self { next: never(), sent: never(), events: AtomicU64::new(0), paused: never(), live: AtomicU64::new(0) }
+    /// Whether there is such a window to go through, by what all domains have said.
+    fn goes_on(&self, heard: &Report, (begins, end): (Time, Time)) -> bool {
+        let enough = heard.events >= self.events || heard.live >= self.look_from;
+        let paused = self.awaits_pause && heard.paused < Time::MAX;
+        begins < self.limit && !enough && !paused && end <= self.exact_from
     }
 }
 
-/// How many steps are in use at once: who is ahead writes what it did two steps after those that are known, and who is behind
-/// still reads of the step before these.
-const SIDES: usize = 5;
-
-/// One side of the exchange: a box from each domain to each other one, and a report of each.
-#[derive(Debug)]
-struct Side {
-    boxes: Vec<Apart<Mutex<Parcel>>>,
-    reports: Vec<Apart<Report>>,
-}
+/// One step of the exchange: a box from each domain to each other one.
+type Boxes = Vec<Apart<Mutex<Parcel>>>;
 
 /// What domains tell each other.
 #[derive(Debug)]
 pub struct Exchange {
     domains: usize,
-    sides: [Side; SIDES],
+    sides: [Boxes; SIDES],
 }
 
 impl Exchange {
     /// Between so many domains.
     pub fn new(domains: usize) -> Self {
-        let side = || Side {
-            boxes: (0..domains * domains).map(|_| Apart(Mutex::new(Parcel::default()))).collect(),
-            reports: (0..domains).map(|_| Apart(Report::empty())).collect(),
-        };
-        Self { domains, sides: std::array::from_fn(|_| side()) }
+        let boxes = || (0..domains * domains).map(|_| Apart(Mutex::new(Parcel::default()))).collect();
+        Self { domains, sides: std::array::from_fn(|_| boxes()) }
     }
 
     /// Lets these domains, of which the first has this number, go on as far as the plan says, together with the others, which
@@ -116,18 +90,19 @@ impl Exchange {
         // At the first nothing is gone through: all say how they stand.
         let (mut step, mut taken) = (0, 0);
         loop {
+            let mut report = Report::NONE;
             for (number, domain) in (first..).zip(&mut *domains) {
-                self.hand_over(step, (number, domain), closed, plan.lookahead);
+                report = report.with(self.hand_over(step, (number, domain), closed, plan.lookahead));
             }
-            meeting.come(party, step);
+            meeting.come(party, step, &report);
             let known = step.saturating_sub(ahead);
             if !meeting.await_all(known, &mut patience) {
                 return (closed, closed);
             }
             self.take_in(&mut taken, known, (first, domains));
-            let begins = self.first_to_happen(known).max(closed);
+            let begins = first_to_happen(meeting, known).max(closed);
             let end = plan.part_of_window(begins, 1 + ahead);
-            if !self.goes_on(known, plan, (begins, end)) {
+            if !plan.goes_on(&meeting.heard(known), (begins, end)) {
                 break;
             }
             domains.iter_mut().for_each(|domain| domain.run_on(end));
@@ -138,7 +113,7 @@ impl Exchange {
             return (closed, closed);
         }
         self.take_in(&mut taken, step, (first, domains));
-        (closed, self.first_to_happen(step).max(closed))
+        (closed, first_to_happen(meeting, step).max(closed))
     }
 
     /// A domain has gone through all that is before `closed`.
@@ -148,7 +123,7 @@ impl Exchange {
         (number, domain): (usize, &mut Domain<O>),
         closed: Time,
         lookahead: Time,
-    ) {
+    ) -> Report {
         let sent = domain.fabric.hand_over(closed, lookahead);
         let live = domain.fabric.live();
         for (to, parcel) in domain.fabric.parcels().iter_mut().enumerate() {
@@ -156,19 +131,15 @@ impl Exchange {
                 std::mem::swap(parcel, &mut self.open(step, number, to));
             }
         }
-        let report = &self.side(step).reports[number].0;
-        report.next.store(domain.next().0, Ordering::Relaxed);
-        report.sent.store(sent.0, Ordering::Relaxed);
-        report.events.store(domain.happened(), Ordering::Relaxed);
-        report.live.store(live, Ordering::Relaxed);
-        report.paused.store(domain.fabric.paused.0, Ordering::Relaxed);
+        let (next, paused) = (domain.next(), domain.fabric.paused);
+        Report { next, sent, paused, events: domain.happened(), live }
     }
 
     /// All have come to the end of this step: takes in what they have handed over up to then, from the first not taken on.
     fn take_in<O: Observer>(&self, taken: &mut u64, step: u64, (first, domains): (usize, &mut [Domain<O>])) {
         for of in *taken..=step {
             for (number, domain) in (first..).zip(&mut *domains) {
-                for from in 0..self.domains {
+                for from in (0..self.domains).filter(|&from| from != number) {
                     domain.fabric.adopt(&mut self.open(of, from, number));
                 }
             }
@@ -176,37 +147,16 @@ impl Exchange {
         *taken = step + 1;
     }
 
-    fn side(&self, step: u64) -> &Side {
-        &self.sides[step as usize % SIDES]
-    }
-
     /// A box. Nobody ever waits here: its writer opens it before it comes to the end of the step, its reader after that.
     fn open(&self, step: u64, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
-        self.side(step).boxes[from * self.domains + to].0.lock().expect("nobody panics with a box open")
+        self.sides[step as usize % SIDES][from * self.domains + to].0.lock().expect("nobody panics with a box open")
     }
+}
 
-    /// When something happens next, by what all have said at the end of this step. What was handed over a step before may not
-    /// have been taken in then.
-    fn first_to_happen(&self, step: u64) -> Time {
-        let before = self.least(step.saturating_sub(1), |report| &report.sent);
-        self.least(step, |report| &report.next).min(self.least(step, |report| &report.sent)).min(before)
-    }
-
-    /// The least that any domain has said.
-    fn least(&self, step: u64, value: fn(&Report) -> &AtomicU64) -> Time {
-        let reports = self.side(step).reports.iter();
-        reports.map(|report| Time(value(&report.0).load(Ordering::Relaxed))).min().unwrap_or(Time::MAX)
-    }
-
-    /// Whether there is such a window to go through, by what all domains have said.
-    fn goes_on(&self, step: u64, plan: &Plan, (begins, end): (Time, Time)) -> bool {
-        let sum = |value: fn(&Report) -> &AtomicU64| -> u64 {
-            self.side(step).reports.iter().map(|report| value(&report.0).load(Ordering::Relaxed)).sum()
-        };
-        let enough = sum(|report| &report.events) >= plan.events || sum(|report| &report.live) >= plan.look_from;
-        let paused = plan.awaits_pause && self.least(step, |report| &report.paused) < Time::MAX;
-        begins < plan.limit && !enough && !paused && end <= plan.exact_from
-    }
+/// When something happens next, by what all have said at the end of this step. What was handed over a step before may not
+/// have been taken in then.
+fn first_to_happen(meeting: &Meeting, step: u64) -> Time {
+    meeting.heard(step).first().min(meeting.heard(step.saturating_sub(1)).sent)
 }
 
 /// Every order in which two threads may go through some windows: `make loom`.
@@ -227,8 +177,7 @@ mod loom_tests {
         for step in 0..STEPS {
             let packet = Packet { flow: step as u32, ..Packet::default() };
             exchange.open(step, number, other).packets.push((packet, Header::Bare));
-            exchange.side(step).reports[number].0.next.store(step, Ordering::Relaxed);
-            meeting.come(number, step);
+            meeting.come(number, step, &Report { next: Time(step), ..Report::NONE });
             let known = step.saturating_sub(1);
             assert!(meeting.await_all(known, &mut patience));
             while taken <= known {
@@ -238,8 +187,7 @@ mod loom_tests {
                 taken += 1;
             }
             for of in [known, known.saturating_sub(1)] {
-                let said = exchange.side(of).reports.iter().map(|report| report.0.next.load(Ordering::Relaxed));
-                assert_eq!(said.collect::<Vec<_>>(), [of, of]);
+                assert_eq!(meeting.heard(of).next, Time(of));
             }
         }
     }
@@ -266,7 +214,7 @@ mod loom_tests {
             let meeting = Arc::new(Meeting::new(2));
             let other = Arc::clone(&meeting);
             let thread = thread::spawn(move || other.leave_for_good());
-            meeting.come(0, 0);
+            meeting.come(0, 0, &Report::NONE);
             assert!(!meeting.await_all(0, &mut Patience::NONE.clone()));
             thread.join().expect("it only leaves");
         });

@@ -32,6 +32,7 @@ mod pages;
 mod partition;
 pub mod port;
 mod record;
+mod report;
 pub mod route;
 mod schedule;
 pub mod simulation;

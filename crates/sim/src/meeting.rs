@@ -1,10 +1,11 @@
-//! Where threads wait for each other between windows: never for more than is needed to go on. Who waits looks again for a while
+//! Where threads wait for each other between windows, and learn what they need to go on. Who waits looks again for a while
 //! and then sleeps: for how long it looks, it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy
 //! one is not kept from its work.
 
 use std::time::Duration;
 
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::report::{Posted, Report};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Apart, Condvar, Mutex, pause, time_of};
 
 /// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
@@ -36,11 +37,15 @@ impl Patience {
     }
 }
 
-/// Where parties say how far they have come, and wait until all others have come so far, or until one of them fails.
+/// How many steps are in use at once: who is ahead says what it did two steps after those that are known, and who is behind
+/// still reads of the step before these.
+pub const SIDES: usize = 5;
+
+/// Where parties say how they stand at the end of each step, and wait until all others have, or until one of them fails.
 #[derive(Debug)]
 pub struct Meeting {
-    /// By party: the steps that it has done, and one more.
-    come: Vec<Apart<AtomicU64>>,
+    /// By step, as far as it is in use, and party.
+    posted: [Vec<Apart<Posted>>; SIDES],
     /// One of them will never come again.
     broken: AtomicBool,
     /// How many of them sleep: it changes with the lock held.
@@ -53,7 +58,7 @@ impl Meeting {
     /// Of so many parties, of which none has come.
     pub fn new(parties: usize) -> Self {
         Self {
-            come: (0..parties).map(|_| Apart(AtomicU64::new(0))).collect(),
+            posted: std::array::from_fn(|_| (0..parties).map(|_| Apart(Posted::default())).collect()),
             broken: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
             lock: Mutex::new(()),
@@ -63,14 +68,14 @@ impl Meeting {
 
     /// How many there are.
     pub fn parties(&self) -> usize {
-        self.come.len()
+        self.posted[0].len()
     }
 
     /// A party has come to the end of this step, of which it has done all before.
     ///
     /// What it did until then has happened for all who see it here.
-    pub fn come(&self, party: usize, step: u64) {
-        self.come[party].0.store(step + 1, Ordering::Release);
+    pub fn come(&self, party: usize, step: u64, report: &Report) {
+        self.posted(step)[party].0.post(step + 1, report);
         self.wake_sleepers();
     }
 
@@ -88,16 +93,25 @@ impl Meeting {
         !self.is_broken()
     }
 
+    /// What all have said at the end of a step that is over.
+    pub fn heard(&self, step: u64) -> Report {
+        self.posted(step).iter().map(|posted| posted.0.read()).fold(Report::NONE, Report::with)
+    }
+
+    fn posted(&self, step: u64) -> &[Apart<Posted>] {
+        &self.posted[step as usize % SIDES]
+    }
+
     /// Nobody waits for this party any more.
     pub fn leave_for_good(&self) {
         self.broken.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
         self.wake_sleepers();
     }
 
     /// Either who is about to sleep sees what has just been stored, or it is seen here as one who sleeps.
     fn wake_sleepers(&self) {
-        fence(Ordering::SeqCst);
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
             let _held = self.lock.lock().expect("nobody panics with the lock held");
             self.wake.notify_all();
         }
@@ -114,7 +128,7 @@ impl Meeting {
     }
 
     fn is_over(&self, step: u64) -> bool {
-        self.come.iter().all(|come| come.0.load(Ordering::Acquire) > step) || self.is_broken()
+        self.posted(step).iter().all(|posted| posted.0.is_after(step + 1)) || self.is_broken()
     }
 
     fn is_broken(&self) -> bool {
