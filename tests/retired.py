@@ -1,12 +1,12 @@
 """Identifiers that were retired in favour of standard terms, and their scopes.
 
-# ruff: noqa: E501 -- a table: a row is a line
-
 A name is retired only in a scope, the files whose path matches a pattern.
 """
 
 import ast
 import re
+
+# ruff: noqa: E501
 
 SIM, CC, LIVE, PYTHON = "crates/sim/src/", "crates/cc/src/", "crates/live/src/", "python/shallows/"
 
