@@ -71,7 +71,7 @@ loom:
 	RUSTFLAGS="--cfg loom" cargo test --locked --quiet --package shallows-sim --lib --release --target-dir target/loom loom
 
 bench: build
-	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/paired.py --rounds 3
 
 # Instructions a packet-hop against those on file: needs valgrind, and says so where there is none.
 counts: build

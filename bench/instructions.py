@@ -1,10 +1,10 @@
-"""How many instructions a packet-hop takes: a figure that no neighbour on the machine disturbs.
+"""Counts instructions per packet-hop, which other processes on the machine do not change.
 
     python bench/instructions.py [CASE ...]       (`make counts`)
 
-Each case of instructions.toml runs once under `valgrind --tool=callgrind`, which counts only while the
-simulation advances: not its set-up, its tables, nor Python. Exit status 1 where a count lies more than 5 %
-above the figure kept in instructions.toml. Without valgrind nothing is counted, and one sentence says so.
+Each case of scenarios.toml that has `kept` runs once under `valgrind --tool=callgrind`, which counts only
+while the simulation advances, not its set-up, its tables or Python. Exit status 1 if a count is more than 5 %
+above `kept`. Without valgrind nothing is counted, and the command says so.
 """
 
 import importlib.util
@@ -14,46 +14,39 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
-BENCH = Path(__file__).parent
-SCENARIOS = BENCH.parent / "scenarios"
-KEPT = BENCH / "instructions.toml"
+import measure
+from measure import ROOT, SCENARIOS, BenchError, cases
+
 TOLERANCE = 0.05
-COUNTED = "_core::crew::turn"  # where the main loop is called, crates/py/src/crew.rs
+COUNTED = "_core::crew::turn"  # the function that calls the main loop, crates/py/src/crew.rs
 
 
 def main(names):
     if shutil.which("valgrind") is None:
         print("instructions a hop: not counted, there is no valgrind (Debian: apt-get install valgrind)")
         return 0
-    cases = tomllib.loads(KEPT.read_text())
-    if unknown := set(names) - set(cases):
-        sys.exit(f"no case {', '.join(sorted(unknown))} in {KEPT}; there is {', '.join(cases)}")
+    selected = cases(names, having="kept")
     print(f"{'instructions a hop':<20} {'counted':>8} {'kept':>6} {'change':>8}")
-    verdicts = [
-        report(name, count(case), case["kept"]) for name, case in cases.items() if name in (names or cases)
-    ]
+    verdicts = [report(name, count(case), case["kept"]) for name, case in selected.items()]
     return 0 if all(verdicts) else 1
 
 
 def report(name, counted, kept):
-    """Print one line; False where `counted` is too much."""
+    """Print one line; return whether `counted` is within the tolerance."""
     change = counted / kept - 1
     advice = ""
     if change > TOLERANCE:
-        advice = (
-            f"  TOO MANY: find out why, or put {counted:.0f} into {KEPT.name} with the reason in the commit"
-        )
+        advice = f"  TOO MANY: find out why, or write {counted:.0f} in {SCENARIOS.name} and give the reason"
     elif change < -TOLERANCE:
-        advice = f"  better: put {counted:.0f} into {KEPT.name}"
+        advice = f"  better: write {counted:.0f} in {SCENARIOS.name}"
     print(f"{name:<20} {counted:8.1f} {kept:6} {change:+8.1%}{advice}", flush=True)
     return change <= TOLERANCE
 
 
 def count(case, core=None):
-    """Instructions a packet-hop of one case, in the core that is installed or in that of the file `core`."""
+    """Instructions per packet-hop of one case, by the installed core or by the one in the file `core`."""
     with tempfile.TemporaryDirectory() as folder:
         request = Path(folder) / "request.pickle"
         request.write_bytes(pickle.dumps(_request(case)))
@@ -63,23 +56,25 @@ def count(case, core=None):
             f"--toggle-collect={COUNTED}",
             "--callgrind-out-file=/dev/null",
         ]
-        command += [sys.executable, "-I", __file__, "--simulate", core or _core_file(), request]
+        command += [sys.executable, "-I", measure.__file__, "once", core or _core_file(), request]
         process = subprocess.run(command, capture_output=True, text=True)
     collected = re.search(r"Collected : (\d+)", process.stderr)
     if process.returncode != 0 or not collected:
-        sys.exit(f"valgrind ended with status {process.returncode}:\n{process.stderr[-2000:]}")
+        raise BenchError(f"valgrind ended with status {process.returncode}:\n{process.stderr[-2000:]}")
     instructions, hops = int(collected[1]), int(process.stdout)
     if instructions == 0:
-        sys.exit(f"nothing was counted: no function is called {COUNTED}, see COUNTED in {__file__}")
+        raise BenchError(
+            f"nothing was counted: no function is called {COUNTED}; correct COUNTED in {__file__}"
+        )
     return instructions / hops
 
 
 def _request(case):
-    """What crosses into Rust, made beforehand so that valgrind need not watch it being made."""
+    """The request to the core, built here so that valgrind does not run Python's part."""
     from shallows.runner import prepare
     from shallows.worlds import packet
 
-    scenario = SCENARIOS / f"{case['scenario']}.toml"
+    scenario = ROOT / "scenarios" / f"{case['scenario']}.toml"
     return packet.request(prepare(scenario, seed=None, overrides=case.get("set", {}), world="packet"))
 
 
@@ -87,16 +82,8 @@ def _core_file():
     return importlib.util.find_spec("shallows._core").origin
 
 
-def simulate(core_file, request):
-    """Under valgrind: run a request by the compiled core alone, and print its packet-hops."""
-    spec = importlib.util.spec_from_file_location("shallows._core", core_file)
-    core = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(core)
-    print(core.simulate(pickle.loads(Path(request).read_bytes()))["packet_hops"])
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--simulate"]:
-        simulate(*sys.argv[2:])
-    else:
+    try:
         sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit(str(error))
