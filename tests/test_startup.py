@@ -34,11 +34,11 @@ HEAVY = {
     "pyarrow",  # 80 ms, and only who asks for Arrow has it
     "rich.console",  # 20 ms; flows without an end are shown in plain text
     "scipy",
-    "shallows.cli_fluid",
-    "shallows.cli_live",
-    "shallows.cli_papers",
-    "shallows.cli_results",
-    "shallows.cli_sweep",
+    "shallows.cli.fluid",
+    "shallows.cli.live",
+    "shallows.cli.papers",
+    "shallows.cli.results",
+    "shallows.cli.sweep",
     "shallows.comparison",
     "shallows.fluid",
     "shallows.parts",

@@ -600,7 +600,8 @@ def test_a_comparison_says_what_it_will_take(tmp_path, monkeypatch):
     """Two runs, two at a time: twice the packet-hops of one; and no more memory than there is."""
     from typer.testing import CliRunner
 
-    from shallows import cli, cli_run
+    from shallows import cli
+    from shallows.cli import run as cli_run
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short.toml").write_text(SCENARIO)

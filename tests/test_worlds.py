@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import _core, cli, cli_status, live
+from shallows import _core, cli, live
 from shallows.algorithm import catalog
+from shallows.cli import status
 from shallows.fluid import MODELS as EQUATIONS
 from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
@@ -261,7 +262,7 @@ def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
     path.write_text(SMALL)
     words = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(cli.app, words)
-    assert result.exit_code == cli_status.MISTAKE
+    assert result.exit_code == status.MISTAKE
     assert f"{path}: hosts.nic" in result.output
     assert not (tmp_path / "out").exists()
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from shallows.cli_fluid import app
+from shallows.cli.fluid import app
 from shallows.fluid import MODELS
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shallows.cli_fluid import app
+from shallows.cli.fluid import app
 
 GUIDE = Path(__file__).parents[2] / "docs" / "fluid.md"
 EXAMPLES = re.findall(r"```console\n\$ shallows fluid (.*)\n((?:.*\n)*?)```", GUIDE.read_text())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from shallows.cli_fluid import app
+from shallows.cli.fluid import app
 from shallows.errors import ScenarioError
 from shallows.fluid import MODELS, Dcqcn, DcqcnPi, Dctcp, PatchedTimely, PatchedTimelyPi
 from shallows.fluid.maps import margin_map

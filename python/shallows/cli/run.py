@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import cli_completion, cli_report, extras
-from shallows.cli_settings import at_least, settings
-from shallows.cli_status import DONE, INTERRUPTED, with_status
+from shallows import extras
+from shallows.cli import completion
+from shallows.cli import report as pages
+from shallows.cli.settings import at_least, settings
+from shallows.cli.status import DONE, INTERRUPTED, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ ScenarioFile = Annotated[
     typer.Argument(
         metavar="SCENARIO",
         help="Scenario file (TOML), or the name of an example.",
-        autocompletion=cli_completion.scenarios,
+        autocompletion=completion.scenarios,
     ),
 ]
 Overrides = Annotated[
@@ -37,11 +39,11 @@ Overrides = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Replace a key: traffic.0.flows=20.",
-        autocompletion=cli_completion.keys,
+        autocompletion=completion.keys,
     ),
 ]
 Algorithms = typer.Option(
-    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=cli_completion.algorithms
+    metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
 )
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
@@ -67,7 +69,7 @@ def run(
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
-    html: cli_report.Html = None,
+    html: pages.Html = None,
     json_: Json = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
@@ -84,7 +86,7 @@ def run(
         simulate = in_world(world, repeats, threads)
         folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
         if html:
-            cli_report.check(html, folder)
+            pages.check(html, folder)
     if world == "packet":
         _foretell([prepared])
     with Progress() as progress:
@@ -94,7 +96,7 @@ def run(
     finally:
         _tell(result.summary, run_report(result.summary), json_)
     if html:
-        cli_report.write(result, html)
+        pages.write(result, html)
     return _finish(result, saved)
 
 
@@ -111,7 +113,7 @@ def compare(
         int | None, typer.Option(callback=at_least(1), help="Runs at a time; all cores if absent.")
     ] = None,
     out: Out = None,
-    html: cli_report.Html = None,
+    html: pages.Html = None,
     json_: Json = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
@@ -124,7 +126,7 @@ def compare(
     first = next(iter(jobs.values()))[1]
     folder = _place(out, first.file, lambda: places.of_comparison(jobs))
     if html:
-        cli_report.check(html, folder)
+        pages.check(html, folder)
     packets = [prepared for world, prepared in jobs.values() if world == "packet"]
     if packets:
         _foretell(packets, threads or os.cpu_count() or 1)
@@ -138,7 +140,7 @@ def compare(
     finally:
         _tell(numbers, comparison_report(comparison), json_)
     if html:
-        cli_report.write(comparison, html)
+        pages.write(comparison, html)
     return _finish(comparison, saved)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from shallows import extras
-from shallows.cli_fluid_output import (
+from shallows.cli.fluid_output import (
     bodes,
     draw,
     draw_map,
@@ -28,7 +28,7 @@ from shallows.cli_fluid_output import (
     show,
     write_csv,
 )
-from shallows.cli_settings import settings
+from shallows.cli.settings import settings
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Dimension, did_you_mean
 

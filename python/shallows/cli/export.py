@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from shallows.cli_at import Ports, Result
-from shallows.cli_status import DONE, with_status
+from shallows.cli.at import Ports, Result
+from shallows.cli.status import DONE, with_status
 
 Moment = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]
 

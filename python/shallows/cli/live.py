@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shallows.cli_settings import at_least, settings
+from shallows.cli.settings import at_least, settings
 
 # By this much stamps vary on ordinary hosts; without it DX takes every wobble for a queue.
 ON_A_HOST = {"dx": {"headroom": "30us"}}

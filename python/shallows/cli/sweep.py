@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import cli_completion
-from shallows.cli_settings import at_least, settings
-from shallows.cli_status import with_status
+from shallows.cli import completion
+from shallows.cli.settings import at_least, settings
+from shallows.cli.status import with_status
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Plan
@@ -24,7 +24,7 @@ def sweep(
         typer.Argument(
             metavar="SCENARIO",
             help="Scenario file, or one with [sweep].",
-            autocompletion=cli_completion.scenarios,
+            autocompletion=completion.scenarios,
         ),
     ],
     cc: Annotated[
@@ -32,7 +32,7 @@ def sweep(
         typer.Option(
             metavar="NAME",
             help="An algorithm or preset; repeat for each.",
-            autocompletion=cli_completion.algorithms,
+            autocompletion=completion.algorithms,
         ),
     ] = None,
     over: Annotated[

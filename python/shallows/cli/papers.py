@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows.cli_settings import at_least, settings
-from shallows.cli_status import DONE, with_status
+from shallows.cli.settings import at_least, settings
+from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.papers.claim import Measured, Row

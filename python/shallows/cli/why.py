@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows.cli_settings import at_least
-from shallows.cli_status import DONE, with_status
+from shallows.cli.settings import at_least
+from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.why.paths import Paths
@@ -51,7 +51,8 @@ def why(
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> int:
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
-    from shallows import cli_report, extras
+    from shallows import extras
+    from shallows.cli import report as pages
     from shallows.errors import ScenarioError
     from shallows.report import print_parts
     from shallows.results import Run
@@ -71,7 +72,7 @@ def why(
         expected = "each flow once; --without takes no number, it leaves out whom the flow waited behind"
         raise ScenarioError("flow", twice, expected)
     if html:
-        cli_report.check(html, result)
+        pages.check(html, result)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     costs = found.without() if without else {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shallows import extras
-from shallows.cli_status import DONE, with_status
+from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def report(
 
 def _of_sweep(folder: Path, html: Path | None, json_: bool) -> int:
     """What `shallows sweep` printed of it, on the metrics that it takes by itself."""
-    from shallows.cli_sweep import show
+    from shallows.cli.sweep import show
     from shallows.sweeps.result import Sweep
 
     if html:

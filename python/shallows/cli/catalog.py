@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shallows import cli_completion
-from shallows.cli_status import DONE, with_status
+from shallows.cli import completion
+from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -48,7 +48,7 @@ def cc(
         typer.Argument(
             metavar="NAME",
             help="One of them; all if absent.",
-            autocompletion=cli_completion.algorithms,
+            autocompletion=completion.algorithms,
         ),
     ] = None,
     json_: Json = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows.cli_status import DONE, with_status
+from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.why.at import Moment

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shallows.cli_status import with_status
+from shallows.cli.status import with_status
 
 if TYPE_CHECKING:
     from shallows.results.inventory import Found

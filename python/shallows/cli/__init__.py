@@ -17,20 +17,20 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = {
-    "run": "cli_run:run",
-    "compare": "cli_run:compare",
-    "sweep": "cli_sweep:sweep",
-    "report": "cli_report:report",
-    "why": "cli_why:why",
-    "at": "cli_at:at",
-    "export": "cli_export:export",
-    "results": "cli_results:app",
-    "scenarios": "cli_catalog:scenarios",
-    "cc": "cli_catalog:cc",
-    "schema": "cli_catalog:schema",
-    "fluid": "cli_fluid:app",
-    "papers": "cli_papers:app",
-    "live": "cli_live:app",
+    "run": "run:run",
+    "compare": "run:compare",
+    "sweep": "sweep:sweep",
+    "report": "report:report",
+    "why": "why:why",
+    "at": "at:at",
+    "export": "export:export",
+    "results": "results:app",
+    "scenarios": "catalog:scenarios",
+    "cc": "catalog:cc",
+    "schema": "catalog:schema",
+    "fluid": "fluid:app",
+    "papers": "papers:app",
+    "live": "live:app",
 }
 """A function, or an app of several, by what it is called."""
 
@@ -57,7 +57,7 @@ class Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
-        app = found = getattr(import_module(f"shallows.{module}"), name)
+        app = found = getattr(import_module(f"shallows.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
             app.command(cmd_name)(found)
@@ -70,7 +70,7 @@ def _one_line() -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt as when:
-        from shallows.cli_status import interrupted
+        from shallows.cli.status import interrupted
 
         raise typer.Exit(interrupted(when)) from None
 
@@ -100,7 +100,7 @@ def main() -> None:
         status.append(end.code)
         raise
     except KeyboardInterrupt as when:
-        from shallows.cli_status import interrupted
+        from shallows.cli.status import interrupted
 
         status.append(interrupted(when))
         sys.exit(status[0])
