@@ -40,9 +40,9 @@ RETIRED = [
     (SIM + ".*(domain|parallel|engine)", "closed", "horizon"),
     (SIM, "run_in_one_order run_instant run_on", "run_sequential, run_ties, run_until"),
     # queue
-    (SIM + ".*(queue|heap|windows|tournament)", "take close vacant settle", "pop, finish, hole, replace_top"),
+    (SIM + ".*(event_queue|heap|calendar|tournament)", "take close vacant settle", "pop, finish, hole, replace_top"),
     (SIM, "tournament Few Many Windows sort_next", "Tree, Buckets, CalendarQueue, open_bucket"),
-    (SIM + ".*(queue|heap|windows)", "note part rank shuffle known", "insert, spill, tie_rank, tie_break, presorted"),
+    (SIM + ".*(event_queue|heap|calendar)", "note part rank shuffle known", "insert, spill, tie_rank, tie_break, presorted"),
     (SIM, "Quaternary Four", "Heap4, Node"),
     (SIM, "Supply Reply", "AppWrite, AckTimer"),
     # fabric and port

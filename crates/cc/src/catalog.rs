@@ -43,7 +43,7 @@ pub enum Reliability {
 
 /// What lets a packet of a flow leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum SendControl {
     /// The window and the pace of its algorithm.
     InWindow,
     /// The same; its data asks the ports on its way for a rate, which acknowledgements bring back.
@@ -64,7 +64,7 @@ pub struct Transport {
     /// How it mends losses.
     pub reliability: Reliability,
     /// When it sends.
-    pub leave: Leave,
+    pub leave: SendControl,
     /// The keys of a scenario that act on its flows, of those that do not act on every flow. A scenario that sets
     /// another one is refused, so a transport that learns to honour a key says so here.
     pub honours: &'static [&'static str],
@@ -77,7 +77,7 @@ const DUP_THRESH: u32 = 3;
 pub static TCP: Transport = Transport {
     name: "tcp",
     reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
-    leave: Leave::InWindow,
+    leave: SendControl::InWindow,
     honours: &[
         "cc.receiver",
         "traffic.exchange",
@@ -97,7 +97,7 @@ pub static TCP: Transport = Transport {
 pub static RATED: Transport = Transport {
     name: "rated",
     reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
-    leave: Leave::AtRates,
+    leave: SendControl::AtRates,
     honours: &[
         "hosts.rto_min",
         "hosts.rto_initial",
@@ -112,7 +112,7 @@ pub static RATED: Transport = Transport {
 pub static ROCE: Transport = Transport {
     name: "roce",
     reliability: Reliability::GoBackN,
-    leave: Leave::InWindow,
+    leave: SendControl::InWindow,
     honours: &["traffic.exchange", "traffic.off", "hosts.rto_initial", "hosts.rto_max", "hosts.timestamps"],
 };
 
@@ -120,7 +120,7 @@ pub static ROCE: Transport = Transport {
 pub static CREDIT: Transport = Transport {
     name: "credit",
     reliability: Reliability::GoBackN,
-    leave: Leave::OnCredits,
+    leave: SendControl::OnCredits,
     honours: &["hosts.rto_initial"],
 };
 
@@ -128,7 +128,7 @@ pub static CREDIT: Transport = Transport {
 pub static PULLED: Transport = Transport {
     name: "pulled",
     reliability: Reliability::Unordered,
-    leave: Leave::OnPulls,
+    leave: SendControl::OnPulls,
     honours: &["hosts.rto_initial", "hosts.rto_max"],
 };
 
@@ -270,8 +270,8 @@ mod tests {
     fn the_parts_of_a_row_go_together() {
         for row in ALGORITHMS {
             let rates = matches!(row.marking, Marking::Rates(_));
-            assert_eq!(row.transport.leave == Leave::AtRates, rates, "{}", row.name);
-            assert_eq!(row.transport.leave == Leave::OnCredits, row.credits.is_some(), "{}", row.name);
+            assert_eq!(row.transport.leave == SendControl::AtRates, rates, "{}", row.name);
+            assert_eq!(row.transport.leave == SendControl::OnCredits, row.credits.is_some(), "{}", row.name);
             assert!(!matches!(row.marking, Marking::Records(_)) || *row.transport == TCP, "{}", row.name);
         }
     }

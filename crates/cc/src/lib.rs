@@ -7,13 +7,13 @@
 
 pub mod catalog;
 pub mod delay;
-pub mod draws;
 pub mod event;
 pub mod gradient;
 pub mod pacer;
 pub mod parameter;
 pub mod port;
 pub mod receiver;
+pub mod rng;
 pub mod round;
 pub mod sender;
 pub mod units;

@@ -3,7 +3,7 @@
 use crate::event::Ack;
 use crate::units::Time;
 
-/// Tells when a round is over: when a packet sent after the round began is acknowledged.
+/// Feedback when a round is over: when a packet sent after the round began is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     start: Time,

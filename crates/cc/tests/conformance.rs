@@ -4,9 +4,9 @@
 //! The seed of a failing case is in its message: `EVENTS` from that seed are the case.
 
 use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, RATED, ROCE, TCP};
-use shallows_cc::draws::Draws;
 use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
 use shallows_cc::parameter::Values;
+use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -18,7 +18,7 @@ const EVENTS: u32 = 400;
 
 /// One flow under a random life: a path with a base RTT, queueing that comes and goes, losses, silences, marks.
 struct Life {
-    draws: Draws,
+    draws: Rng,
     mss: Bytes,
     now: Time,
     base: Time,
@@ -27,7 +27,7 @@ struct Life {
 
 impl Life {
     fn new(seed: u64, mss: Bytes) -> Self {
-        let mut draws = Draws::new(seed, 0);
+        let mut draws = Rng::new(seed, 0);
         let base = Time::from_micros(5).scale(1.0 + draws.uniform() * 2000.0);
         Self { draws, mss, now: base, base, sent_at: Time::ZERO }
     }

@@ -2,11 +2,11 @@
 //! again from the same events, and what whoever drives them relies on. (`conformance.rs` has the senders.)
 
 use shallows_cc::catalog::{ALGORITHMS, RATED, TCP};
-use shallows_cc::draws::Draws;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::port::{CongestionPoint, MECHANISMS, Mechanism, Tells};
-use shallows_cc::receiver::{Answered, CreditPath, Data, Receiver, SUBSTITUTES};
+use shallows_cc::port::{CongestionPoint, Feedback, MECHANISMS, Mechanism};
+use shallows_cc::receiver::{CreditEcho, CreditPath, Data, Receiver, SUBSTITUTES};
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
 const SEEDS: u64 = 40;
@@ -14,7 +14,7 @@ const EVENTS: u32 = 400;
 const FRAME: Bytes = Bytes(1538);
 const LINE_RATE: Rate = Rate::from_gbps(10);
 
-fn below(draws: &mut Draws, most: u64) -> u64 {
+fn below(draws: &mut Rng, most: u64) -> u64 {
     (draws.uniform() * most as f64) as u64
 }
 
@@ -34,7 +34,7 @@ fn ends(parameters: &'static [Parameter]) -> Vec<(String, Values)> {
 /// One life of a port of 10 Gbps: what it answered to each packet, and what it offered.
 fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, Option<Rate>)> {
     let mut point = (row.build)(values, LINE_RATE);
-    let mut draws = Draws::new(seed, 1);
+    let mut draws = Rng::new(seed, 1);
     let (mut now, mut answers) = (Time::ZERO, Vec::new());
     for _ in 0..EVENTS {
         let queue = Bytes(if draws.uniform() < 0.3 { 0 } else { below(&mut draws, 400_000) });
@@ -54,11 +54,11 @@ fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, 
         if let Some(step) = point.as_step() {
             assert_eq!(step.marks(met), marked, "{about}: a step, and not its own answer");
         }
-        assert_eq!(point.offer().is_some(), row.tells == Tells::Rates, "{about}: offers what it does not tell");
-        assert!(!marked || row.tells == Tells::Marks, "{about}: marks, though it tells rates");
+        assert_eq!(point.offer().is_some(), row.tells == Feedback::Rates, "{about}: offers what it does not tell");
+        assert!(!marked || row.tells == Feedback::Marks, "{about}: marks, though it tells rates");
         assert_eq!(
             point.record(now, met).is_some(),
-            row.tells == Tells::Records,
+            row.tells == Feedback::Records,
             "{about}: records what it does not tell"
         );
         if let Some(offer) = point.offer() {
@@ -91,10 +91,10 @@ fn every_port_lives_any_life_twice_alike() {
 
 #[test]
 fn a_port_that_marks_does_so_under_a_long_queue_and_never_by_default_under_an_empty_one() {
-    for row in MECHANISMS.iter().filter(|row| row.tells == Tells::Marks && row.name != "phantom") {
+    for row in MECHANISMS.iter().filter(|row| row.tells == Feedback::Marks && row.name != "phantom") {
         for (queue, marks) in [(Bytes(1_500), false), (Bytes(4_000_000), true)] {
             let mut point = (row.build)(&Values::defaults(row.parameters), LINE_RATE);
-            let (mut marked, mut draws) = (0, Draws::new(1, 0));
+            let (mut marked, mut draws) = (0, Rng::new(1, 0));
             for packet in 0..20_000 {
                 let now = Time::from_nanos(1_200) * packet;
                 wake(point.as_mut(), now, queue, row.name);
@@ -107,7 +107,7 @@ fn a_port_that_marks_does_so_under_a_long_queue_and_never_by_default_under_an_em
 
 /// One life of a receiver that owes an acknowledgement for at most `acks_every` packets.
 fn receiver(mut receiver: Box<dyn Receiver>, acks_every: u32, owes: bool, seed: u64, about: &str) -> Vec<String> {
-    let mut draws = Draws::new(seed, 2);
+    let mut draws = Rng::new(seed, 2);
     let (mut now, mut waiting, mut heard) = (Time::from_micros(50), 0, Vec::new());
     for _ in 0..EVENTS {
         now += Time::from_nanos(1 + below(&mut draws, 30_000));
@@ -168,7 +168,7 @@ fn credits(row: &shallows_cc::catalog::Algorithm, values: &Values, seed: u64, ab
     let shaper = CreditShaper::new(values, FRAME);
     let build = row.credits.expect("a row with credits");
     let mut credits = build(values, &CreditPath { now: Time::ZERO, line_rate: LINE_RATE, shaper });
-    let mut draws = Draws::new(seed, 3);
+    let mut draws = Rng::new(seed, 3);
     let rtt = Time::from_micros(5 + below(&mut draws, 500));
     let (mut now, mut on_the_way, mut grants) = (Time::ZERO, Vec::new(), Vec::new());
     for number in 0..EVENTS {
@@ -188,7 +188,7 @@ fn credits(row: &shallows_cc::catalog::Algorithm, values: &Values, seed: u64, ab
         );
         credits.probe(&mut |name, value| assert!(value.is_finite(), "{about}: {name} is {value}"));
         if draws.uniform() < 0.7 {
-            on_the_way.push((now + rtt, Answered { number, granted_at: now }));
+            on_the_way.push((now + rtt, CreditEcho { number, granted_at: now }));
         }
         grants.push((grant.size.0, grant.next - now));
         now = grant.next;

@@ -6,7 +6,7 @@ use script::{Follower, Line, all, follow, time, values};
 use shallows_cc::catalog::{self, ALGORITHMS};
 use shallows_cc::event::{Ack, HopRecord, Loss, LossKind};
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::receiver::{Answered, CreditPath, Credits, Grant};
+use shallows_cc::receiver::{CreditEcho, CreditPath, Credits, Grant};
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -79,7 +79,7 @@ impl Follower for Catalogued {
             "data" => {
                 let number = line.value("number").expect("number=").parse().expect("a whole number");
                 let granted_at = line.time("granted").expect("granted=");
-                self.credits.as_mut().expect("credits").on_data(now, &Answered { number, granted_at });
+                self.credits.as_mut().expect("credits").on_data(now, &CreditEcho { number, granted_at });
             }
             "wake" => {
                 assert_eq!(sender.decision().wake, Some(now), "it asked for another time");

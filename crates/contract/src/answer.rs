@@ -1,9 +1,9 @@
 //! What a world in Rust answers, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::answer::{Answer as Outcome, FlowReport, ProbeTable, QueueTable};
+use shallows_sim::engine::answer::{Answer as Outcome, FlowReport, ProbeTable, QueueTable};
 use shallows_sim::port::PortReport;
-use shallows_sim::port::scheduled::ClassReport;
+use shallows_sim::port::scheduler::ClassReport;
 
 use crate::value::{IntoValue, Value};
 

@@ -6,15 +6,15 @@ use shallows_cc::catalog;
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::{self, MarkAt};
-use shallows_cc::receiver::{SUBSTITUTES, Substitute};
+use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::fault::{Change, Fault};
-use shallows_sim::measure;
-use shallows_sim::network::{
-    self as sim, Application, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Network, PauseSpec, PortSpec,
-    RecordSpec, Shaper, SharedSpec, Written,
-};
 use shallows_sim::packet::PACKET_KINDS;
+use shallows_sim::spec::fault::{Change, Fault};
+use shallows_sim::spec::network::{
+    self as sim, Application, ClassSpec, Discipline, FlowSpec, HostSpec, Limit, Network, PauseSpec, PortSpec,
+    RecordSpec, Shaper, SharedSpec, UserAlgorithm,
+};
+use shallows_sim::timestamps;
 
 use crate::request::{
     Applications, At, Balancing, Class, Control, FaultKind, Faults, Flows, Host, Links, Marking, Nic, Pacer, Receiver,
@@ -22,7 +22,7 @@ use crate::request::{
 };
 
 /// Makes a sender's maker of the number of a class.
-type Classes<'a> = &'a dyn Fn(u32) -> Option<Written>;
+type Classes<'a> = &'a dyn Fn(u32) -> Option<UserAlgorithm>;
 
 impl Request {
     /// The packet world's network; `classes` has the algorithms that come by number.
@@ -269,7 +269,7 @@ impl Control {
 }
 
 impl Receiver {
-    fn spec(&self) -> Result<(&'static Substitute, Values), String> {
+    fn spec(&self) -> Result<(&'static AlternateReceiver, Values), String> {
         let known = SUBSTITUTES.iter().find(|receiver| receiver.name == self.kind);
         let receiver = known.ok_or_else(|| format!("no receiver is called {:?}", self.kind))?;
         Ok((receiver, values(&self.kind, receiver.parameters, &self.parameters)?))
@@ -296,8 +296,8 @@ impl Host {
 }
 
 impl Timestamps {
-    fn spec(&self) -> measure::Timestamps {
-        measure::Timestamps {
+    fn spec(&self) -> timestamps::Timestamps {
+        timestamps::Timestamps {
             burst: self.burst,
             bucket: self.bucket,
             poll: Time(self.poll_ps),

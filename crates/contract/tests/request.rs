@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_contract::request::Request;
-use shallows_sim::network::{Limit, Network};
+use shallows_sim::spec::network::{Limit, Network};
 
 /// Two hosts at a switch, a marking port and a flow.
 fn two_hosts() -> Value {

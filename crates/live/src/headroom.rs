@@ -3,7 +3,7 @@
 
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_contract::request::{Control, Request};
-use shallows_sim::clock::Clock;
+use shallows_sim::port::clock::Clock;
 
 use crate::emulation::Emulation;
 use crate::stop::Stop;

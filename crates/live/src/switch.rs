@@ -6,14 +6,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use shallows_cc::draws::Draws;
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::clock::Clock;
-use shallows_sim::header::Header;
-use shallows_sim::network::{Marking, PortSpec};
+use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Flags, Packet, Slab};
 use shallows_sim::port::admission::Outcome;
+use shallows_sim::port::clock::Clock;
 use shallows_sim::port::{Port, PortReport};
+use shallows_sim::spec::network::{Marking, PortSpec};
 
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;
@@ -77,7 +77,7 @@ impl Switch {
         let port = |(at, spec): (usize, &PortSpec)| {
             let port = Port::new(spec, mtu);
             match spec.marking.map(|index| &markings[index as usize]) {
-                Some(marking) => port.marking(spec.rate, marking, Draws::new(seed, at as u64)),
+                Some(marking) => port.marking(spec.rate, marking, Rng::new(seed, at as u64)),
                 None => port,
             }
         };

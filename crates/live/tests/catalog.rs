@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use shallows_cc::catalog::find;
-use shallows_cc::draws::Draws;
 use shallows_cc::event::{self, LossKind};
 use shallows_cc::parameter::Values;
 use shallows_cc::receiver;
+use shallows_cc::rng::Rng;
 use shallows_cc::sender::{Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_live::cores::{
@@ -21,7 +21,7 @@ const RTT_US: u64 = 200;
 
 /// An acknowledgement a packet, every `RTT_US / 20`, of a network with 40 us of queueing now and then.
 fn acks(seed: u64) -> impl Iterator<Item = CoreAck> {
-    let mut draws = Draws::new(seed, 0);
+    let mut draws = Rng::new(seed, 0);
     let mut now_us = 1_000_000;
     (0..4000).map(move |n| {
         now_us += 1 + draws.bits() % (RTT_US / 10);
@@ -152,7 +152,7 @@ fn inigos_receiver_keeps_its_window_in_integers() {
     values.set("resolution", 1e-6).unwrap();
     let params = params::inigo_receiver(&values).unwrap();
     for seed in 0..20 {
-        let mut draws = Draws::new(seed, 0);
+        let mut draws = Rng::new(seed, 0);
         let mut exact = receiver::inigo::boxed(&values, 1);
         let mut core = InigoReceiverStep { params, ..InigoReceiverStep::default() };
         core.native();

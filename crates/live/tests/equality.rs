@@ -5,8 +5,8 @@
 #![cfg(any(bytecode, feature = "bpf"))]
 
 use shallows_cc::catalog::find;
-use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
+use shallows_cc::rng::Rng;
 use shallows_live::cores::{ACK, CoreAck, CoreLoss, DctcpStep, DxStep, InigoStep, LOSS, SenderStep};
 use shallows_live::params;
 
@@ -17,11 +17,11 @@ const EVENTS: u64 = 1000;
 
 /// A sender with random parameters.
 trait Drawn: SenderStep {
-    fn drawn(draws: &mut Draws) -> Self::Params;
+    fn drawn(draws: &mut Rng) -> Self::Params;
 }
 
 impl Drawn for DctcpStep {
-    fn drawn(draws: &mut Draws) -> Self::Params {
+    fn drawn(draws: &mut Rng) -> Self::Params {
         let mut values = Values::defaults(find("dctcp").unwrap().parameters);
         values.set("g", [0.0625, 0.5, 1.0 / 1024.0, 1.0][below(draws, 4) as usize]).unwrap();
         values.set("alpha", draws.uniform()).unwrap();
@@ -31,7 +31,7 @@ impl Drawn for DctcpStep {
 }
 
 impl Drawn for DxStep {
-    fn drawn(draws: &mut Draws) -> Self::Params {
+    fn drawn(draws: &mut Rng) -> Self::Params {
         let mut values = Values::defaults(find("dx").unwrap().parameters);
         values.set("headroom", below(draws, 3) as f64 * 5e-6).unwrap();
         params::dx(&values).unwrap()
@@ -39,7 +39,7 @@ impl Drawn for DxStep {
 }
 
 impl Drawn for InigoStep {
-    fn drawn(draws: &mut Draws) -> Self::Params {
+    fn drawn(draws: &mut Rng) -> Self::Params {
         let mut values = Values::defaults(find("inigo").unwrap().parameters);
         values.set("threshold", [0.0, 0.17, 1.5][below(draws, 3) as usize]).unwrap();
         values.set("alpha", draws.uniform()).unwrap();
@@ -50,14 +50,14 @@ impl Drawn for InigoStep {
     }
 }
 
-fn below(draws: &mut Draws, end: u64) -> u64 {
+fn below(draws: &mut Rng, end: u64) -> u64 {
     draws.bits() % end
 }
 
 /// A flow's clock and network, random: round trips from 20 us to 20 ms, clocks that wrap, stretched acks, marks,
 /// losses, and now and then anything at all.
 struct Trace {
-    draws: Draws,
+    draws: Rng,
     now_us: u64,
     rtt_us: u64,
     clock_offset: u32,
@@ -65,7 +65,7 @@ struct Trace {
 
 impl Trace {
     fn new(seed: u64) -> Self {
-        let mut draws = Draws::new(seed, 1);
+        let mut draws = Rng::new(seed, 1);
         let rtt_us = 20 + below(&mut draws, 1 << (5 + seed % 10));
         let clock_offset = draws.bits() as u32;
         Self { draws, now_us: seed * 1_000_003, rtt_us, clock_offset }

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
-use shallows_cc::draws::Draws;
+use shallows_cc::rng::Rng;
 use shallows_live::cores::InigoReceiverState;
 
 const ETHERNET: usize = 14;
@@ -168,7 +168,7 @@ fn malformed_options_are_left_alone() {
 #[ignore = "needs root"]
 fn random_packets_keep_their_length_and_all_but_twelve_bytes_and_a_checksum() {
     let stamper = Programs::load();
-    let mut draws = Draws::new(1, 0);
+    let mut draws = Rng::new(1, 0);
     let mut changed = 0;
     for _ in 0..20_000 {
         let length = (draws.bits() % 41) as usize;
@@ -228,7 +228,7 @@ fn a_receiver_believes_whole_timestamps_only_and_changes_no_packet() {
 #[ignore = "needs root"]
 fn a_receiver_changes_no_random_packet() {
     let receiver = Programs::load_receiver();
-    let mut draws = Draws::new(2, 0);
+    let mut draws = Rng::new(2, 0);
     for _ in 0..20_000 {
         let length = (draws.bits() % 41) as usize;
         let options: Vec<u8> =

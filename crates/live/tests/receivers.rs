@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![cfg(any(bytecode, feature = "bpf"))]
 
-use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
 use shallows_cc::receiver::inigo::PARAMETERS;
+use shallows_cc::rng::Rng;
 use shallows_live::cores::{ACK, InigoReceiverData, InigoReceiverParams, InigoReceiverStep, LOSS, Step};
 use shallows_live::params;
 
@@ -15,11 +15,11 @@ mod machines;
 const TRACES: u64 = 400;
 const EVENTS: u64 = 1500;
 
-fn below(draws: &mut Draws, end: u64) -> u64 {
+fn below(draws: &mut Rng, end: u64) -> u64 {
     draws.bits() % end
 }
 
-fn drawn(draws: &mut Draws) -> InigoReceiverParams {
+fn drawn(draws: &mut Rng) -> InigoReceiverParams {
     let mut values = Values::defaults(PARAMETERS);
     values.set("mark", below(draws, 2) as f64).unwrap();
     values.set("threshold", [0.0, 0.17, 1.5][below(draws, 3) as usize]).unwrap();
@@ -33,7 +33,7 @@ fn drawn(draws: &mut Draws) -> InigoReceiverParams {
 /// A connection's clocks and delays, random: ticks that wrap, queues that come and go, packets that overtake one another,
 /// several in one, and now and then anything at all.
 struct Trace {
-    draws: Draws,
+    draws: Rng,
     now_us: u64,
     tick_us: u64,
     offset: u32,
@@ -42,7 +42,7 @@ struct Trace {
 
 impl Trace {
     fn new(seed: u64) -> Self {
-        let mut draws = Draws::new(seed, 2);
+        let mut draws = Rng::new(seed, 2);
         let offset = if seed.is_multiple_of(4) { 0_u32.wrapping_sub(500) } else { draws.bits() as u32 };
         let (now_us, tick_us) = (1_000_000 + seed * 1_000_003, 1);
         Self { draws, now_us, tick_us, offset, queue_us: 0 }

@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use shallows_cc::catalog::{ALGORITHMS, Algorithm, Leave, Marking};
+use shallows_cc::catalog::{ALGORITHMS, Algorithm, Marking, SendControl};
 use shallows_cc::parameter::{Parameter, Preset};
-use shallows_cc::port::{MECHANISMS, MarkAt, Mechanism, Tells};
-use shallows_cc::receiver::{SUBSTITUTES, Substitute};
+use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
+use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
 
 /// One dict an algorithm.
 #[pyfunction]
@@ -17,8 +17,8 @@ pub fn catalog(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     let (port, marking) = match algorithm.marking {
-        _ if algorithm.transport.leave == Leave::OnCredits => ("credit", "none"),
-        _ if algorithm.transport.leave == Leave::OnPulls => ("trim", "none"),
+        _ if algorithm.transport.leave == SendControl::OnCredits => ("credit", "none"),
+        _ if algorithm.transport.leave == SendControl::OnPulls => ("trim", "none"),
         Marking::Unused => ("", "none"),
         Marking::Required(kind) | Marking::Rates(kind) | Marking::Records(kind) => (kind, "required"),
         Marking::WhenFlag(flag, kind) => (kind, flag),
@@ -53,7 +53,7 @@ pub fn receivers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, rows?)
 }
 
-fn substitute<'py>(py: Python<'py>, receiver: &Substitute) -> PyResult<Bound<'py, PyDict>> {
+fn substitute<'py>(py: Python<'py>, receiver: &AlternateReceiver) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     row.set_item("name", receiver.name)?;
     row.set_item("summary", receiver.summary)?;
@@ -73,9 +73,9 @@ fn marking<'py>(py: Python<'py>, mechanism: &Mechanism) -> PyResult<Bound<'py, P
     };
     row.set_item("at", at)?;
     let tells = match mechanism.tells {
-        Tells::Marks => "marks",
-        Tells::Rates => "rates",
-        Tells::Records => "records",
+        Feedback::Marks => "marks",
+        Feedback::Rates => "rates",
+        Feedback::Records => "records",
     };
     row.set_item("tells", tells)?;
     row.set_item("parameters", parameters(py, mechanism.parameters)?)?;

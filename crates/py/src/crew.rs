@@ -10,9 +10,9 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use shallows_cc::units::Time;
-use shallows_sim::network::Network;
+use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::observe::Observer;
-use shallows_sim::simulation::{Progress, Simulation};
+use shallows_sim::spec::network::Network;
 
 /// Events between two looks at Ctrl-C.
 const EVENTS_A_TURN: u64 = 500_000;

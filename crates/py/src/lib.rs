@@ -10,7 +10,7 @@ mod moment;
 mod observed;
 mod request;
 mod table;
-mod written;
+mod user_algorithm;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,15 +21,15 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_contract::IntoValue;
 use shallows_contract::answer::{Answer, Threads};
-use shallows_sim::network::Network;
+use shallows_sim::engine::simulation::{Progress, Simulation};
 use shallows_sim::observe::Observer;
 use shallows_sim::observe::causes::Causes;
 use shallows_sim::observe::frames::Frames;
 use shallows_sim::route;
-use shallows_sim::simulation::{Progress, Simulation};
+use shallows_sim::spec::network::Network;
 
 use crate::crew::Crew;
-use crate::written::Raised;
+use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 

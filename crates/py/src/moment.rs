@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
-use shallows_sim::moment::{FlowState, Moment, PLACES, PacketState, PortState};
+use shallows_sim::engine::snapshot::{FlowState, Moment, PLACES, PacketState, PortState};
 use shallows_sim::observe::{Lack, Turn};
 use shallows_sim::packet::PACKET_KINDS;
 

@@ -15,9 +15,9 @@ use serde::de::value::SeqDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 use shallows_contract::request::Request;
-use shallows_sim::network::{self, Network};
+use shallows_sim::spec::network::{self, Network};
 
-use crate::written::{Raised, Written};
+use crate::user_algorithm::{Raised, UserAlgorithm};
 
 /// Reads the whole request; what algorithms written in Python raise goes to `raised`.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
@@ -27,7 +27,7 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
     let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
     let written = |number: u32| {
         let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
-        Some(network::Written(Arc::new(move |path| Written::boxed(&class, path, &raised))))
+        Some(network::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
     };
     request.network(&written).map_err(PyValueError::new_err)
 }

@@ -1,45 +1,18 @@
-//! The packet world: every packet, in a discrete-event simulator.
+//! The packet simulator: a discrete-event simulation of every packet.
 //!
-//! [`network`] describes what is simulated, [`simulation`] runs it, [`answer`] is what comes back. One event
-//! a packet-hop: a FIFO port of constant rate knows when a packet will leave as soon as it arrives, and a
-//! link delivers in order, so only the head of each link waits in the [`event_queue`].
+//! [`spec`] describes what is simulated, [`engine::simulation`] runs it, and [`engine::answer`] holds the results. Dependencies
+//! point one way: [`engine`] and `parallel` use `fabric` and `host`, which use [`port`] and [`packet`]; all use [`spec`].
 
-mod ahead;
-pub mod answer;
-mod books;
-pub mod clock;
-mod cores;
-mod crowd;
-mod domain;
-mod domains;
-pub mod event_queue;
-mod exchange;
+mod arch;
+pub mod engine;
 mod fabric;
-pub mod fault;
-mod flow;
-pub mod header;
-pub mod heap;
-pub mod histogram;
-pub mod link;
-pub mod measure;
-mod meeting;
-pub mod moment;
-pub mod network;
-mod node;
+mod host;
 pub mod observe;
 pub mod packet;
-mod pages;
-mod partition;
+mod parallel;
 pub mod port;
-mod record;
-mod report;
-pub mod route;
-mod schedule;
-pub mod simulation;
-mod standstill;
-mod sync;
-mod timers;
-mod tournament;
-mod transport;
-mod watchman;
-pub mod windows;
+pub mod queue;
+pub mod spec;
+
+pub use fabric::route;
+pub use host::timestamps;

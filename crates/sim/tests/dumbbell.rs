@@ -1,18 +1,18 @@
 //! A small network from end to end: the same run twice, the numbers that a closed loop must give, and the
 //! fingerprint that every build and machine must give.
 
-use shallows_cc::catalog::{self, Leave, Marking, ROCE};
+use shallows_cc::catalog::{self, Marking, ROCE, SendControl};
 use shallows_cc::parameter::Values;
 use shallows_cc::port;
 use shallows_cc::port::credit::CreditShaper;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::answer::Answer;
-use shallows_sim::network::{
+use shallows_sim::engine::answer::Answer;
+use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::network::{
     self, Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Network, Nic, PortSpec,
     RecordSpec, Shaper,
 };
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::simulation::{Progress, Simulation};
 
 const MTU: Bytes = Bytes(1500);
 
@@ -71,13 +71,13 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         control: 0,
     };
     let discipline = match row.transport.leave {
-        Leave::OnCredits => Some(credits_first(&Values::defaults(row.parameters))),
-        Leave::OnPulls => Some(trimming()),
+        SendControl::OnCredits => Some(credits_first(&Values::defaults(row.parameters))),
+        SendControl::OnPulls => Some(trimming()),
         _ => None,
     };
     if discipline.is_some() {
         // Credits are shaped at hosts too; what is cut, switches cut.
-        let everywhere = row.transport.leave == Leave::OnCredits;
+        let everywhere = row.transport.leave == SendControl::OnCredits;
         ports.iter_mut().for_each(|port| port.discipline = (everywhere || port.buffer != Bytes::MAX).then_some(0));
     }
     Network {

@@ -4,9 +4,9 @@ mod networks;
 
 use networks::{flow, leaf_spine, network, one_class, run, run_open, scheduled, up};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::answer::Answer;
-use shallows_sim::fault::{Change, Fault};
-use shallows_sim::network::Network;
+use shallows_sim::engine::answer::Answer;
+use shallows_sim::spec::fault::{Change, Fault};
+use shallows_sim::spec::network::Network;
 
 fn fault(micros: u64, link: u32, change: Change) -> Fault {
     Fault { at: Time::from_micros(micros), link, change }

@@ -1,17 +1,17 @@
 //! Ports with classes, pauses and shared memory, from end to end.
 
 use shallows_cc::catalog;
-use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt};
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::answer::Answer;
-use shallows_sim::network::{
+use shallows_sim::engine::answer::Answer;
+use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic,
     PauseSpec, PortSpec, RecordSpec, SharedSpec,
 };
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::simulation::{Progress, Simulation};
 
 const MTU: Bytes = Bytes(1500);
 
@@ -224,7 +224,7 @@ fn one_busy_port_holds_its_share_of_the_memory() {
     }
 }
 
-fn pick<T: Copy>(draws: &mut Draws, from: &[T]) -> T {
+fn pick<T: Copy>(draws: &mut Rng, from: &[T]) -> T {
     from[draws.bits() as usize % from.len()]
 }
 
@@ -252,7 +252,7 @@ fn a_resume_does_not_overtake_its_pause() {
 /// A tree of switches, on which no pauses can wait for each other in a circle, with hosts at its leaves and
 /// its trunk, transfers between them, and pauses of any strictness; another one for each seed.
 fn any_lossless(seed: u64) -> Network {
-    let mut draws = Draws::new(seed, 0);
+    let mut draws = Rng::new(seed, 0);
     let (hosts, switches) = (2 + draws.bits() as u32 % 7, 1 + draws.bits() as u32 % 5);
     let mut cables: Vec<_> = (0..hosts).map(|host| (host, hosts + draws.bits() as u32 % switches)).collect();
     cables.extend((1..switches).map(|at| (hosts + at, hosts + draws.bits() as u32 % at)));
@@ -278,7 +278,7 @@ fn any_lossless(seed: u64) -> Network {
     network
 }
 
-fn any_flow(draws: &mut Draws, network: &Network) -> FlowSpec {
+fn any_flow(draws: &mut Rng, network: &Network) -> FlowSpec {
     let src = draws.bits() as u32 % network.hosts;
     let dst = (src + 1 + draws.bits() as u32 % (network.hosts - 1)) % network.hosts;
     let bytes = Bytes(pick(draws, &[1, 1500, 40_000, 300_000]));

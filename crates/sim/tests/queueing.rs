@@ -1,18 +1,18 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::header::Header;
-use shallows_sim::network::PortSpec;
+use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Packet, Slab};
 use shallows_sim::port::Port;
+use shallows_sim::spec::network::PortSpec;
 
 const FRAME: Bytes = Bytes(1500);
 const RATE: Rate = Rate::from_gbps(10);
 
 /// Uniform draws in (0, 1]: a 64-bit linear congruential generator, upper bits (Knuth's constants).
-struct Draws(u64);
+struct Rng(u64);
 
-impl Draws {
+impl Rng {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 11) + 1) as f64 / (1_u64 << 53) as f64
@@ -32,7 +32,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
     };
     let mut port = Port::new(&spec, FRAME);
     let mut packets = Slab::default();
-    let mut draws = Draws(1);
+    let mut draws = Rng(1);
     let packet_time = RATE.time_to_send(FRAME);
     let mut now = Time::ZERO;
     let mut next_delivery = Time::MAX;

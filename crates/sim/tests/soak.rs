@@ -12,19 +12,19 @@ use networks::{
     until_done,
 };
 use shallows_cc::catalog::{self, Marking};
-use shallows_cc::draws::Draws;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, credit::CreditShaper};
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::fault::{Change, Fault};
-use shallows_sim::network::{
+use shallows_sim::engine::simulation::Simulation;
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::fault::{Change, Fault};
+use shallows_sim::spec::network::{
     self, Balancing, ClassSpec, Control, Discipline, FlowSpec, Limit, Network, Nic, PauseSpec, Shaper,
 };
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::simulation::Simulation;
 
-/// Draws of one scenario.
-struct Dice(Draws);
+/// Rng of one scenario.
+struct Dice(Rng);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
@@ -172,7 +172,7 @@ fn give_class(network: &mut Network, link: u32) {
 }
 
 fn scenario(number: u64) -> Network {
-    let mut dice = Dice(Draws::new(number, 7));
+    let mut dice = Dice(Rng::new(number, 7));
     let mut network = topology(&mut dice);
     network.seed = number;
     network.flows = flows(&mut dice, &network);
@@ -231,7 +231,7 @@ fn a_random_scenario_is_the_same_in_any_number_of_domains() {
 #[test]
 fn a_random_scenario_that_is_stopped_closes_its_books() {
     for number in 0..number("SHALLOWS_DOMAINS", 40) {
-        let mut dice = Dice(Draws::new(number, 8));
+        let mut dice = Dice(Rng::new(number, 8));
         let (domains, threads) = (1 + dice.below(5) as usize, 1 + dice.below(2) as usize);
         let mut simulation = Simulation::parted(scenario(number), domains).expect("a lawful network");
         simulation.set_threads(threads);

@@ -4,8 +4,8 @@ mod networks;
 
 use networks::{MTU, control, flow, network, run, run_open, star, until_done};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::network::{FlowSpec, Network, Nic};
-use shallows_sim::simulation::{Progress, Simulation};
+use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::spec::network::{FlowSpec, Network, Nic};
 
 /// From host 0 to 1; the switch's port towards host 1 holds `buffer`.
 fn narrow(name: &str, buffer: Bytes) -> Network {

@@ -79,7 +79,7 @@ pub trait CongestionPoint: Debug + Send {
 
 /// How a mechanism speaks to the packets that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum Feedback {
     /// It marks some.
     Marks,
     /// It lowers the rate that they ask for to the one it offers.
@@ -102,7 +102,7 @@ pub struct Mechanism {
     /// Where it looks unless the scenario says otherwise.
     pub at: MarkAt,
     /// What senders hear of it.
-    pub tells: Tells,
+    pub tells: Feedback,
     /// Builds it for a port whose link has this rate.
     pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
 }
@@ -116,10 +116,10 @@ pub fn find(name: &str) -> Option<&'static Mechanism> {
 /// What a row says with `tells`; marks where it says nothing.
 macro_rules! tells {
     () => {
-        Tells::Marks
+        Feedback::Marks
     };
     ($what:ident) => {
-        Tells::$what
+        Feedback::$what
     };
 }
 

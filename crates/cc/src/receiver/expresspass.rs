@@ -25,7 +25,7 @@
 //! credits were answered, instead of computed from today's rate, which would fall twice for one loss. A credit a round
 //! trip is the least rate, as in ns2-xpass: with less, a period waits for credits that get through, and flows starve.
 
-use super::{Answered, CreditPath, Credits, Grant};
+use super::{CreditEcho, CreditPath, Credits, Grant};
 use crate::parameter::Values;
 use crate::units::{Bytes, MIN_FRAME, Time};
 
@@ -180,7 +180,7 @@ impl ExpressPass {
 }
 
 impl Credits for ExpressPass {
-    fn on_data(&mut self, now: Time, answered: &Answered) {
+    fn on_data(&mut self, now: Time, answered: &CreditEcho) {
         if answered.number < self.expected {
             return;
         }

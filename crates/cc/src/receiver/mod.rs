@@ -70,7 +70,7 @@ pub trait Receiver: Debug + Send {
 
 /// A notification point that a scenario can put in place of its algorithm's own.
 #[derive(Clone, Copy, Debug)]
-pub struct Substitute {
+pub struct AlternateReceiver {
     /// Its name in a scenario.
     pub name: &'static str,
     /// What it does, in a sentence.
@@ -84,7 +84,7 @@ pub struct Substitute {
 }
 
 /// Every substitute there is.
-pub static SUBSTITUTES: &[Substitute] = &[Substitute {
+pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     name: "inigo",
     summary: "Marks, or shrinks the advertised window, as one-way delays grow; for any sender.",
     source: "TCP Inigo, Algorithms 8 and 9",
@@ -105,7 +105,7 @@ pub struct CreditPath {
 
 /// The credit that a data packet answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct CreditEcho {
     /// Its number.
     pub number: u32,
     /// When it left the receiver.
@@ -126,7 +126,7 @@ pub struct Grant {
 /// A notification point that tells the sender when to send: every credit calls one frame.
 pub trait Credits: Debug + Send {
     /// A data packet arrived.
-    fn on_data(&mut self, now: Time, answered: &Answered);
+    fn on_data(&mut self, now: Time, answered: &CreditEcho);
 
     /// The next credit is due; `draws` are uniform in [0, 1).
     fn grant(&mut self, now: Time, draws: [f64; 2]) -> Grant;

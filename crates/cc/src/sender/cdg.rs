@@ -18,9 +18,9 @@
 //! Differs: windows are real numbers and shrink at once instead of packet by packet; the exponential is a
 //! series instead of a table.
 
-use crate::draws::Draws;
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number};
+use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::Time;
@@ -102,7 +102,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         train: Train::default(),
         round: Round::default(),
         reduced_at: None,
-        draws: Draws::new(path.seed, 0),
+        draws: Rng::new(path.seed, 0),
     })
 }
 
@@ -183,7 +183,7 @@ struct Cdg {
     round: Round,
     /// When the window was cut, until a packet sent since is acknowledged.
     reduced_at: Option<Time>,
-    draws: Draws,
+    draws: Rng,
 }
 
 impl Cdg {

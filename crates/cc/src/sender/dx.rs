@@ -23,9 +23,9 @@
 //! round with Q above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
 
 use crate::delay::Base;
-use crate::draws::Draws;
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, time};
+use crate::rng::Rng;
 use crate::round::Round;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
@@ -79,7 +79,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         answered_until: Time::ZERO,
         mss: path.mss,
         dither: 0.0,
-        draws: Draws::new(path.seed, 0),
+        draws: Rng::new(path.seed, 0),
     })
 }
 
@@ -102,7 +102,7 @@ struct Dx {
     mss: Bytes,
     /// What the fraction of the window must reach this round to count as a packet, taken from one.
     dither: f64,
-    draws: Draws,
+    draws: Rng,
 }
 
 impl Dx {

@@ -7,9 +7,9 @@
 //! 99.99th percentile. Both are met by a + b (1 - u)^(-1/4) with u uniform in [0, 1), which is the only curve of
 //! this kind; the exponent is our choice, so that an answer in a million takes three times the 99.99th percentile.
 
-use crate::draws::Draws;
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
+use crate::rng::Rng;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 
@@ -94,7 +94,7 @@ pub const NOT_MODELLED: &[&str] = &[
 /// Builds the sender of one flow, which decides nothing: its transport sends what credits call.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
-    Box::new(Called { host: HostTime::new(values), draws: Draws::new(path.seed, DRAWS) })
+    Box::new(Called { host: HostTime::new(values), draws: Rng::new(path.seed, DRAWS) })
 }
 
 /// The stream of draws of a flow's own that hosts use.
@@ -103,7 +103,7 @@ const DRAWS: u64 = 3;
 #[derive(Debug)]
 struct Called {
     host: Option<HostTime>,
-    draws: Draws,
+    draws: Rng,
 }
 
 impl Sender for Called {

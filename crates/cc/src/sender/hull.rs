@@ -15,10 +15,10 @@
 //! their host, and the others pass it.
 
 use super::dctcp::{self, Dctcp};
-use crate::draws::Draws;
 use crate::event::{Ack, Loss};
 use crate::pacer::{Pacer, PacerSpec};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
+use crate::rng::Rng;
 use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -92,7 +92,7 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         associate: values.get("associate"),
         idle: values.time("idle"),
         paced_until: Time::ZERO,
-        draws: Draws::new(path.seed, 0),
+        draws: Rng::new(path.seed, 0),
     };
     let paces = values.flag("pacer");
     Box::new(Hull {
@@ -108,7 +108,7 @@ struct Association {
     associate: f64,
     idle: Time,
     paced_until: Time,
-    draws: Draws,
+    draws: Rng,
 }
 
 impl Association {

@@ -1,31 +1,33 @@
 //! What carries packets: ports, links, switches with their routes and memories. Nothing here makes a packet of a flow or
-//! takes one in; that is the hosts' part ([`crate::node::host`]).
+//! takes one in; that is the hosts' part ([`crate::host::hosts`]).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use shallows_cc::draws::Draws;
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::ahead;
-use crate::crowd::MOST_PACKETS;
-use crate::event_queue::EventQueue;
-use crate::fault::Wire;
-use crate::link::Leads;
-use crate::network::{Balancing, Network, PortSpec};
-use crate::node::switch::Switches;
+use crate::arch::huge_pages;
+use crate::arch::prefetch;
+use crate::engine::packet_limit::MOST_PACKETS;
+use crate::fabric::route::{Routes, pick};
+use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
-use crate::pages;
-use crate::partition::Share;
+use crate::parallel::partition::Share;
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
-use crate::route::{Routes, pick};
+use crate::port::link::Leads;
+use crate::queue::event_queue::EventQueue;
+use crate::spec::fault::Wire;
+use crate::spec::network::{Balancing, Network, PortSpec};
 
-mod border;
-mod scheduled;
+mod enqueue;
+mod outbox;
+pub mod route;
+pub mod shared_buffer;
 
-pub use border::{Border, Parcel};
+pub use outbox::{Border, Parcel};
 
 /// Where a packet is that has come to the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +86,15 @@ impl<O: Observer> Fabric<O> {
             if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
         let wakes = network.ports.iter().any(|port| port.discipline.is_some());
-        let ports = pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
+        let ports = huge_pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(network.entities(), share.crossing(&network), ahead::reach(&network, share), wakes),
+            events: EventQueue::new(
+                network.entities(),
+                share.crossing(&network),
+                prefetch::reach(&network, share),
+                wakes,
+            ),
             packets: Slab::default(),
             most_packets: MOST_PACKETS,
             look_from: MOST_PACKETS,
@@ -190,7 +197,7 @@ impl<O: Observer> Fabric<O> {
         Arrival::Passed
     }
 
-    /// Tells who looks on of every packet on a link.
+    /// Feedback who looks on of every packet on a link.
     pub fn tell_what_remains(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
             for place in port.link.places(&self.packets) {
@@ -290,13 +297,13 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
         // Its classes have limits of their own.
         Some(at) => {
             let unlimited = PortSpec { buffer: Bytes::MAX, ..*spec };
-            let draws = Draws::new(network.seed, TRIMS + number);
+            let draws = Rng::new(network.seed, TRIMS + number);
             Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws)
         }
     };
     match spec.marking {
         None => port,
-        Some(at) => port.marking(spec.rate, &network.markings[at as usize], Draws::new(network.seed, number)),
+        Some(at) => port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number)),
     }
 }
 

@@ -13,11 +13,11 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Kind, Lack, Observer, Timer, Turn};
-use crate::fault::Change;
-use crate::header::{Header, TcpAck};
-use crate::network::{Network, PortSpec};
+use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
+use crate::spec::fault::Change;
+use crate::spec::network::{Network, PortSpec};
 
 /// Why a flow could send something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

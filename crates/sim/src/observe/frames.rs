@@ -5,11 +5,11 @@ use shallows_cc::units::Time;
 
 use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Observer};
-use crate::fault::Change;
-use crate::header::{Header, RoceData};
-use crate::network::Network;
+use crate::packet::header::{Header, RoceData};
 use crate::packet::{Flags, Packet};
 use crate::port::admission::{Outcome, Reason};
+use crate::spec::fault::Change;
+use crate::spec::network::Network;
 
 /// Bits of [`FrameRow::bits`], by name: the first is 1, the next 2, then 4.
 pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
@@ -194,7 +194,7 @@ impl Observer for Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::{RoceAnswer, TcpAck, TcpData};
+    use crate::packet::header::{RoceAnswer, TcpAck, TcpData};
     use shallows_cc::units::Bytes;
 
     /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.

@@ -7,16 +7,17 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::fault::Change;
-use crate::header::Header;
+pub use crate::host::transport::{Lack, Turn};
+use crate::packet::header::Header;
 use crate::packet::{Packet, Slab};
 use crate::port::admission::Outcome;
-pub use crate::timers::{Kind, Timer};
-pub use crate::transport::{Lack, Turn};
+pub use crate::queue::timers::{Kind, Timer};
+use crate::spec::fault::Change;
 
 pub mod causes;
 pub mod frames;
 pub mod log;
+pub(crate) mod series;
 pub mod wires;
 
 /// A packet on one hop of its way.

@@ -2,11 +2,11 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::clock::Clock;
-use crate::fault::Change;
-use crate::network::{Network, PortSpec};
 use crate::packet::{NIL, PacketKind};
 use crate::port::admission::{Outcome, Reason};
+use crate::port::clock::Clock;
+use crate::spec::fault::Change;
+use crate::spec::network::{Network, PortSpec};
 
 /// What happened to a link besides frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

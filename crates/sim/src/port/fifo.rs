@@ -4,7 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::admission::{Offered, Outcome, Reason};
 use super::{Port, Special};
-use crate::ahead::fetch;
+use crate::arch::prefetch::fetch;
 use crate::packet::{Packet, Slab};
 
 impl Port {

@@ -1,4 +1,4 @@
-//! An egress port: finite queue, constant rate, marking; with the link behind it ([`crate::link`]).
+//! An egress port: finite queue, constant rate, marking; with the link behind it ([`crate::port::link`]).
 //!
 //! A packet's departure is known when it comes, so a port keeps no queue of its own (`fifo.rs`): the packets that wait and
 //! those on the wire are one list, and the backlog is a time. Ports that cannot know (priorities, pauses, shaping) keep
@@ -10,26 +10,29 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use shallows_cc::draws::Draws;
 use shallows_cc::port::step::Step;
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::clock::Clock;
-use crate::fault::Wire;
-use crate::histogram::{Distribution, Histogram};
-use crate::link::{Leads, Link};
-use crate::network::{MIN_FRAME, Marking, PortSpec};
 use crate::packet::{NIL, Packet, Slab};
+use crate::port::clock::Clock;
+use crate::port::histogram::{Distribution, Histogram};
+use crate::port::link::{Leads, Link};
+use crate::spec::fault::Wire;
+use crate::spec::network::{MIN_FRAME, Marking, PortSpec};
 
 pub mod admission;
-mod bucket;
-mod congestion;
+pub mod clock;
 mod fifo;
-pub mod scheduled;
+pub mod histogram;
+pub mod link;
+mod marker;
+pub mod scheduler;
+mod token_bucket;
 
-use bucket::SHORT;
-use congestion::{Congestion, Draining};
-use scheduled::{ClassReport, Classes, Closing};
+use marker::{Congestion, Draining};
+use scheduler::{ClassReport, Classes, Closing};
+use token_bucket::SHORT;
 
 /// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
 ///
@@ -164,7 +167,7 @@ impl Port {
 
     /// The same port with a congestion point; `draws` are for this port alone.
     #[must_use]
-    pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Draws) -> Self {
+    pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Rng) -> Self {
         match marking.on_joining(rate) {
             Some(step) => Arc::make_mut(&mut self.built).mark(step),
             None => self.special().congestion = Some(Congestion::new(marking.point(rate), marking.at, draws)),
@@ -270,7 +273,7 @@ impl Port {
         waiting + self.busy_until.saturating_sub(now)
     }
 
-    /// Tells the congestion point of a packet that comes.
+    /// Feedback the congestion point of a packet that comes.
     #[inline(always)]
     fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
         self.catch_up(now, packets);
@@ -296,7 +299,7 @@ impl Port {
         self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
     }
 
-    /// Tells the congestion point of all that has happened up to `now`.
+    /// Feedback the congestion point of all that has happened up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
         let Some(special) = &mut self.special else { return };
@@ -423,7 +426,7 @@ fn square(time: Time) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::{Header, RateQuery, TcpData};
+    use crate::packet::header::{Header, RateQuery, TcpData};
     use crate::packet::{Flags, Packet};
     use crate::port::admission::Outcome;
     use std::sync::Arc;
@@ -454,7 +457,7 @@ mod tests {
         };
         let port = Port::new(&spec, MTU);
         match marking {
-            Some(marking) => port.marking(spec.rate, marking, Draws::new(1, 0)),
+            Some(marking) => port.marking(spec.rate, marking, Rng::new(1, 0)),
             None => port,
         }
     }
@@ -547,7 +550,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(10, None);
         let periodic = Box::new(Periodic { next: Time::from_nanos(1500), seen: Bytes::ZERO });
-        port.special().congestion = Some(Congestion::new(periodic, MarkAt::Dequeue, Draws::new(1, 0)));
+        port.special().congestion = Some(Congestion::new(periodic, MarkAt::Dequeue, Rng::new(1, 0)));
         let out = five_at_once(&mut port, &mut packets);
         // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
@@ -578,7 +581,7 @@ mod tests {
         let (mut packets, mut port) = (Slab::default(), port(2, None));
         let seen = Arc::new(AtomicU64::new(0));
         let point = Box::new(Offering(Arc::clone(&seen)));
-        port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Draws::new(1, 0)));
+        port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Rng::new(1, 0)));
         let asking = |offered| {
             let query = RateQuery { rtt: Time::from_micros(90), offered };
             let header = Header::RatedData(TcpData::default(), query);

@@ -6,13 +6,13 @@ use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::{self, MarkAt, credit::CreditShaper};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_sim::answer::Answer;
-use shallows_sim::network::{
+use shallows_sim::engine::answer::Answer;
+use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::network::{
     Application, Balancing, ClassSpec, Control, Discipline, FlowSpec, HostSpec, Limit, Marking, Network, Nic, PortSpec,
     RecordSpec, Shaper,
 };
-use shallows_sim::packet::{PACKET_KINDS, PacketKind};
-use shallows_sim::simulation::{Progress, Simulation};
 
 pub const MTU: Bytes = Bytes(1500);
 pub const RATE: Rate = Rate::from_gbps(10);

@@ -1,0 +1,221 @@
+//! Algorithms written in Python: a class behind the same seam as those of the catalog.
+//!
+//! Quantities are floats: seconds, packets of payload, bits per second. An exception is kept, the flow goes on as it
+//! was, and the run ends at the next look with the exception's own traceback.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use shallows_cc::event::{Ack, Loss, LossKind};
+use shallows_cc::sender::{Decision, Path, Sender};
+use shallows_cc::units::{Bytes, Rate, Time};
+
+/// Different names that probes of algorithms in Python may have in a process: each stays in memory.
+const MOST_NAMES: usize = 1000;
+
+/// The first exception of a run.
+pub type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// `shallows_cc::event::Ack` for Python.
+#[pyclass(frozen, get_all, name = "Ack")]
+#[derive(Debug)]
+pub struct PyAck {
+    sent_at: f64,
+    rtt: f64,
+    one_way_delay: f64,
+    acked: f64,
+    marked: f64,
+    in_flight: f64,
+    window_limited: bool,
+    recovering: bool,
+}
+
+/// `shallows_cc::event::Loss` for Python.
+#[pyclass(frozen, get_all, name = "Loss")]
+#[derive(Debug)]
+pub struct PyLoss {
+    timeout: bool,
+    in_flight: f64,
+}
+
+/// One flow of an algorithm in Python.
+#[derive(Debug)]
+pub struct UserAlgorithm {
+    object: Option<Py<PyAny>>,
+    mss: Bytes,
+    raised: Raised,
+    decision: Decision,
+}
+
+impl UserAlgorithm {
+    /// An instance of `class`, made with the initial window in packets and the host's rate in bits per second.
+    pub fn boxed(class: &Py<PyAny>, path: &Path, raised: &Raised) -> Box<dyn Sender> {
+        let arguments = (path.initial_window / path.mss, path.line_rate.0 as f64);
+        let mut written =
+            Self { object: None, mss: path.mss, raised: raised.clone(), decision: Decision::window(path.mss) };
+        written.keep(|_, py| Ok(Some(class.call1(py, arguments)?)));
+        written.decide(None);
+        Box::new(written)
+    }
+
+    /// Calls into Python unless something was raised before; replaces the object where `call` gives one.
+    fn keep(&mut self, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Option<Py<PyAny>>>) {
+        let mut raised = self.raised.lock().expect("no call panics with the lock held");
+        if raised.is_some() {
+            return;
+        }
+        match Python::attach(|py| call(self, py)) {
+            Ok(Some(object)) => self.object = Some(object),
+            Ok(None) => {}
+            Err(error) => *raised = Some(error),
+        }
+    }
+
+    fn tell(&mut self, event: &str, argument: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>, now: Time) {
+        self.keep(|this, py| {
+            if let Some(object) = &this.object {
+                object.call_method1(py, event, (now.as_secs(), argument(py)?))?;
+            }
+            Ok(None)
+        });
+        self.decide(Some(now));
+    }
+
+    /// Asks for the decision; where it is none, that is raised and the former one stays.
+    fn decide(&mut self, now: Option<Time>) {
+        let mut decided = None;
+        self.keep(|this, py| {
+            if let Some(object) = &this.object {
+                let answer = object.bind(py).call_method0("decision")?;
+                decided = Some(read(&answer, now).map_err(|wrong| refused(object.bind(py), &answer, &wrong))?);
+            }
+            Ok(None)
+        });
+        if let Some((window, pace, wake)) = decided {
+            self.decision = Decision {
+                window: self.mss.scale(window),
+                pace: pace.map(|rate| Rate((rate as u64).max(1))),
+                wake: wake.map(Time::from_secs),
+            };
+        }
+    }
+}
+
+/// A window in packets, a pace in bits per second and a time to be called at.
+type Decided = (f64, Option<f64>, Option<f64>);
+
+/// What an answer says: a window alone, or all three, where pace and time may be None.
+fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Decided, String> {
+    let decided: Decided = match answer.extract::<f64>() {
+        Ok(window) => (window, None, None),
+        Err(_) => answer.extract().map_err(|_| "it is neither a number nor three".to_owned())?,
+    };
+    let (window, pace, wake) = decided;
+    if !window.is_finite() || window < 0.0 {
+        return Err(format!("a window of {window} packets"));
+    }
+    if let Some(pace) = pace.filter(|pace| !pace.is_finite() || *pace <= 0.0) {
+        return Err(format!("a pace of {pace} bit/s"));
+    }
+    if let Some(wake) =
+        wake.filter(|wake| !wake.is_finite() || now.is_some_and(|now| Time::from_secs(wake.max(0.0)) <= now))
+    {
+        return Err(format!("to be called at {wake} s, which is not to come"));
+    }
+    Ok(decided)
+}
+
+/// The error that names the class, what it returned, and what it may return.
+fn refused(object: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, wrong: &str) -> PyErr {
+    let class = object.get_type().name().map_or_else(|_| "decision".to_owned(), |name| name.to_string());
+    let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    let said = format!("{class}.decision() returned {returned}: {wrong}");
+    let expected =
+        "a window in packets, 0 or more, or (window, pace above 0 in bit/s or None, a time to come in seconds or None)";
+    mistake(object.py(), &said, expected)
+}
+
+/// The user's mistake, as one sentence: `shallows.errors.ScenarioError`.
+fn mistake(py: Python<'_>, said: &str, expected: &str) -> PyErr {
+    let error = py.import("shallows.errors").and_then(|errors| errors.getattr("ScenarioError"));
+    error.and_then(|error| error.call1((said, py.None(), expected))).map_or_else(|other| other, PyErr::from_value)
+}
+
+/// What `probe()` returned, if the object has it: a dict of names and numbers.
+fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
+    if !object.hasattr("probe")? {
+        return Ok(Vec::new());
+    }
+    let answer = object.call_method0("probe")?;
+    let probes = answer.cast::<PyDict>().ok().and_then(|probes| {
+        probes.iter().map(|(name, value)| Some((name.extract::<String>().ok()?, value.extract().ok()?))).collect()
+    });
+    let probes: Vec<(String, f64)> = probes.ok_or_else(|| {
+        let class = object.get_type().name().map_or_else(|_| "probe".to_owned(), |name| name.to_string());
+        let returned = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+        mistake(object.py(), &format!("{class}.probe() returned {returned}"), "a dict of names and numbers")
+    })?;
+    probes.into_iter().map(|(name, value)| Ok((lasting(object.py(), &name)?, value))).collect()
+}
+
+/// A name that lasts as long as the process, as those of the catalog's algorithms do; the same for equal names.
+fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().expect("no call panics with the lock held");
+    if let Some(known) = names.get(name) {
+        return Ok(known);
+    }
+    if names.len() == MOST_NAMES {
+        let expected = format!("the same few names every time, {MOST_NAMES} at most");
+        return Err(mistake(py, &format!("probe() named {name:?}"), &expected));
+    }
+    let kept = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    Ok(kept)
+}
+
+impl Sender for UserAlgorithm {
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        let event = PyAck {
+            sent_at: ack.sent_at.as_secs(),
+            rtt: ack.rtt.as_secs(),
+            one_way_delay: ack.one_way_delay.as_secs(),
+            acked: ack.acked / self.mss,
+            marked: ack.marked / self.mss,
+            in_flight: ack.in_flight / self.mss,
+            window_limited: ack.window_limited,
+            recovering: ack.recovering,
+        };
+        self.tell("on_ack", |py| Ok(Py::new(py, event)?.into_any()), now);
+    }
+
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        let event = PyLoss { timeout: loss.kind == LossKind::Timeout, in_flight: loss.in_flight / self.mss };
+        self.tell("on_loss", |py| Ok(Py::new(py, event)?.into_any()), now);
+    }
+
+    fn on_wake(&mut self, now: Time) {
+        self.keep(|this, py| {
+            if let Some(object) = &this.object {
+                object.call_method1(py, "on_wake", (now.as_secs(),))?;
+            }
+            Ok(None)
+        });
+        self.decide(Some(now));
+    }
+
+    fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        let mut raised = self.raised.lock().expect("no call panics with the lock held");
+        let Some(object) = self.object.as_ref().filter(|_| raised.is_none()) else { return };
+        match Python::attach(|py| probed(object.bind(py))) {
+            Ok(probes) => probes.into_iter().for_each(|(name, value)| record(name, value)),
+            Err(error) => *raised = Some(error),
+        }
+    }
+}

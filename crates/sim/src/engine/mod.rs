@@ -1,0 +1,11 @@
+//! The engine: advances the network, acts at scheduled times and checks the results.
+
+pub mod answer;
+mod audit;
+pub(crate) mod deadlock;
+pub(crate) mod domain;
+pub(crate) mod packet_limit;
+mod schedule;
+pub mod simulation;
+pub mod snapshot;
+pub(crate) mod stall_detector;

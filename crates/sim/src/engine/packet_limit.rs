@@ -1,0 +1,44 @@
+//! Ends a run whose packets would fill the machine's memory, and says who holds them: a queue without an end, into which flows
+//! put more than it will ever send.
+
+use std::collections::BTreeMap;
+
+use crate::observe::Observer;
+use crate::packet::PACKET_SIZE;
+use crate::parallel::network::Domains;
+use crate::spec::network::{Network, Nic};
+
+/// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 34 GB on the wire, 340 for each of the hosts
+/// of a fat tree of 64 pods.
+pub const MOST_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
+
+/// Events between two looks. An event makes a few packets at most; a NIC that takes all that a window allows looks itself.
+pub const LOOK_EVERY: u64 = 1 << 16;
+
+/// And packets more in flight, each time: a tenth of a second of nothing but one NIC that takes them.
+pub const LOOK_AFTER: u64 = 1 << 20;
+
+/// Says which port holds the most packets, of which flow, and what to write so that it does not.
+pub fn problem<O: Observer>(network: &Network, domains: &Domains<O>) -> String {
+    let live = domains.live();
+    let all = format!("{live} packets are in flight, {} MiB, at which a run ends", (live * PACKET_SIZE as u64) >> 20);
+    let held = |port: u32| domains.on_its_way(port);
+    let Some((held_most, port)) = (0..domains.links()).map(|port| (held(port).count(), port)).max() else { return all };
+    let mut by_flow = BTreeMap::new();
+    held(port).for_each(|(packet, _)| *by_flow.entry(packet.flow).or_insert(0) += 1);
+    let most = by_flow.into_iter().max_by_key(|&(flow, count)| (count, std::cmp::Reverse(flow)));
+    let of = most.and_then(|(number, count)| {
+        let flow = network.flows.get(number as usize)?;
+        let algorithm = network.controls[flow.control as usize].algorithm.name;
+        Some(format!(", {count} of those of flow {number} ({algorithm})"))
+    });
+    let from = network.ports[port as usize].from;
+    let (place, instead) = if from >= network.hosts {
+        (format!("port {port}"), "a finite network.buffer, or a smaller window or pace")
+    } else if network.host.nic == Nic::Fifo {
+        (format!("the NIC of host {from}"), "hosts.nic = \"fair\", or a window or pace that its link can carry")
+    } else {
+        (format!("the NIC of host {from}"), "fewer answers, or a link that can carry them")
+    };
+    format!("{all}; {held_most} of them are at {place}{}: expected {instead}", of.unwrap_or_default())
+}

@@ -1,0 +1,288 @@
+//! Ports with classes, switches with a memory, links that are paused.
+
+use shallows_cc::units::Bytes;
+
+use crate::fabric::route::Back;
+use crate::fabric::shared_buffer::Verdict;
+use crate::fabric::{Arrival, Fabric, NO_FLOW};
+use crate::observe::{Hop, Observer};
+use crate::packet::header::Header;
+use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::port::admission::{Offered, Outcome, Reason};
+use crate::port::scheduler::{Joining, Lane, Sent};
+use crate::spec::fault::Fault;
+use crate::spec::network::MIN_FRAME;
+
+impl<O: Observer> Fabric<O> {
+    /// A packet that the link `from` brought is offered to a port with classes.
+    #[inline(always)]
+    pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
+        let lane = if self.has_priority(at) { Lane::Priority } else { Lane::Own };
+        let joining = Joining { packet: at, from, lane };
+        if let Some(offered) = self.pass(number, joining) {
+            return self.after_offer(number, at, offered);
+        }
+        self.join_class(number, at, from, lane);
+        if !self.pauses_due.is_empty() {
+            self.send_pauses();
+        }
+    }
+
+    /// A packet of its host is offered to the pacer of a NIC.
+    pub fn offer_paced(&mut self, number: u32, at: u32) {
+        self.join(number, Joining { packet: at, from: NIL, lane: Lane::Paced });
+    }
+
+    /// The packet joins; pauses that are due because of it stay due.
+    #[inline(never)]
+    fn join(&mut self, number: u32, joining: Joining) {
+        match self.pass(number, joining) {
+            Some(offered) => self.after_offer(number, joining.packet, offered),
+            None => self.join_class(number, joining.packet, joining.from, joining.lane),
+        }
+    }
+
+    /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
+    #[inline(always)]
+    fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
+        let Self { ports, packets, switches, now, .. } = self;
+        let port = &mut ports[number as usize];
+        if joining.from != NIL
+            && let Some(switches) = switches
+            && !switches.lets_pass(port.from, joining.from, &packets[joining.packet])
+        {
+            return None;
+        }
+        port.pass(*now, joining, packets)
+    }
+
+    /// The packet waits in its class, or is refused.
+    // Four numbers go in registers, a struct of three of them does not.
+    #[inline(never)]
+    fn join_class(&mut self, number: u32, at: u32, from: u32, lane: Lane) {
+        let joining = Joining { packet: at, from, lane };
+        // What departs at this picosecond has departed.
+        if self.ports[number as usize].is_due(self.now) {
+            self.begin(number);
+        }
+        let offered = self.wait(number, joining);
+        if O::LISTENS
+            && let Some(place) = self.ports[number as usize].newly_cut()
+        {
+            self.observer.trimmed(self.now, Hop::of(number, place, &self.packets));
+        }
+        if offered.outcome == Outcome::Returned {
+            return self.turn_back(number, joining);
+        }
+        self.after_offer(number, at, offered);
+        if matches!(offered.outcome, Outcome::Dropped(_)) {
+            return;
+        }
+        if self.ports[number as usize].is_due(self.now) {
+            self.begin(number);
+        } else {
+            self.await_wake(number);
+        }
+    }
+
+    /// The packet waits in its class, if the switch and the class have room for it.
+    fn wait(&mut self, number: u32, joining: Joining) -> Offered {
+        let at = joining.packet;
+        if self.ports[number as usize].is_down() && !self.packets[at].flags.for_neighbour() {
+            self.ports[number as usize].refuse_down();
+            return Offered::dropped(Reason::Fault);
+        }
+        let (length, counted) = (self.packets[at].bytes(), self.is_counted(joining));
+        if counted && !self.admit(number, joining) {
+            self.ports[number as usize].refuse(self.now, at, &mut self.packets);
+            return Offered::dropped(Reason::Memory);
+        }
+        let offered = self.ports[number as usize].enter(self.now, joining, &mut self.packets);
+        if counted && let Outcome::Dropped(_) = offered.outcome {
+            self.release(number, joining.from, length);
+        }
+        offered
+    }
+
+    /// A header that found no room in the port of `number` goes back to its sender, where its switch lies on the way back.
+    #[cold]
+    fn turn_back(&mut self, number: u32, joining: Joining) {
+        let (at, switch) = (joining.packet, self.ports[number as usize].from);
+        let back = match self.routes.back(&self.network, &self.packets[at], switch) {
+            None => None,
+            Some(Back { way, port }) => {
+                self.packets[at].way = way;
+                port.or_else(|| self.choose(switch, at))
+            }
+        };
+        let Some(back) = back else {
+            self.ports[number as usize].refuse_header();
+            return self.after_offer(number, at, Offered::dropped(Reason::Full));
+        };
+        self.after_offer(number, at, Offered::returned());
+        self.packets[at].cut(PacketKind::Returned);
+        self.offer(back, at, joining.from);
+    }
+
+    /// Whether the packet is one of a flow with a priority.
+    fn has_priority(&self, at: u32) -> bool {
+        self.priorities && self.network.flows.get(self.packets[at].flow as usize).is_some_and(|flow| flow.priority)
+    }
+
+    /// Whether a switch counts this packet against its memory.
+    fn is_counted(&self, joining: Joining) -> bool {
+        joining.from != NIL && self.counts(self.packets[joining.packet].flags)
+    }
+
+    fn counts(&self, flags: Flags) -> bool {
+        self.switches.as_ref().is_some_and(|switches| switches.counts(flags))
+    }
+
+    /// Whether the memory of its switch has room for a packet that it counts.
+    fn admit(&mut self, number: u32, joining: Joining) -> bool {
+        let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
+        let (node, length) = (self.ports[number as usize].from, packet.bytes());
+        let Some(switches) = &mut self.switches else { return true };
+        let held = || port.held(self.now, packet.flags, joining.lane);
+        let verdict = switches.admit(node, joining.from, length, held);
+        if verdict == Verdict::AdmitAndPause {
+            self.pauses_due.push_back((joining.from, PacketKind::Pause));
+            if O::LISTENS {
+                let through = self.holder(number, joining.from, length);
+                self.observer.asked(self.now, joining.from, through, true);
+            }
+        }
+        verdict != Verdict::Drop
+    }
+
+    /// The port of a switch in which most of what a link brought waits, where `length` more is about to join that of `number`.
+    fn holder(&self, number: u32, from: u32, length: Bytes) -> u32 {
+        let node = self.ports[number as usize].from;
+        let ports = (0..).zip(&self.ports).filter(|(_, port)| port.from == node).map(|(number, _)| number);
+        let held = |port: u32| {
+            let waiting = self.ports[port as usize].waiting(&self.packets).filter(|waiting| waiting.from == from);
+            waiting.map(|waiting| waiting.length).sum::<Bytes>() + if port == number { length } else { Bytes::ZERO }
+        };
+        ports.max_by_key(|&port| (held(port), std::cmp::Reverse(port))).unwrap_or(number)
+    }
+
+    /// Sends the pauses and resumes that are due, in the order in which they were decided: what one of them makes
+    /// depart may decide the next, which must not overtake it.
+    #[inline(never)]
+    fn send_pauses(&mut self) {
+        while let Some((from, kind)) = self.pauses_due.pop_front() {
+            self.tell_neighbour(from, kind);
+        }
+    }
+
+    /// Asks the other end of the link `from` to stop, or to go on.
+    fn tell_neighbour(&mut self, from: u32, kind: PacketKind) {
+        let Some(switches) = &self.switches else { return };
+        let back = switches.reverse(from);
+        let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
+        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, &header), header);
+        self.join(back, Joining { packet: at, from: NIL, lane: Lane::Own });
+    }
+
+    /// Something happens to a wire: its downstream end is here.
+    pub fn change_wire(&mut self, fault: Fault) {
+        if let Some(wire) = self.ports[fault.link as usize].wire() {
+            wire.change(self.now, fault.change);
+        }
+    }
+
+    /// Something happens to a link: its port is here.
+    pub fn change(&mut self, fault: Fault) {
+        let number = fault.link;
+        let port = &self.ports[number as usize];
+        let sent_by = port.rests_until(self.now).unwrap_or(port.busy_until());
+        self.observer.changed(self.now, number, fault.change, sent_by);
+        if !self.ports[number as usize].is_scheduled() {
+            return;
+        }
+        self.ports[number as usize].change(self.now, fault.change);
+        while self.ports[number as usize].is_down()
+            && let Some((at, lost)) = self.ports[number as usize].lose_one(self.now, &mut self.packets)
+        {
+            self.lose(number, at);
+            self.no_longer_waits(number, lost);
+        }
+        self.dispatch(number);
+    }
+
+    /// Begins to send what may be sent, and lets the switch, the event queue and the neighbours know.
+    pub fn dispatch(&mut self, number: u32) {
+        self.begin(number);
+        if !self.pauses_due.is_empty() {
+            self.send_pauses();
+        }
+    }
+
+    /// The same without the neighbours: what is due to them stays due.
+    fn begin(&mut self, number: u32) {
+        let port = &mut self.ports[number as usize];
+        let sent = port.dispatch(self.now, &mut self.packets);
+        self.await_wake(number);
+        let Some(sent) = sent else { return };
+        if let Some(arrives) = sent.arrives {
+            self.expect(arrives, number);
+        }
+        self.no_longer_waits(number, sent);
+    }
+
+    /// The event queue tells when a port may send again.
+    #[inline]
+    fn await_wake(&mut self, number: u32) {
+        if let Some(at) = self.ports[number as usize].next_wake() {
+            let entity = self.port_entity(number);
+            self.events.push(at, entity);
+        }
+    }
+
+    /// A packet has left the queue of a port: the memory of its switch no longer holds it.
+    fn no_longer_waits(&mut self, number: u32, sent: Sent) {
+        if sent.from != NIL && self.counts(Flags::of(sent.kind)) {
+            self.release(number, sent.from, sent.length);
+        }
+    }
+
+    fn release(&mut self, number: u32, from: u32, length: Bytes) {
+        let node = self.ports[number as usize].from;
+        let Some(switches) = &mut self.switches else { return };
+        switches.release(node, from, length);
+        if switches.resumes(node, from) {
+            self.pauses_due.push_back((from, PacketKind::Resume));
+            self.observer.asked(self.now, from, number, false);
+        }
+    }
+
+    /// The link of a port with classes is free, or its tokens have come; false if it has been told before.
+    pub fn wake_port(&mut self, number: u32) -> bool {
+        let due = self.ports[number as usize].on_wake(self.now);
+        if due {
+            self.dispatch(number);
+        }
+        due
+    }
+
+    /// A pause, or its end, has come over the link: it is for the port that sends the other way.
+    #[cold]
+    pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Arrival {
+        let pause = self.packets[at].flags.is(PacketKind::Pause);
+        self.packets.remove(at);
+        self.consumed += 1;
+        let Some(switches) = &self.switches else { return Arrival::Passed };
+        let port = switches.reverse(number);
+        // What departs at this picosecond has departed.
+        self.dispatch(port);
+        self.ports[port as usize].pause(self.now, pause);
+        self.observer.paused(self.now, port, pause);
+        if pause {
+            self.look = true;
+            self.paused = self.paused.min(self.now);
+            return Arrival::Passed;
+        }
+        self.dispatch(port);
+        Arrival::Released(port)
+    }
+}

@@ -1,0 +1,110 @@
+//! What became of flows, as each end saw it, and who waits for whom.
+
+use std::collections::BTreeMap;
+
+use shallows_cc::units::Time;
+
+use crate::engine::answer::FlowReport;
+use crate::spec::network::Network;
+
+/// What the sender of a flow has to tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When it began; [`Time::MAX`] is not yet.
+    pub start: Time,
+    pub retransmits: u32,
+    pub timeouts: u32,
+    pub credits_wasted: u64,
+    pub smoothed: Smoothed,
+}
+
+/// Smoothed round trips of a flow, one an acknowledgement (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Smoothed {
+    samples: u64,
+    sum: u64,
+    /// The largest.
+    pub most: Time,
+}
+
+impl Smoothed {
+    pub const NOTHING: Self = Self { samples: 0, sum: 0, most: Time::ZERO };
+
+    #[inline]
+    pub fn note(&mut self, srtt: Time) {
+        self.samples += 1;
+        // It holds 213 days, added up.
+        self.sum = self.sum.saturating_add(srtt.0);
+        self.most = self.most.max(srtt);
+    }
+
+    /// Their mean; zero without any.
+    pub fn mean(&self) -> Time {
+        Time(self.sum / self.samples.max(1))
+    }
+}
+
+impl Sent {
+    /// Of a flow that has not begun.
+    pub const NOTHING: Self =
+        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, smoothed: Smoothed::NOTHING };
+}
+
+/// What its receiver has to tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// When every byte was there; [`Time::MAX`] is not yet.
+    pub finish: Time,
+    /// Payload that is there, in whatever order it came, and how much of it came before the warm-up's end.
+    pub delivered: u64,
+    pub in_warmup: u64,
+    /// How much of it came by the flow's stop; all, where it has none or that is to come.
+    pub by_stop: u64,
+    pub credits: u64,
+}
+
+impl Received {
+    /// Of a flow of which nothing has come.
+    pub const NOTHING: Self = Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0 };
+}
+
+/// Both together; `start` is when it is due to begin, where that is known.
+pub fn report(sent: &Sent, received: &Received, start: Time, ideal: Time) -> FlowReport {
+    FlowReport {
+        start: sent.start.min(start),
+        finish: received.finish,
+        ideal,
+        delivered: received.delivered,
+        goodput: received.delivered - received.in_warmup,
+        goodput_by_stop: received.delivered.min(received.by_stop).saturating_sub(received.in_warmup),
+        retransmits: sent.retransmits,
+        timeouts: sent.timeouts,
+        credits: received.credits,
+        credits_wasted: sent.credits_wasted,
+        srtt_mean: sent.smoothed.mean(),
+        srtt_most: sent.smoothed.most,
+    }
+}
+
+/// Who begins where a flow ends.
+#[derive(Debug, Default)]
+pub struct Followers {
+    of: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Followers {
+    pub fn new(network: &Network) -> Self {
+        let mut of = BTreeMap::<_, Vec<_>>::new();
+        for (flow, number) in network.flows.iter().zip(0..) {
+            if let Some(first) = flow.after {
+                of.entry(first).or_default().push(number);
+            }
+        }
+        Self { of }
+    }
+
+    /// The flows that wait for this one.
+    pub fn of(&self, flow: u32) -> &[u32] {
+        self.of.get(&flow).map_or(&[], Vec::as_slice)
+    }
+}

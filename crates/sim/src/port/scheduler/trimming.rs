@@ -1,0 +1,159 @@
+//! A port that cuts packets to their headers where it would drop them (NDP's switch).
+//!
+//! A packet that finds its class full is cut, or by the toss of a coin the last one of that class is, and the one that came
+//! takes its place: so that nobody's packets always come just too late. The header joins the class of headers, and has
+//! overtaken the data by then; of what waits one packet goes for so many headers, or nothing else would get through where headers
+//! alone fill a link. Where that is full too, the header that came goes back to its sender.
+//!
+//! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of
+//! headers is full, it is always the packet that came which goes back.
+
+use shallows_cc::units::Time;
+
+use crate::packet::{Flags, PacketKind, Slab};
+use crate::port::Port;
+use crate::port::admission::{Offered, Outcome, Reason};
+use crate::port::scheduler::{Joining, Lane, Waiting};
+use crate::spec::network::MIN_FRAME;
+
+impl Port {
+    /// A packet finds its class full, which may be cut in its place.
+    #[cold]
+    pub(super) fn overflow(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
+        let packet = &packets[joining.packet];
+        let kind = packet.flags.kind();
+        let number = self.room().class_for(packet.flags, joining.lane);
+        if kind == PacketKind::Trimmed {
+            return Offered::returned();
+        }
+        if self.room().classes[number].trims && packet.flags.has(Flags::TRIMS) {
+            return self.trim(now, number, joining, packets);
+        }
+        self.room().classes[number].report.dropped += 1;
+        self.counters.dropped += 1;
+        Offered::dropped(Reason::Full)
+    }
+
+    /// One packet of class `number` is cut: the one that comes, or the last one that waits.
+    fn trim(&mut self, now: Time, number: usize, joining: Joining, packets: &mut Slab) -> Offered {
+        self.counters.trimmed += 1;
+        if !self.has_room_for_header(now) {
+            return Offered::returned();
+        }
+        let room = self.room();
+        let queue = &room.classes[number].queue;
+        let last = queue.len().checked_sub(1).filter(|_| room.draws.uniform() < 0.5);
+        // What a transport sent that knows nothing of cuts stays whole: its receiver would take the header for the data.
+        let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
+            packets[joining.packet].cut(PacketKind::Trimmed);
+            let offered = self.enter(now, joining, packets);
+            return Offered { outcome: Outcome::Trimmed, ..offered };
+        };
+        let Waiting { packet, from, .. } = self.take_out(now, (number, last), packets);
+        packets[packet].cut(PacketKind::Trimmed);
+        self.enter(now, Joining { packet, from, lane: Lane::Own }, packets);
+        self.room().newly_cut = Some(packet);
+        self.enter(now, joining, packets)
+    }
+
+    fn has_room_for_header(&mut self, now: Time) -> bool {
+        let header = Flags::of(PacketKind::Trimmed);
+        let held = self.held(now, header, Lane::Own) + MIN_FRAME;
+        let busy = self.busy_until > now;
+        let room = self.room();
+        let headers = room.class_for(header, Lane::Own);
+        room.classes[headers].has_room(held, usize::from(busy && room.is_sending(headers)))
+    }
+
+    /// The packet that has been cut while it waited, told once.
+    pub fn newly_cut(&mut self) -> Option<u32> {
+        self.room().newly_cut.take()
+    }
+
+    /// A header found no room, and there is no way back for it.
+    pub fn refuse_header(&mut self) {
+        self.counters.dropped += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::rng::Rng;
+    use shallows_cc::units::{Bytes, Rate};
+
+    use super::*;
+    use crate::packet::header::{Header, PulledData};
+    use crate::packet::{NIL, PACKET_KINDS, Packet};
+    use crate::spec::network::{ClassSpec, Discipline, Limit, PortSpec};
+
+    /// Eight packets of data behind headers without end.
+    fn port() -> Port {
+        let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
+        let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
+        let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
+        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
+        let discipline = Discipline { classes: vec![headers, data], class_of, priority: None, paced: None };
+        Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0))
+    }
+
+    /// §3.1: the packet that comes and the last one in the queue are cut with equal probability. 1,000 fair coins stay within
+    /// five deviations of 16 of 500; whichever is cut, eight stay whole.
+    #[test]
+    fn half_of_the_time_the_last_one_is_cut_for_the_one_that_comes() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = || {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer() == Outcome::Queued));
+        let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
+        assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
+        assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
+        let whole = |class: usize| port.room().classes[class].queue.len();
+        assert_eq!([1, 0].map(whole), [8, 1000]);
+    }
+
+    /// Packets that may not be cut fill the queue: it is always the one that comes.
+    #[test]
+    fn what_knows_nothing_of_cuts_stays_whole() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = |trims: bool| {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer(false) == Outcome::Queued));
+        assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
+        assert_eq!(offer(false), Outcome::Dropped(Reason::Full));
+    }
+
+    /// §3.1: ten headers to a packet, while both wait; then what is left.
+    #[test]
+    fn a_data_packet_goes_for_every_ten_headers() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut enter = |kind: PacketKind, port: &mut Port| {
+            let header = Header::PulledData(PulledData::default());
+            let mut packet = Packet::new(0, Bytes(1500), false, &header);
+            if kind == PacketKind::Trimmed {
+                packet.cut(kind);
+            }
+            let at = packets.insert(packet, header);
+            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets)
+        };
+        for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {
+            assert_eq!(enter(kind, &mut port).outcome, Outcome::Queued);
+        }
+        let mut places = Vec::new();
+        for number in 0.. {
+            let Some(sent) = port.dispatch(port.busy_until, &mut packets) else { break };
+            if sent.kind == PacketKind::Data {
+                places.push(number);
+            }
+        }
+        assert_eq!(places, [10, 21, 32]);
+    }
+}

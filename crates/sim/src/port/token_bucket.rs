@@ -1,0 +1,193 @@
+//! A bucket of tokens that holds back a class of a port: it fills at a fixed rate, or at one that a pacer sets.
+
+use shallows_cc::pacer::Pacer;
+use shallows_cc::units::{Bytes, Rate, Time};
+
+use crate::spec::network::Shaper;
+
+/// After so many periods of silence a pacer has forgotten what came before.
+const MOST_PERIODS: u64 = 64;
+
+/// Frames shorter than this are only counted, by their length, where nothing but tokens can hold them back. Credits are: their
+/// lengths differ, from 76 to 92 B.
+pub(super) const SHORT: Bytes = Bytes(128);
+
+/// The tokens of one class.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    rate: Rate,
+    burst: Bytes,
+    /// When it will be full.
+    full_at: Time,
+    paced: Option<Paced>,
+    alone: Alone,
+}
+
+/// Short frames that have passed and are in nothing else yet.
+#[derive(Debug)]
+struct Alone {
+    all: u32,
+    by_length: [u16; SHORT.0 as usize],
+}
+
+impl Alone {
+    const NONE: Self = Self { all: 0, by_length: [0; SHORT.0 as usize] };
+}
+
+/// What sets its rate.
+#[derive(Debug)]
+struct Paced {
+    pacer: Pacer,
+    /// What has come in this period, and when that is over.
+    arrived: Bytes,
+    due: Time,
+}
+
+impl Bucket {
+    pub fn new(shaper: &Shaper) -> Self {
+        let paced = shaper.pacer.map(|spec| Paced { pacer: Pacer::new(spec), arrived: Bytes::ZERO, due: spec.period });
+        Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced, alone: Alone::NONE }
+    }
+
+    /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that
+    /// is full.
+    #[inline]
+    pub fn ready_at(&self, length: Bytes) -> Time {
+        let spare = self.rate.time_to_send(self.burst.saturating_sub(length));
+        self.full_at.saturating_sub(spare)
+    }
+
+    /// Whether a packet of this length that comes now has its tokens.
+    #[inline]
+    pub fn is_ready(&self, now: Time, length: Bytes) -> bool {
+        self.full_at <= now || self.ready_at(length) <= now
+    }
+
+    /// Whether its rate never changes.
+    pub fn is_fixed(&self) -> bool {
+        self.paced.is_none()
+    }
+
+    /// Takes the tokens of a packet of this length that comes now, if they are there; whether they are.
+    #[inline]
+    pub fn pays(&mut self, now: Time, length: Bytes) -> bool {
+        let ready = self.is_ready(now, length);
+        if ready {
+            self.take(now, length);
+        }
+        ready
+    }
+
+    /// Counts a short frame; whether it can count no more of its length.
+    #[inline]
+    pub fn count(&mut self, length: Bytes) -> bool {
+        let times = &mut self.alone.by_length[length.0 as usize];
+        (*times, self.alone.all) = (*times + 1, self.alone.all + 1);
+        *times == u16::MAX
+    }
+
+    /// How many are only counted.
+    pub fn counted(&self) -> u32 {
+        self.alone.all
+    }
+
+    /// The lengths of those, and how many of each; none are counted any more.
+    pub fn settle(&mut self) -> impl Iterator<Item = (Bytes, u32)> + use<> {
+        let by_length = std::mem::replace(&mut self.alone, Alone::NONE).by_length;
+        (0..).map(Bytes).zip(by_length.map(u32::from)).filter(|&(_, times)| times > 0)
+    }
+
+    /// When to look again at a packet that is not ready: before that, if the rate may change.
+    #[inline]
+    pub fn look_at(&self, ready: Time) -> Time {
+        self.paced.as_ref().map_or(ready, |paced| ready.min(paced.due))
+    }
+
+    #[inline]
+    pub fn take(&mut self, now: Time, length: Bytes) {
+        self.full_at = self.full_at.max(now) + self.rate.time_to_send(length);
+    }
+
+    /// A packet comes that has to pass the bucket.
+    #[inline]
+    pub fn arrive(&mut self, length: Bytes) {
+        if let Some(paced) = &mut self.paced {
+            paced.arrived += length;
+        }
+    }
+
+    /// The rate is that of the periods that are over, while so much waits.
+    #[inline]
+    pub fn catch_up(&mut self, now: Time, waiting: Bytes) {
+        if self.paced.as_ref().is_some_and(|paced| paced.due <= now) {
+            self.update(now, waiting);
+        }
+    }
+
+    #[cold]
+    fn update(&mut self, now: Time, waiting: Bytes) {
+        let Some(paced) = &mut self.paced else { return };
+        let period = paced.pacer.period();
+        let over = 1 + (now - paced.due).0 / period.0;
+        let backlog = waiting.0 as f64 * 8.0;
+        let arriving = paced.arrived.0 as f64 * 8.0 / period.as_secs();
+        paced.pacer.update(arriving, backlog);
+        (1..over.min(MOST_PERIODS)).for_each(|_| paced.pacer.update(0.0, backlog));
+        paced.arrived = Bytes::ZERO;
+        paced.due += period * over;
+        let rate = paced.pacer.rate();
+        // What is missing in the bucket is missing still, and comes at the new rate.
+        self.full_at = now + self.full_at.saturating_sub(now).scale(self.rate / rate);
+        self.rate = rate;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shallows_cc::pacer::PacerSpec;
+
+    const US: Time = Time::from_micros(1);
+
+    /// 8 Gbps are a byte a nanosecond; 3000 B at once, periods of 10 us.
+    fn bucket(eta: f64, beta: f64) -> Bucket {
+        let rate = Rate::from_gbps(8);
+        let spec = PacerSpec { eta, beta, period: US * 10, least: Rate::from_gbps(1), most: rate };
+        Bucket::new(&Shaper { rate, burst: Bytes(3000), pacer: Some(spec) })
+    }
+
+    /// Two packets of 1500 B at once, then one each 1500 ns.
+    #[test]
+    fn tokens_are_there_for_a_burst_and_then_at_the_rate() {
+        let mut bucket = bucket(0.0, 0.0);
+        for ready in [0, 0, 1500, 3000] {
+            assert_eq!(bucket.ready_at(Bytes(1500)), Time::from_nanos(ready));
+            bucket.take(Time::from_nanos(ready), Bytes(1500));
+        }
+    }
+
+    /// eta 1: what came in the last period is the rate, 2500 B in 10 us are 2 Gbps. Of the 3000 B of tokens 1000 are left: 500
+    /// more take 2 us.
+    #[test]
+    fn a_rate_that_falls_brings_what_is_missing_more_slowly() {
+        let mut bucket = bucket(1.0, 0.0);
+        bucket.arrive(Bytes(2500));
+        bucket.take(Time::from_nanos(10_000), Bytes(2000));
+        bucket.catch_up(US * 10, Bytes::ZERO);
+        assert_eq!(bucket.rate.as_gbps().round(), 2.0);
+        assert_eq!(bucket.ready_at(Bytes(1500)).as_micros().round(), 12.0);
+        assert_eq!(bucket.look_at(US * 30), US * 20);
+        // Three silent periods: the least rate.
+        bucket.catch_up(US * 45, Bytes::ZERO);
+        assert_eq!((bucket.rate, bucket.look_at(US * 99)), (Rate::from_gbps(1), US * 50));
+    }
+
+    /// beta: 1000 B wait, 8000 bits of 125,000 bit/s each are 1 Gbps more.
+    #[test]
+    fn what_waits_makes_it_faster() {
+        let mut bucket = bucket(1.0, 125_000.0);
+        bucket.arrive(Bytes(2500));
+        bucket.catch_up(US * 10, Bytes(1000));
+        assert_eq!(bucket.rate.as_gbps().round(), 3.0);
+    }
+}
