@@ -70,7 +70,9 @@ SPECIAL = {
     # five round trips in a row that do not rise, between the thresholds
     ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
     ("patched-timely", "base_rtt"): (CROWD, {}),
+    ("patched-timely", "subtract_min_rtt"): (CROWD, {}),
     ("patched-timely-pi", "base_rtt"): (CROWD, {}),
+    ("patched-timely-pi", "subtract_min_rtt"): (CROWD, {}),
     ("hull", "bucket"): (SCENARIOS[0], {"per_server": True}),
     # several packets behind an acknowledgement
     ("inigo", "by_packets"): (SCENARIOS[0] | {"hosts": {"acks_every": 4}}, {}),

@@ -68,7 +68,7 @@ def test_fluid_and_packets_agree_on_the_queue_of_two_dcqcn_flows():
     assert abs(away["flow_goodput_mean_gbps"]["percent"]) < 2
 
 
-TIMELY = {"name": "patched-timely", "start_rate": "5Gbps"}
+TIMELY = {"name": "patched-timely@queue-error", "start_rate": "5Gbps"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-//! The round-trip gradient of TIMELY and of what is built on it, and the parameters that they share.
+//! The gradient of the round trip, and the parameters, that TIMELY and both patched forms share.
 //!
-//! Source: Mittal et al., SIGCOMM 2015, Alg. 1 lines 1 to 4; "ECN or Delay" (`CoNEXT` 2016) Alg. 1, 2 and
-//! eq. 23.
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, Algorithms 1 and 2, lines 1 to 4, and eq. 23; Mittal et al., SIGCOMM
+//! 2015, Algorithm 1.
 
 use crate::event::Ack;
 use crate::parameter::{Parameter, Unit, Values};
@@ -40,7 +40,7 @@ pub const T_LOW: Parameter = Parameter {
     default: 50e-6,
     min: 1e-9,
     max: 1.0,
-    meaning: "below this round trip the rate only grows",
+    meaning: "round trip below which the rate only grows",
     source: "CoNEXT 2016, footnote 4: 50 us",
 };
 
@@ -52,7 +52,7 @@ pub const T_HIGH: Parameter = Parameter {
     default: 500e-6,
     min: 1e-9,
     max: 1e3,
-    meaning: "above it the rate only falls",
+    meaning: "round trip above which the rate only falls",
     source: "CoNEXT 2016, footnote 4: 500 us",
 };
 
@@ -64,11 +64,11 @@ pub const D_MIN_RTT: Parameter = Parameter {
     default: 20e-6,
     min: 1e-9,
     max: 1.0,
-    meaning: "what the gradient is divided by, and the least time between updates",
+    meaning: "divides the gradient, and is the least time between updates",
     source: "CoNEXT 2016, footnote 4: 20 us",
 };
 
-/// How a segment leaves.
+/// Bursts.
 pub const BURST: Parameter = Parameter {
     name: "burst",
     symbol: "-",
@@ -76,11 +76,11 @@ pub const BURST: Parameter = Parameter {
     default: 0.0,
     min: 0.0,
     max: 1.0,
-    meaning: "a segment leaves at line rate and the gap follows, instead of frame by frame",
+    meaning: "a segment leaves in one burst, and the pace only spaces segments",
     source: "off, as CoNEXT 2016 Figs. 8, 9 and 12; SIGCOMM 2015 §5 does it",
 };
 
-/// How fast that burst is.
+/// Rate of a burst.
 pub const BURST_RATE: Parameter = Parameter {
     name: "burst_rate",
     symbol: "-",
@@ -88,7 +88,7 @@ pub const BURST_RATE: Parameter = Parameter {
     default: 0.0,
     min: 0.0,
     max: 1e13,
-    meaning: "rate of a segment that leaves in a burst, where the flow's own is not more; 0 is the line's",
+    meaning: "rate at which a burst leaves, if it exceeds the flow's own; 0: the rate of the link",
     source: "0, as CoNEXT 2016 Fig. 10; its footnote 6: TIMELY sends bursts at less than line rate (SIGCOMM 2015 §5)",
 };
 
@@ -100,11 +100,11 @@ pub const START_RATE: Parameter = Parameter {
     default: 0.0,
     min: 0.0,
     max: 1e13,
-    meaning: "rate of a new flow; 0 is the line shared with the N flows that its sender already has, C/(N+1)",
+    meaning: "rate of a new flow; 0: C/(N+1), where N flows of the same sender are active",
     source: "SIGCOMM 2015 §4: C/(N+1)",
 };
 
-/// Where cuts end.
+/// The least rate.
 pub const MIN_RATE: Parameter = Parameter {
     name: "min_rate",
     symbol: "-",
@@ -112,44 +112,44 @@ pub const MIN_RATE: Parameter = Parameter {
     default: 10e6,
     min: 1e3,
     max: 1e12,
-    meaning: "no cut goes below it",
+    meaning: "least rate",
     source: "a choice: 0.1 % of 10 Gbps",
 };
 
-/// How fast the round trip grows, smoothed, in units of the shortest round trip; a sample a completion.
+/// Smoothed change of the round trip in units of `D_minRTT`, with one sample for each completed segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradient {
     /// `alpha`: weight of a new difference.
     weight: f64,
-    /// `D_minRTT`: what a difference is divided by, and the least time between two updates.
+    /// `D_minRTT`: divides a difference, and is the least time between two updates.
     shortest: Time,
-    /// Sending the last frame of a segment is not queueing.
+    /// Time to send the last frame of a segment, which is no queueing delay.
     serialisation: Time,
     previous: Option<Time>,
     difference: f64,
     updated: Option<Time>,
 }
 
-/// One update: the round trip, and its gradient.
+/// What an update uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The round trip of a segment, without the time to send it.
     pub rtt: Time,
     /// Its gradient.
     pub gradient: f64,
-    /// Time since the one before; none at the first.
+    /// Time since the sample before; zero for the first.
     pub elapsed: Time,
 }
 
 impl Gradient {
-    /// With the weight of a new difference and the shortest round trip.
+    /// A gradient without samples, from `alpha` and `D_minRTT`.
     #[must_use]
     pub fn new(weight: f64, shortest: Time, path: &Path) -> Self {
         let serialisation = path.line_rate.time_to_send(path.mss);
         Self { weight, shortest, serialisation, previous: None, difference: 0.0, updated: None }
     }
 
-    /// A completion; nothing if it comes too soon after the last one (eq. 23).
+    /// Takes the round trip of a completed segment; returns nothing within `D_minRTT` of the last sample (eq. 23).
     pub fn sample(&mut self, now: Time, ack: &Ack) -> Option<Sample> {
         if self.updated.is_some_and(|at| now - at < self.shortest) {
             return None;
@@ -164,18 +164,74 @@ impl Gradient {
     }
 }
 
-/// How its data is divided, and leaves.
+/// Parameters that TIMELY and both patched forms share; rates in bits per second.
+#[derive(Clone, Copy, Debug)]
+pub struct Shared {
+    /// Multiplicative decrease.
+    pub beta: f64,
+    /// Additive increase.
+    pub delta: f64,
+    /// Round trip below which the rate only grows.
+    pub t_low: Time,
+    /// Round trip above which the rate only falls.
+    pub t_high: Time,
+    /// How the data is divided, and leaves.
+    pub segments: Segments,
+    /// Rate of the sender's own link.
+    pub line_rate: f64,
+    /// Rate of a new flow.
+    pub start_rate: f64,
+    min_rate: f64,
+}
+
+impl Shared {
+    /// Reads them from the algorithm's parameters.
+    #[must_use]
+    pub fn new(values: &Values, path: &Path) -> Self {
+        let line_rate = path.line_rate.0 as f64;
+        Self {
+            beta: values.get("beta"),
+            delta: values.get("delta"),
+            t_low: values.time("t_low"),
+            t_high: values.time("t_high"),
+            segments: segments(values, path),
+            line_rate,
+            start_rate: start_rate(values.rate("start_rate"), path),
+            min_rate: values.get("min_rate").min(line_rate),
+        }
+    }
+
+    /// Returns the next rate where the round trip is below `T_low` or above `T_high`, otherwise nothing.
+    #[must_use]
+    pub fn outside(&self, rate: f64, rtt: Time) -> Option<f64> {
+        if rtt < self.t_low {
+            Some(rate + self.delta)
+        } else if rtt > self.t_high {
+            Some(rate * (1.0 - self.beta * (1.0 - self.t_high / rtt)))
+        } else {
+            None
+        }
+    }
+
+    /// Keeps a rate between the least one and that of the link.
+    #[must_use]
+    pub fn clamp(&self, rate: f64) -> f64 {
+        rate.clamp(self.min_rate, self.line_rate)
+    }
+}
+
+/// Returns how the data is divided, and leaves.
 #[must_use]
-pub fn segments(values: &Values, path: &Path) -> Segments {
+fn segments(values: &Values, path: &Path) -> Segments {
     let burst_rate = values.rate("burst_rate");
     let slower = burst_rate > Rate::ZERO && burst_rate < path.line_rate;
     let (size, at_once) = (values.bytes("seg"), values.flag("burst"));
     Segments { size, at_once, burst_rate: slower.then_some(burst_rate) }
 }
 
-/// The rate a flow begins with: `wanted`, or where that is zero the line shared with the sender's other flows.
+/// Returns the rate of a new flow: `wanted`, or if that is zero the link divided among the sender's flows.
 #[must_use]
-pub fn start_rate(wanted: Rate, path: &Path) -> f64 {
+fn start_rate(wanted: Rate, path: &Path) -> f64 {
     let line = path.line_rate.0 as f64;
     if wanted == Rate::ZERO { line / f64::from(path.active + 1) } else { (wanted.0 as f64).min(line) }
 }

@@ -136,7 +136,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
         "patched-timely",
         _PATCHED,
         only={"burst": 0.0},
-        same={"base_rtt": 0.0},
+        same={"subtract_min_rtt": 1.0},
         sends_apart=True,
     ),
     ("patched-timely-pi", None): Row(
@@ -145,7 +145,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
         # the model's integral I is p less what the first error contributes, -k1 q_ref in bits
         states={"Z": lambda given: given.cc["p"] + given.cc["k1"] * 8 * given.cc["q_ref"]},
         only={"burst": 0.0},
-        same={"base_rtt": 0.0},
+        same={"subtract_min_rtt": 1.0},
         sends_apart=True,
     ),
 }

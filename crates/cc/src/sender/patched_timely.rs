@@ -1,22 +1,37 @@
-//! TIMELY with one fixed point: the round trip itself decides how much the rate falls, its gradient how soon.
+//! TIMELY with a single fixed point: the round trip itself decides how far the rate falls, and the gradient of the round
+//! trip weighs increase against decrease.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | R | `rate` | the rate |
-//! | w(g) | `weight` | share of decrease in an update, by the gradient g |
-//! | `RTT_ref` | `t_low` | queueing delay at which increase and decrease meet |
+//! | rate, R | `rate` | sending rate |
+//! | weight, w(g) | `weight` | weight of the decrease, from the gradient g |
+//! | `RTT_ref` | `t_low` | round trip at which the error is zero |
+//! | error | `error` | (RTT - base) / `RTT_ref` - 1 |
+//! | - | `base` | round trip that the error leaves out: none in Algorithm 2 |
 //! | delta, beta | `delta`, `beta` | additive increase, multiplicative decrease |
 //!
-//! Source: "ECN or Delay" (`CoNEXT` 2016) Alg. 2, eq. 29 to 31. Queue at the fixed point:
-//! q' (1 + N delta / (beta C)), q' = C `T_low`.
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §4.3, Algorithm 2 and eq. 29 to 31.
 //!
-//! Choices: the error is that of the queueing delay (eq. 29), the round trip without the shortest one seen or
-//! `base_rtt`; Alg. 2 takes the whole round trip, 5 to 10 % less queue. The rate stays between `min_rate` and
-//! the line's.
+//! | Algorithm 2 | here |
+//! |---|---|
+//! | lines 1 to 4, gradient | same ([`crate::gradient`]); the first sample has a gradient of zero |
+//! | lines 5 and 6, RTT < `T_low` | same |
+//! | lines 7 and 8, RTT > `T_high` | same |
+//! | line 10, eq. 30 | same; the slope 2 is a parameter, because Fig. 11 was computed with 0.5 |
+//! | line 11, error | same: the absolute round trip, with `RTT_ref` = `T_low` (the text sets q' = C `T_low`) |
+//! | line 12 | same |
+//! | eq. 23, an update each max(Seg/R, `D_minRTT`) | same |
+//! | - | the rate stays between `min_rate` and the rate of the link |
+//!
+//! Algorithm 2 and eq. 29 differ in the print: the algorithm compares round trips, the equation queues. With `base` = 0
+//! flows settle at the round trip `T_low` (1 + N delta / (beta C)), which is the queue of eq. 31 less C times the
+//! propagation delay. The absolute round trip is what makes the flows equal: each must see the same error. A flow that
+//! takes its own smallest round trip for the empty path (`subtract_min_rtt`) and joins late hides the standing queue from
+//! itself, and takes more than its share for good.
 
 use crate::event::{Ack, Loss};
-use crate::gradient::{self, Gradient, Sample, start_rate};
-use crate::parameter::{Parameter, Preset, Values, bytes, number, time};
+use crate::gradient::{self, Gradient, Sample, Shared};
+use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
 
@@ -33,10 +48,15 @@ pub const WEIGHT_SLOPE: Parameter = number("weight_slope", "dw/dg", 2.0, 1e-6..=
     .meaning("how steeply the weight rises with the gradient, around 1/2")
     .source("CoNEXT 2016 eq. 30: 2; Fig. 11 was computed with 0.5");
 
-/// `D_prop`.
-pub const BASE_RTT: Parameter = time("base_rtt", "D_prop", 0.0, 0.0..=1.0)
-    .meaning("round trip of an empty path; 0 is the shortest that the flow has seen")
-    .source("a choice: the paper does not say");
+/// What the error leaves out of the round trip.
+pub const BASE_RTT: Parameter = time("base_rtt", "-", 0.0, 0.0..=1.0)
+    .meaning("round trip that the error leaves out")
+    .source("CoNEXT 2016 Algorithm 2, line 11: 0, the absolute round trip");
+
+/// The same, measured by each flow.
+pub const SUBTRACT_MIN_RTT: Parameter = flag("subtract_min_rtt", "-", false)
+    .meaning("the error leaves out the smallest round trip that the flow has seen, instead of base_rtt")
+    .source("off, as CoNEXT 2016 Algorithm 2; flows that join late become unfair with it");
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
@@ -49,19 +69,26 @@ pub const PARAMETERS: &[Parameter] = &[
     SEG,
     WEIGHT_SLOPE,
     BASE_RTT,
+    SUBTRACT_MIN_RTT,
     gradient::BURST,
     gradient::BURST_RATE,
     gradient::START_RATE,
     gradient::MIN_RATE,
 ];
 
-/// One paper, one set.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
-    Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §4.3" },
+    Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §4.3, Algorithm 2" },
     Preset {
         name: "ecn-or-delay-fig11",
         values: &[("weight_slope", 0.5)],
-        source: "CoNEXT 2016 Fig. 11, which eq. 30 does not give",
+        source: "CoNEXT 2016 Fig. 11, which was computed with another slope than eq. 30 prints",
+    },
+    Preset {
+        name: "queue-error",
+        values: &[("subtract_min_rtt", 1.0)],
+        source: "CoNEXT 2016 eq. 29, whose error is that of the queue; that each flow's smallest round trip stands for the \
+                 empty path is our choice",
     },
 ];
 
@@ -71,53 +98,70 @@ pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the tra
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let shared = Shared::new(values, path);
     Box::new(PatchedTimely {
-        beta: values.get("beta"),
-        delta: values.get("delta"),
-        t_low: values.time("t_low"),
-        t_high: values.time("t_high"),
         slope: values.get("weight_slope"),
-        segments: gradient::segments(values, path),
-        min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
-        line_rate: path.line_rate.0 as f64,
-        rate: start_rate(values.rate("start_rate"), path),
+        rate: shared.start_rate,
         gradient: Gradient::new(values.get("alpha"), values.time("d_min_rtt"), path),
-        base: if values.get("base_rtt") > 0.0 { values.time("base_rtt") } else { Time::MAX },
+        base: BaseRtt::new(values),
         weight: 0.5,
+        shared,
     })
+}
+
+/// The round trip that an error leaves out.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseRtt {
+    rtt: Time,
+    measured: bool,
+}
+
+impl BaseRtt {
+    /// From `base_rtt` and `subtract_min_rtt`.
+    #[must_use]
+    pub fn new(values: &Values) -> Self {
+        let measured = values.flag("subtract_min_rtt");
+        Self { rtt: if measured { Time::MAX } else { values.time("base_rtt") }, measured }
+    }
+
+    /// Returns the rest of a round trip.
+    pub fn without(&mut self, rtt: Time) -> Time {
+        if self.measured {
+            self.rtt = self.rtt.min(rtt);
+        }
+        rtt.saturating_sub(self.rtt)
+    }
 }
 
 /// State of one flow; rates in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct PatchedTimely {
-    beta: f64,
-    delta: f64,
-    t_low: Time,
-    t_high: Time,
+    shared: Shared,
     slope: f64,
-    segments: Segments,
-    min_rate: f64,
-    line_rate: f64,
     rate: f64,
     gradient: Gradient,
-    base: Time,
+    base: BaseRtt,
     weight: f64,
 }
 
 impl PatchedTimely {
+    /// Algorithm 2 from line 5 on.
     fn update(&mut self, sample: &Sample) {
-        self.base = self.base.min(sample.rtt);
-        self.weight = (0.5 + self.slope * sample.gradient).clamp(0.0, 1.0);
-        if sample.rtt < self.t_low {
-            self.rate += self.delta;
-        } else if sample.rtt > self.t_high {
-            self.rate *= 1.0 - self.beta * (1.0 - self.t_high / sample.rtt);
-        } else {
-            let error = (sample.rtt - self.base) / self.t_low - 1.0;
-            self.rate = self.delta * (1.0 - self.weight) + self.rate * (1.0 - self.beta * self.weight * error);
-        }
-        self.rate = self.rate.clamp(self.min_rate, self.line_rate);
+        let delay = self.base.without(sample.rtt);
+        self.weight = weight(self.slope, sample.gradient);
+        let rate = self.shared.outside(self.rate, sample.rtt).unwrap_or_else(|| {
+            let Shared { delta, beta, t_low, .. } = self.shared;
+            let error = delay / t_low - 1.0;
+            delta * (1.0 - self.weight) + self.rate * (1.0 - beta * self.weight * error)
+        });
+        self.rate = self.shared.clamp(rate);
     }
+}
+
+/// w(g), eq. 30.
+#[must_use]
+pub fn weight(slope: f64, gradient: f64) -> f64 {
+    (0.5 + slope * gradient).clamp(0.0, 1.0)
 }
 
 impl Sender for PatchedTimely {
@@ -134,7 +178,7 @@ impl Sender for PatchedTimely {
     }
 
     fn segments(&self) -> Segments {
-        self.segments
+        self.shared.segments
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

@@ -1,21 +1,22 @@
-//! Patched TIMELY with a PI controller in each host: a queue of fixed length, and no fairness.
+//! Patched TIMELY with a PI controller in each host, which holds a fixed queue and gives up fairness.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | R | `rate` | the rate |
-//! | p | `p` | the internal variable that takes the place of the error in eq. 29 |
+//! | R | `rate` | sending rate |
+//! | p | `p` | internal variable that takes the place of the error in eq. 29 |
 //! | e | `error` | queue by the round trip, less the reference |
 //! | `K_1`, `K_2` | `k1`, `k2` | gains on the change of the error, and on the error |
 //!
-//! Source: "ECN or Delay" (`CoNEXT` 2016) §5.2, eq. 29 with p for its error, eq. 32. All p see the same queue,
-//! so what they differ by at the start stays: Theorem 6 in its plainest form.
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §5.2: eq. 29 with p for its error, and eq. 32. All p integrate the
+//! same signal, so the differences that they start with stay: Theorem 6 in its plainest form.
 //!
-//! Differs: the gains are a choice, as the paper prints none. The queue is the delay times the rate of the
-//! sender's own link.
+//! Same as the paper: the branches of eq. 29, the weight of eq. 30, eq. 32, and the error, which is "the difference between
+//! the measured delay and some desired delay": the absolute round trip, as in Algorithm 2. Differs: the paper prints no gains,
+//! so these are a choice. The delay is given as a queue, by the rate of the sender's own link.
 
-use super::patched_timely::{BASE_RTT, BETA, SEG, WEIGHT_SLOPE};
+use super::patched_timely::{BASE_RTT, BETA, BaseRtt, SEG, SUBTRACT_MIN_RTT, WEIGHT_SLOPE, weight};
 use crate::event::{Ack, Loss};
-use crate::gradient::{self, Gradient, Sample, start_rate};
+use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, number};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
@@ -43,14 +44,22 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("internal variable of a new flow")
         .source("a choice; the authors' script draws it from 0 to 0.01"),
     BASE_RTT,
+    SUBTRACT_MIN_RTT,
     gradient::BURST,
     gradient::BURST_RATE,
     gradient::START_RATE,
     gradient::MIN_RATE,
 ];
 
-/// One paper, one set.
-pub const PRESETS: &[Preset] = &[Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §5.2" }];
+/// Variants.
+pub const PRESETS: &[Preset] = &[
+    Preset { name: "ecn-or-delay", values: &[], source: "CoNEXT 2016 §5.2" },
+    Preset {
+        name: "queue-error",
+        values: &[("subtract_min_rtt", 1.0)],
+        source: "CoNEXT 2016 eq. 32 of the queue; that each flow's smallest round trip stands for the empty path is our choice",
+    },
+];
 
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the transport repairs them."];
@@ -58,66 +67,53 @@ pub const NOT_MODELLED: &[&str] = &["Losses: it has no reaction to them; the tra
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
-    let q_ref = values.get("q_ref") * 8.0;
+    let (shared, q_ref) = (Shared::new(values, path), values.get("q_ref") * 8.0);
     Box::new(PatchedTimelyPi {
-        beta: values.get("beta"),
-        delta: values.get("delta"),
-        t_low: values.time("t_low"),
-        t_high: values.time("t_high"),
         slope: values.get("weight_slope"),
         q_ref,
         k1: values.get("k1"),
         k2: values.get("k2"),
-        segments: gradient::segments(values, path),
-        min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
-        line_rate: path.line_rate.0 as f64,
-        rate: start_rate(values.rate("start_rate"), path),
+        rate: shared.start_rate,
         gradient: Gradient::new(values.get("alpha"), values.time("d_min_rtt"), path),
-        base: if values.get("base_rtt") > 0.0 { values.time("base_rtt") } else { Time::MAX },
+        base: BaseRtt::new(values),
         error: -q_ref,
         p: values.get("p"),
+        shared,
     })
 }
 
 /// State of one flow; rates in bits per second, queues in bits.
 #[derive(Clone, Copy, Debug)]
 struct PatchedTimelyPi {
-    beta: f64,
-    delta: f64,
-    t_low: Time,
-    t_high: Time,
+    shared: Shared,
     slope: f64,
     q_ref: f64,
     k1: f64,
     k2: f64,
-    segments: Segments,
-    min_rate: f64,
-    line_rate: f64,
     rate: f64,
     gradient: Gradient,
-    base: Time,
+    base: BaseRtt,
     error: f64,
     p: f64,
 }
 
 impl PatchedTimelyPi {
+    /// Eq. 32 over the time since the last sample.
     fn control(&mut self, sample: &Sample) {
-        self.base = self.base.min(sample.rtt);
-        let error = (sample.rtt - self.base).as_secs() * self.line_rate - self.q_ref;
+        let delay = self.base.without(sample.rtt);
+        let error = delay.as_secs() * self.shared.line_rate - self.q_ref;
         self.p += self.k1 * (error - self.error) + self.k2 * error * sample.elapsed.as_secs();
         self.error = error;
     }
 
+    /// Eq. 29 with p for its error.
     fn update(&mut self, sample: &Sample) {
-        if sample.rtt < self.t_low {
-            self.rate += self.delta;
-        } else if sample.rtt > self.t_high {
-            self.rate *= 1.0 - self.beta * (1.0 - self.t_high / sample.rtt);
-        } else {
-            let weight = (0.5 + self.slope * sample.gradient).clamp(0.0, 1.0);
-            self.rate = self.delta * (1.0 - weight) + self.rate * (1.0 - self.beta * weight * self.p);
-        }
-        self.rate = self.rate.clamp(self.min_rate, self.line_rate);
+        let rate = self.shared.outside(self.rate, sample.rtt).unwrap_or_else(|| {
+            let Shared { delta, beta, .. } = self.shared;
+            let weight = weight(self.slope, sample.gradient);
+            delta * (1.0 - weight) + self.rate * (1.0 - beta * weight * self.p)
+        });
+        self.rate = self.shared.clamp(rate);
     }
 }
 
@@ -136,7 +132,7 @@ impl Sender for PatchedTimelyPi {
     }
 
     fn segments(&self) -> Segments {
-        self.segments
+        self.shared.segments
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {

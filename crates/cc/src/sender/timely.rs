@@ -1,19 +1,29 @@
-//! Moves its rate by the gradient of the round trip, and by two thresholds.
+//! TIMELY: changes the rate by the gradient of the round trip, and by two thresholds.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | R | `rate` | the rate |
-//! | rttDiff / `D_minRTT` | `gradient` | smoothed growth of the round trip |
-//! | `T_low`, `T_high` | `t_low`, `t_high` | outside them the gradient does not matter |
+//! | rate, R | `rate` | sending rate |
+//! | rttGradient | `gradient` | smoothed change of the round trip, in units of `D_minRTT` |
+//! | `T_low`, `T_high` | `t_low`, `t_high` | round trips outside which the gradient does not matter |
 //! | delta, beta | `delta`, `beta` | additive increase, multiplicative decrease |
 //!
-//! Source: "ECN or Delay" (`CoNEXT` 2016) Alg. 1, eq. 23 and footnotes 4 and 5; Mittal et al., SIGCOMM 2015,
-//! Alg. 1 for hyper-active increase. One sample a segment, no more than one update in `D_minRTT`.
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, Algorithm 1, eq. 20 to 24 and footnotes 4 and 5; Mittal et al.,
+//! SIGCOMM 2015, Algorithm 1, for hyper-active increase.
 //!
-//! Choices: the first sample has no gradient; the rate stays between `min_rate` and the line's.
+//! | Algorithm 1 | here |
+//! |---|---|
+//! | lines 1 to 4, gradient | same ([`crate::gradient`]); the first sample has a gradient of zero |
+//! | lines 5 and 6, RTT < `T_low` | same |
+//! | lines 7 and 8, RTT > `T_high` | same; `keep` bounds the cut in the authors' snippet only |
+//! | lines 9 and 10, gradient <= 0 | same; `hai` steps instead of one from the fifth in a row on, which this paper omits |
+//! | lines 11 and 12 | same |
+//! | eq. 23, an update each max(Seg/R, `D_minRTT`) | same: a sample for each segment, at most one update in `D_minRTT` |
+//! | eq. 24, RTT without the segment's own sending | the time to send the last frame is left out |
+//! | §4, a new flow starts at C/(N+1) | same |
+//! | - | the rate stays between `min_rate` and the rate of the link |
 
 use crate::event::{Ack, Loss};
-use crate::gradient::{self, Gradient, Sample, start_rate};
+use crate::gradient::{self, Gradient, Sample, Shared};
 use crate::parameter::{Parameter, Preset, Values, bytes, number};
 use crate::sender::{Decision, Path, Segments, Sender};
 use crate::units::{Bytes, Rate, Time};
@@ -81,58 +91,49 @@ const PATIENCE: u32 = 5;
 /// Builds the sender.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
+    let shared = Shared::new(values, path);
     Box::new(Timely {
-        beta: values.get("beta"),
-        delta: values.get("delta"),
-        t_low: values.time("t_low"),
-        t_high: values.time("t_high"),
         hai: values.get("hai"),
         keep: values.get("keep"),
-        segments: gradient::segments(values, path),
-        min_rate: values.get("min_rate").min(path.line_rate.0 as f64),
-        line_rate: path.line_rate.0 as f64,
-        rate: start_rate(values.rate("start_rate"), path),
+        rate: shared.start_rate,
         gradient: Gradient::new(values.get("alpha"), values.time("d_min_rtt"), path),
         falling: 0,
         last: 0.0,
+        shared,
     })
 }
 
 /// State of one flow; rates in bits per second.
 #[derive(Clone, Copy, Debug)]
 struct Timely {
-    beta: f64,
-    delta: f64,
-    t_low: Time,
-    t_high: Time,
+    shared: Shared,
     hai: f64,
     keep: f64,
-    segments: Segments,
-    min_rate: f64,
-    line_rate: f64,
     rate: f64,
     gradient: Gradient,
     /// Updates in a row in which the gradient was not positive.
     falling: u32,
-    /// The last gradient, to look at.
+    /// The last gradient, for [`Sender::probe`].
     last: f64,
 }
 
 impl Timely {
+    /// Algorithm 1 from line 5 on.
     fn update(&mut self, sample: &Sample) {
         let Sample { rtt, gradient, .. } = *sample;
-        let between = rtt >= self.t_low && rtt <= self.t_high;
+        let Shared { beta, delta, t_low, t_high, .. } = self.shared;
+        let between = rtt >= t_low && rtt <= t_high;
         self.falling = if between && gradient <= 0.0 { self.falling + 1 } else { 0 };
-        if rtt < self.t_low {
-            self.rate += self.delta;
-        } else if rtt > self.t_high {
-            self.rate *= (1.0 - self.beta * (1.0 - self.t_high / rtt)).max(self.keep);
+        if rtt < t_low {
+            self.rate += delta;
+        } else if rtt > t_high {
+            self.rate *= (1.0 - beta * (1.0 - t_high / rtt)).max(self.keep);
         } else if gradient <= 0.0 {
-            self.rate += if self.falling >= PATIENCE { self.hai * self.delta } else { self.delta };
+            self.rate += if self.falling >= PATIENCE { self.hai * delta } else { delta };
         } else {
-            self.rate *= (1.0 - self.beta * gradient).max(self.keep);
+            self.rate *= (1.0 - beta * gradient).max(self.keep);
         }
-        self.rate = self.rate.clamp(self.min_rate, self.line_rate);
+        self.rate = self.shared.clamp(self.rate);
     }
 }
 
@@ -151,7 +152,7 @@ impl Sender for Timely {
     }
 
     fn segments(&self) -> Segments {
-        self.segments
+        self.shared.segments
     }
 
     fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
