@@ -91,7 +91,7 @@ def checked(copy: Path) -> None:
     subprocess.run(["cargo", "fmt", "--check"], cwd=copy, check=True)
     cargo(copy, "test", "-p", "shallows-cc")
     cargo(copy, "test", "-p", "shallows-sim", "--test", "dumbbell")
-    tests = ["tests/test_honours.py", "-k", "documents_tables"], ["tests/test_readme.py"]
+    tests = ["tests/test_supported_keys.py", "-k", "documents_tables"], ["tests/test_readme.py"]
     for words in tests:
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", *words], cwd=copy, env=environment(copy), check=True

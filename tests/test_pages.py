@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shallows import cli, examples, live, written
+from shallows import cli, examples, live, user_algorithms
 from shallows.cli import live as cli_live
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario

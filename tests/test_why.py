@@ -265,9 +265,9 @@ def test_a_receiver_that_allows_less():
 
 def test_an_application_that_pauses(monkeypatch):
     """Ten frames at once, ten more at 100 us: the tenth begins to leave at 10.8 us."""
-    from shallows.why import again
+    from shallows.why import rerun
 
-    request = again.request
+    request = rerun.request
 
     def pausing(scenario, *rest):
         whole = request(scenario, *rest)

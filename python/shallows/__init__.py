@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.sweeps.result import Sweep
     from shallows.sweeps.running import sweep
-    from shallows.written import register
+    from shallows.user_algorithms import register
 
     __version__: str
 
@@ -135,7 +135,7 @@ _MODULES = {
     "ScenarioError": "shallows.errors",
     "Sweep": "shallows.sweeps.result",
     "compare": "shallows.comparison",
-    "register": "shallows.written",
+    "register": "shallows.user_algorithms",
     "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",
 }

@@ -5,7 +5,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
-from shallows import written
+from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.parameters import read, text
 from shallows.units import Frame, did_you_mean
@@ -156,7 +156,7 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     table = cast(dict[str, Any], table)
     if not isinstance(table.get("name"), str | type):
         raise ScenarioError("name", None, 'the name of an algorithm, such as "dctcp"; it is missing')
-    found = written.find(table["name"], folder)
+    found = user_algorithms.find(table["name"], folder)
     if found:
         return _of_class(table, frame, *found)
     if table["name"] in NATIVE:
@@ -176,7 +176,7 @@ NATIVE = ("bbr",)
 
 def _of_class(table: dict[str, Any], frame: Frame, name: str, called: str, algorithm: type[Any]) -> Algorithm:
     parameters = {key: value for key, value in table.items() if key not in ("name", "receiver")}
-    values = written.read(algorithm, parameters)
+    values = user_algorithms.read(algorithm, parameters)
     return Algorithm(name, None, values, _receiver(table.get("receiver"), frame), algorithm, called)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, Self
 
 import numpy as np
 
-from shallows import extras, written
+from shallows import extras, user_algorithms
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import store, tables
 from shallows.runner import World, in_world, prepare, refuse_unknown
@@ -70,7 +70,7 @@ def prepare_all(
     overrides: Mapping[str, Any] | None = None,
 ) -> "dict[str, tuple[str, Scenario]]":
     """`{label: (world, scenario)}`, everything checked before the first run starts."""
-    named = written.labels(ccs)
+    named = user_algorithms.labels(ccs)
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
     return {

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import field_validator, model_validator
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_table
+from shallows.literal import is_table
 from shallows.switch import class_of
 from shallows.table import Key, Table
 from shallows.units import NEVER, RATE, Time

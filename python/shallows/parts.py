@@ -7,7 +7,7 @@ default. Values are checked by `Scenario`, which knows what the others say.
 from collections.abc import Sequence
 from typing import Any, Literal, Never, Required, TypedDict
 
-from shallows.plain import (
+from shallows.literal import (
     CC,
     Algorithm,
     AnyMarking,
@@ -25,7 +25,7 @@ from shallows.plain import (
     Sizes,
     Time,
 )
-from shallows.plain import Graph as GraphLike
+from shallows.literal import Graph as GraphLike
 
 __all__ = [
     "CC",

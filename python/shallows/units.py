@@ -201,7 +201,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class Written:
-    """The type that a key takes in Python, by its name in `shallows.plain`: metadata of a field type."""
+    """The type that a key takes in Python, by its name in `shallows.literal`: metadata of a field type."""
 
     type: str
 

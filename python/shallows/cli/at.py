@@ -9,7 +9,7 @@ import typer
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.why.at import Moment
+    from shallows.why.snapshot import Moment
 
 MOST = 12
 """Rows of a table that nobody asked for in particular."""
@@ -31,7 +31,7 @@ def at(
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.report import print_parts
     from shallows.results import Run
-    from shallows.why.chosen import flows, ports
+    from shallows.why.selection import flows, ports
 
     run = Run.load(result)
     scenario = run.scenario

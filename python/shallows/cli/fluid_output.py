@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table
+from shallows.literal import is_list, is_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

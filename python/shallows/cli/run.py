@@ -75,7 +75,7 @@ def run(
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
     from shallows.progress import Progress, said_if_slow
     from shallows.report import run_report
-    from shallows.results import places
+    from shallows.results import paths
     from shallows.runner import in_world, prepare
 
     if plot:
@@ -84,7 +84,7 @@ def run(
         changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)
-        folder = _place(out, prepared.file, lambda: places.of_run(prepared, world))
+        folder = _place(out, prepared.file, lambda: paths.of_run(prepared, world))
         if html:
             pages.check(html, folder)
     if world == "packet":
@@ -120,11 +120,11 @@ def compare(
     from shallows.comparison import Comparison, prepare_all, run_all
     from shallows.progress import Progress
     from shallows.report import comparison_report
-    from shallows.results import places
+    from shallows.results import paths
 
     jobs = prepare_all(scenario, cc, world or ["packet"], seed=seed, overrides=settings(set_, EXAMPLE))
     first = next(iter(jobs.values()))[1]
-    folder = _place(out, first.file, lambda: places.of_comparison(jobs))
+    folder = _place(out, first.file, lambda: paths.of_comparison(jobs))
     if html:
         pages.check(html, folder)
     packets = [prepared for world, prepared in jobs.values() if world == "packet"]
@@ -168,10 +168,10 @@ def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> P
 
 def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any) -> Path:
     """The folder that `result` was saved in: `folder`, a temporary one if that fails."""
-    from shallows.results import places
+    from shallows.results import paths
 
     if result.interrupted and not named:
-        folder = places.interrupted(folder)
+        folder = paths.interrupted(folder)
     try:
         result.save(folder, **how)
     except KeyboardInterrupt:
@@ -181,7 +181,7 @@ def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any)
     except (ScenarioError, OSError) as error:
         return _rescued(result, error)
     if not named:
-        places.newest(folder)
+        paths.newest(folder)
     return folder
 
 

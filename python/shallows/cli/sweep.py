@@ -116,10 +116,10 @@ def _axes(over: list[str] | None) -> dict[Any, Any]:
 
 def _rehearse(asked: "Plan", folder: Path, on: str) -> int:
     if on.partition(":")[0] == "slurm":
-        from shallows.sweeps import where
+        from shallows.sweeps import executors
 
         print(
-            where.slurm_script(asked.jobs(), folder / "runs", **where.slurm_parameters(on.partition(":")[2]))
+            executors.slurm_script(asked.jobs(), folder / "runs", **executors.slurm_parameters(on.partition(":")[2]))
         )
     return 0
 

@@ -11,7 +11,7 @@ from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
     from shallows.why.paths import Paths
-    from shallows.why.without import Without
+    from shallows.why.counterfactual import Without
 
 
 @with_status

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from shallows.contract import F64, U64, Answer, Flags
 from shallows.errors import ScenarioError
 from shallows.units import NEVER, TIME
-from shallows.why import again, chosen, stops
-from shallows.why.at import within
-from shallows.why.stops import Stop
+from shallows.why import rerun, selection, stoppages
+from shallows.why.snapshot import within
+from shallows.why.stoppages import Stop
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
@@ -99,7 +99,7 @@ class Taps:
     @cached_property
     def stops(self) -> list[Stop]:
         """The `Stop`s of the ports: pauses, and when their links were down."""
-        return stops.of_events(self.events, self.link_events, self.ended_ps)
+        return stoppages.of_events(self.events, self.link_events, self.ended_ps)
 
     def queue(self, link: int) -> tuple[U64, F64]:
         """(times in ps, bytes) of the queue at a port: wherever it jumps, and what is left then.
@@ -169,12 +169,12 @@ def of_run(
     """
     from shallows import _core
 
-    scenario = again.scenario_of(run)
-    links, numbers = chosen.ports(scenario, ports), chosen.flows(scenario, flows)
+    scenario = rerun.scenario_of(run)
+    links, numbers = selection.ports(scenario, ports), selection.flows(scenario, flows)
     ended_ps = round(run.summary["duration_s"] * 1e12)
     span = _span(since, until, ended_ps)
     probed = scenario.probed_flows if numbers is None else np.asarray(numbers, np.uint32)
-    request = again.request(scenario, _interval(every, span, ended_ps, len(probed)))
+    request = rerun.request(scenario, _interval(every, span, ended_ps, len(probed)))
     request["record"]["probe_flows"] = probed
     drawn = np.arange(len(scenario.wiring.port_names)) if links is None else np.asarray(links)
     tapped = np.union1d(drawn, np.flatnonzero(scenario.wiring.is_nic)) if nics else drawn
@@ -182,7 +182,7 @@ def of_run(
     answer, seen = _core.tap(request, tap, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt
-    again.check(run, answer["fingerprint"])
+    rerun.check(run, answer["fingerprint"])
     if seen["full"]:
         expected = f"at most {MOST_FRAMES} frames: fewer ports (--port), or a shorter span (--since, --until)"
         raise ScenarioError("export", "all frames" if ports is None else ", ".join(ports), expected)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
     from shallows.why.record import Record
-    from shallows.why.without import Without
+    from shallows.why.counterfactual import Without
 
 Parts = dict[str, tuple[str, str]]
 """Of a page: `{id: (title, HTML)}`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import doubts
+from shallows import warnings
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as Told
@@ -129,7 +129,7 @@ class Answer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
             "load": self._load(),
-            "doubts": [*self.scenario.doubts, *doubts.of_run(self)],
+            "doubts": [*self.scenario.doubts, *warnings.of_run(self)],
             "books": self._books(),
         }
 

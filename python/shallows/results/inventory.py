@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from shallows.errors import ScenarioError
 from shallows.results import store
-from shallows.results.places import LATEST
+from shallows.results.paths import LATEST
 
 NAMED = {"name", "seed", "version"}
 """What the summary of any run has."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
-    from shallows.why.at import Moment
+    from shallows.why.snapshot import Moment
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
 
@@ -212,9 +212,9 @@ class Run:
         After everything that happens at or before it. Runs the scenario again to find out. Raises
         `ScenarioError` for a time that is not one of the run, and where the second run was not the same.
         """
-        from shallows.why import at
+        from shallows.why import snapshot
 
-        return at.of_run(self, time)
+        return snapshot.of_run(self, time)
 
     def taps(self, ports: Any = None, **how: Any) -> "Taps":
         """Every frame at these egress ports, named or by pattern, or at all: its `shallows.export.Taps`.

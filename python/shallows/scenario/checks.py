@@ -7,8 +7,8 @@ import numpy as np
 from shallows import faults, marking
 from shallows.errors import ScenarioError
 from shallows.faults import LEAST_RATE_BPS
-from shallows.honours import algorithms, refuse_what_no_flow_honours
-from shallows.plain import is_list
+from shallows.supported_keys import algorithms, refuse_what_no_flow_honours
+from shallows.literal import is_list
 from shallows.traffic import NO_FLOW
 from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
 

@@ -16,12 +16,12 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, honours, marking
+from shallows import examples, supported_keys, marking
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
-from shallows.plain import is_list, shown
-from shallows.scenario import checks, complaints, given
+from shallows.literal import is_list, shown
+from shallows.scenario import checks, validation, raw
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.switch import Trimming
@@ -66,8 +66,8 @@ class Scenario(Table):
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
         try:
             folder = Path(file).parent if file else Path()
-            read = given.read(tables, folder)
-            frame = given.frame(read)
+            read = raw.read(tables, folder)
+            frame = raw.frame(read)
 
             def algorithm(table: object) -> Algorithm:
                 return choose(table, frame, folder)
@@ -76,7 +76,7 @@ class Scenario(Table):
             try:
                 self.__pydantic_validator__.validate_python(read, self_instance=self, context=context)
             except ValidationError as error:
-                raise complaints.first(error, read, Scenario) from None
+                raise validation.first(error, read, Scenario) from None
             # Set past the model's freeze: none of this is for users to assign.
             vars(self).update(_tables=read, _file=file, frame=frame)
             self._settle()
@@ -110,7 +110,7 @@ class Scenario(Table):
         except tomllib.TOMLDecodeError as error:
             raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
         except RecursionError:
-            raise ScenarioError(None, None, given.SHALLOW, file=file) from None
+            raise ScenarioError(None, None, raw.SHALLOW, file=file) from None
         if file:
             tables.setdefault("name", Path(file).stem)
         return _replaced(tables, file, overrides or {})
@@ -214,7 +214,7 @@ class Scenario(Table):
     @property
     def algorithms(self) -> list[Algorithm]:
         """The algorithm of each traffic table."""
-        return [used for _, used in honours.algorithms(self)]
+        return [used for _, used in supported_keys.algorithms(self)]
 
     @property
     def marking_begins(self) -> int:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table, plain
-from shallows.scenario.given import DEEPEST, SHALLOW, check_depth
+from shallows.literal import is_list, is_table, plain
+from shallows.scenario.raw import DEEPEST, SHALLOW, check_depth
 
 
 def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:

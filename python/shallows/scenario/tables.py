@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_val
 from shallows import marking
 from shallows.errors import ScenarioError
 from shallows.marking import Marking
-from shallows.plain import is_list, is_table
+from shallows.literal import is_list, is_table
 from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Key, Table
 from shallows.units import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.errors import ScenarioError
-from shallows.sweeps.work import packet_hops, run_ends_s
+from shallows.sweeps.cost import packet_hops, run_ends_s
 from shallows.units import NEVER
 
 if TYPE_CHECKING:

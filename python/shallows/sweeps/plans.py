@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.runner import prepare
-from shallows.written import labels
+from shallows.user_algorithms import labels
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario

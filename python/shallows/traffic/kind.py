@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from shallows.contract import U32
 from shallows.errors import ScenarioError
-from shallows.plain import is_list
+from shallows.literal import is_list
 from shallows.table import Key, Table
 from shallows.traffic.flows import Drawn, Draws
 from shallows.units import Frame, Written, packet

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 from shallows import workloads
 from shallows.contract import U32
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table
+from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of

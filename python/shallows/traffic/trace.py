@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, model_validator
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table
+from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of

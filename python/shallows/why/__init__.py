@@ -4,6 +4,6 @@ from shallows.why.causes import CAUSES
 from shallows.why.path import Path, Piece
 from shallows.why.paths import Paths
 from shallows.why.record import Record
-from shallows.why.without import Without
+from shallows.why.counterfactual import Without
 
 __all__ = ["CAUSES", "Path", "Paths", "Piece", "Record", "Without"]

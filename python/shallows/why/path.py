@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows.why import stops
+from shallows.why import stoppages
 from shallows.why.causes import SENDERS
-from shallows.why.cuts import Cuts
+from shallows.why.window_cuts import Cuts
 from shallows.why.record import DATA_LIKE, NONE
 
 if TYPE_CHECKING:
@@ -269,10 +269,10 @@ def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, _Frames]:
     }
 
 
-def _stops(record: "Record") -> dict[int, list[stops.Stop]]:
+def _stops(record: "Record") -> dict[int, list[stoppages.Stop]]:
     """By link: its `Stop`s."""
-    found: dict[int, list[stops.Stop]] = {}
-    for stop in stops.of_events(record.tables["links"], record.link_events, record.ended_ps):
+    found: dict[int, list[stoppages.Stop]] = {}
+    for stop in stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps):
         found.setdefault(stop.link, []).append(stop)
     return found
 

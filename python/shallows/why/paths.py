@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from shallows.results.run import Run
     from shallows.runner import OnProgress
-    from shallows.why.without import Without
+    from shallows.why.counterfactual import Without
 
 
 Key = TypeVar("Key")
@@ -59,10 +59,10 @@ class Paths(Mapping[int, path.Path]):
 
     def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Without]":
         """What the others cost each flow: `{flow: Without}`, from two runs a flow without them."""
-        from shallows.why import without
+        from shallows.why import counterfactual
 
         scenario = self.record.scenario
-        return {flow: without.of_path(one, scenario, on_progress) for flow, one in self.items()}
+        return {flow: counterfactual.of_path(one, scenario, on_progress) for flow, one in self.items()}
 
     def table(self) -> "DataFrame":
         """Every piece of every path as a pandas table: what a person would group otherwise."""

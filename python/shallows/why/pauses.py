@@ -11,8 +11,8 @@ import numpy as np
 
 from shallows.contract import U64
 from shallows.units import NEVER
-from shallows.why import stops
-from shallows.why.stops import Stop
+from shallows.why import stoppages
+from shallows.why.stoppages import Stop
 
 if TYPE_CHECKING:
     from shallows.why.path import Path
@@ -24,7 +24,7 @@ class Pauses:
 
     def __init__(self, record: "Record") -> None:
         self.record = record
-        stopped = stops.of_events(record.tables["links"], record.link_events, record.ended_ps)
+        stopped = stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps)
         pauses = (stop for stop in stopped if stop.what == "paused")
         self.all = sorted(pauses, key=lambda pause: pause.since_ps)
         self._of: dict[int, list[Stop]] = {}

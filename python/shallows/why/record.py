@@ -17,7 +17,7 @@ from shallows.errors import ScenarioError
 from shallows.results import arrow, disk, store
 from shallows.results.tables import Column
 from shallows.units import NEVER
-from shallows.why import again
+from shallows.why import rerun
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -152,7 +152,7 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
 
     Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
     """
-    scenario = again.scenario_of(run)
+    scenario = rerun.scenario_of(run)
     table = run.columns("flows")
     start, fct = (np.asarray(table[name]) for name in ("start_us", "fct_us"))
     for flow in flows:
@@ -166,7 +166,7 @@ def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = 
     begin = np.maximum(start[chosen] * 1e6 - MARGIN_PS, 0).astype(np.uint64)
     end = ((start + fct)[chosen] * 1e6 + MARGIN_PS).astype(np.uint64)
     record = of_scenario(scenario, flows, (begin, end), on_progress)
-    again.check(run, record.fingerprint)
+    rerun.check(run, record.fingerprint)
     return record
 
 
@@ -179,7 +179,7 @@ def of_scenario(
     """The `Record` of a run of `scenario` for these flows, each in its span from one time (ps) to another."""
     from shallows import _core
 
-    request = again.request(scenario)
+    request = rerun.request(scenario)
     chosen = np.asarray(flows, np.uint32)
     if spans is None:
         spans = np.zeros(len(chosen), np.uint64), np.full(len(chosen), NEVER, np.uint64)

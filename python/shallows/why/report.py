@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from shallows.why.paths import Paths
     from shallows.why.record import Record
-    from shallows.why.without import Without
+    from shallows.why.counterfactual import Without
 
 MOST = 5
 """Culprits shown of each kind."""

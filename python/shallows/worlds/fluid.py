@@ -16,7 +16,7 @@ import numpy as np
 from shallows import contract
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
-from shallows.honours import ALWAYS, World
+from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_models import MODELS, PROBES, Given
 

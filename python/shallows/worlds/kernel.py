@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shallows import contract, live
 from shallows.errors import ScenarioError
-from shallows.honours import ALWAYS, World
+from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER, RATE, TIME

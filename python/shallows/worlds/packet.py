@@ -9,7 +9,7 @@ import numpy as np
 from shallows import faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
-from shallows.honours import ALWAYS, World
+from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import NEVER

@@ -6,7 +6,7 @@ from typing import Any, cast, get_args
 from pydantic import ValidationError
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table
+from shallows.literal import is_list, is_table
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS

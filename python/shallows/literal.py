@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeGuard, cast
 
 import numpy as np
 
-from shallows import written
+from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
@@ -121,7 +121,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
         return str(value)
     if isinstance(value, type):
-        return written.place_or_name(value)
+        return user_algorithms.place_or_name(value)
     if isinstance(value, dict):
         return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shallows import honours
+from shallows import supported_keys
 from shallows.errors import ScenarioError
 from shallows.runner import WORLDS, prepare
 from shallows.scenario import HostTable, NetworkTable, RecordTable, Scenario
@@ -254,8 +254,8 @@ def test_the_documents_tables_are_the_declarations():
     models = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
     text = DOCUMENT.read_text()
     for table in (
-        honours.world_table([MODULES[world].WORLD for world in WORLDS], models),
-        honours.transport_table(),
+        supported_keys.world_table([MODULES[world].WORLD for world in WORLDS], models),
+        supported_keys.transport_table(),
     ):
         assert "\n".join(table) in text
     for name, parameters in kernel.WORLD.parameters.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shallows.why import again
+from shallows.why import rerun
 from shallows.why.record import NONE
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _completion(
     """The completion time of the flow of `path` in a run without the flows in `gone`."""
     from shallows import _core
 
-    request = again.request(scenario)
+    request = rerun.request(scenario)
     until = path.start_ps + 2 * path.fct_ps
     start = request["flows"]["start_ps"].copy()
     start[sorted(gone)] = until + AFTERWARDS_PS

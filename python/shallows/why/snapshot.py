@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from shallows.contract import Answer
 from shallows.errors import ScenarioError
-from shallows.plain import plain
+from shallows.literal import plain
 from shallows.units import NEVER, TIME
-from shallows.why import again
+from shallows.why import rerun
 from shallows.why.record import NONE
 
 if TYPE_CHECKING:
@@ -160,13 +160,13 @@ def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) ->
     """
     from shallows import _core
 
-    scenario = again.scenario_of(run)
+    scenario = rerun.scenario_of(run)
     ended_ps = round(run.summary["duration_s"] * 1e12)
     time_ps = within(time, ended_ps)
-    answer, tables = _core.at(again.request(scenario), time_ps, on_progress)
+    answer, tables = _core.at(rerun.request(scenario), time_ps, on_progress)
     if answer["interrupted"]:
         raise KeyboardInterrupt
-    again.check(run, answer["fingerprint"])
+    rerun.check(run, answer["fingerprint"])
     return Moment(scenario, time_ps, answer, tables)
 
 

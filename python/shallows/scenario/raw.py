@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.plain import is_list, is_table, plain
+from shallows.literal import is_list, is_table, plain
 from shallows.scenario.tables import NetworkTable
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame

@@ -160,7 +160,7 @@ def _pooled(
 ) -> "Generator[dict[str, Any], None, tuple[list[Job], list[Job]]]":
     """Yields rows; returns (jobs that were going on when a process died, jobs not begun)."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["shallows.sweeps.warm"])
+    context.set_forkserver_preload(["shallows.sweeps.preload"])
     left: deque[Job] = deque(jobs)
     flying: dict[Future[dict[str, Any]], Job] = {}
     others = set(multiprocessing.active_children())

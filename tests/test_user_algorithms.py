@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shallows as sh
-from shallows import cli, written
+from shallows import cli, user_algorithms
 from shallows.scenario import Scenario
 from shallows.worlds import packet
 
