@@ -13,7 +13,7 @@ from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Table
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.units import Written
+from shallows.units import TypeName
 
 FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "parts.py"
 TABLES = {
@@ -46,8 +46,8 @@ from shallows.literal import (
     File,
     FlowCount,
     Marking,
-    Part,
-    Plain,
+    Builder,
+    TableLike,
     Ports,
     Rate,
     Share,
@@ -71,15 +71,15 @@ def source():
         lines.append(f"\n{title} = {' | '.join(model.__name__ for model in table.values())}")
     for title, table in (("TOPOLOGIES", TOPOLOGIES), ("TRAFFICS", TRAFFICS)):
         rows = "".join(f'    "{kind}": {model.__name__},\n' for kind, model in table.items())
-        lines.append(f"{title}: dict[str, type[Part]] = {{\n{rows}}}")
+        lines.append(f"{title}: dict[str, type[Builder]] = {{\n{rows}}}")
     kept = {"network": "Network", "hosts": "Hosts", "cc": "CC", "record": "Record"}
     rows = "".join(f'    "{key}": {name},\n' for key, name in kept.items())
-    return "\n".join([*lines, f"TABLES: dict[str, type[Part]] = {{\n{rows}}}", *_tables()]) + "\n"
+    return "\n".join([*lines, f"TABLES: dict[str, type[Builder]] = {{\n{rows}}}", *_tables()]) + "\n"
 
 
 def _part(name, model, kind):
     fields = {key: field for key, field in _fields(model).items() if key != "kind" or not kind}
-    lines = ["", f"class {name}(Part):", f'    """{model.__doc__.strip()}', ""]
+    lines = ["", f"class {name}(Builder):", f'    """{model.__doc__.strip()}', ""]
     lines += [f"    {key}: {_said(field)}" for key, field in fields.items()]
     lines += ['    """', ""]
     if kind:
@@ -101,7 +101,10 @@ def _tables():
     """What `Scenario` takes."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
     for key, field in Scenario.model_fields.items():
-        given = {"topology": "Topology | Plain | GraphLike", "traffic": "Sequence[Traffic | Plain]"}.get(key)
+        given = {
+            "topology": "Topology | TableLike | GraphLike",
+            "traffic": "Sequence[Traffic | TableLike]",
+        }.get(key)
         given = given or _annotation(field)
         lines.append(f"    {key}: {f'Required[{given}]' if field.is_required() else given}")
     return lines
@@ -126,7 +129,7 @@ def _default(field):
 
 
 def _annotation(field):
-    written = next((mark.type for mark in field.metadata if isinstance(mark, Written)), None)
+    written = next((mark.type for mark in field.metadata if isinstance(mark, TypeName)), None)
     text = written or _text(field.annotation)
     if not field.is_required() and _default(field) is None and "None" not in text:
         text += " | None"
@@ -137,7 +140,7 @@ def _text(annotation):
     """The type that a key of this annotation takes in Python."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if hasattr(annotation, "__metadata__"):
-        marks = [mark.type for mark in annotation.__metadata__ if isinstance(mark, Written)]
+        marks = [mark.type for mark in annotation.__metadata__ if isinstance(mark, TypeName)]
         return marks[0] if marks else _text(inner[0])
     if origin is Literal:
         return f"Literal[{', '.join(repr(value) for value in inner)}]"
@@ -150,7 +153,7 @@ def _text(annotation):
         return "None"
     if isinstance(annotation, type) and issubclass(annotation, Table):
         also = " | bool" if annotation in (Pauses, Trimming) else ""
-        return f"{NAMES.get(annotation, annotation.__name__)} | Plain{also}"
+        return f"{NAMES.get(annotation, annotation.__name__)} | TableLike{also}"
     return "Any" if annotation is Any else annotation.__name__
 
 

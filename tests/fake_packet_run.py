@@ -66,7 +66,7 @@ def flows():
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         ccs=[
-            SimpleNamespace(name=name, transport="tcp", honours=frozenset(), trims=False)
+            SimpleNamespace(name=name, transport="tcp", supported_keys=frozenset(), trims=False)
             for name in ("dctcp", "dx")
         ],
         loads=[None],

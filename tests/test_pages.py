@@ -29,7 +29,7 @@ FILE = re.compile(r"[\w-]+\.(?:toml|json|parquet|csv|png|pdf)\b")
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
 def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(written, "_CLASSES", {})
+    monkeypatch.setattr(user_algorithms, "_CLASSES", {})
     _scenarios(tmp_path)
     monkeypatch.setattr(examples, "folder", lambda: tmp_path / "scenarios")
     names, seen = {"__name__": "page"}, set()

@@ -103,7 +103,7 @@ def _plain(value):
 def test_a_key_changes_what_is_run_or_is_refused(key, world):
     plain = Scenario(**BASE, network={"buffer": "300pkt"})
     changed = plain.replace({key.removeprefix("top."): OTHER[key]})
-    declared = MODULES[world].WORLD.honours
+    declared = MODULES[world].WORLD.supported_keys
     name = key.removeprefix("top.").replace("traffic.0", "traffic")
     try:
         before, after = asked(plain, world), asked(changed, world)
@@ -235,7 +235,7 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
         assert re.search(r".{15,}", refusal.expected), refusal  # a reason
         return
     assert not same
-    assert f"{table}.{kind}" in MODULES[world].WORLD.honours
+    assert f"{table}.{kind}" in MODULES[world].WORLD.supported_keys
 
 
 @pytest.mark.parametrize("key", ["exchange", "off"])

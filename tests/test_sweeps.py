@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 import shallows as sh
 from shallows import examples
-from shallows.sweeps import estimate, plans, statistics, executors
+from shallows.sweeps import estimate, executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.result import NUMBERS
 
@@ -633,13 +633,13 @@ def test_the_estimate_of_memory_holds_within_a_factor_of_two(tmp_path):
 
 
 def test_long_preparations_say_so(capsys):
-    from shallows.progress import said_if_slow
+    from shallows.progress import report_if_slow
 
     said, ends = "", time.monotonic() + 60
-    with said_if_slow("drawing", after_s=0.01):
+    with report_if_slow("drawing", after_s=0.01):
         while not said and time.monotonic() < ends:
             time.sleep(0.01)
             said = capsys.readouterr().err
-    with said_if_slow("quick", after_s=600):
+    with report_if_slow("quick", after_s=600):
         pass
     assert said + capsys.readouterr().err == "drawing\n"

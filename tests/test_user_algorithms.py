@@ -18,7 +18,7 @@ GUIDE = Path(__file__).parents[1] / "docs/algorithms.md"
 
 @pytest.fixture(autouse=True)
 def _own_names(monkeypatch):
-    monkeypatch.setattr(written, "_CLASSES", {})
+    monkeypatch.setattr(user_algorithms, "_CLASSES", {})
 
 
 def scenario(cc, **overrides):

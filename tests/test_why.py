@@ -275,7 +275,7 @@ def test_an_application_that_pauses(monkeypatch):
         columns = {key: np.array([value], np.uint64) for key, value in application.items()}
         return {**whole, "flows": {**whole["flows"], "application": columns}}
 
-    monkeypatch.setattr(again, "request", pausing)
+    monkeypatch.setattr(rerun, "request", pausing)
     edges = [[*edge, "10Gbps", "1us"] for edge in ("as", "sc")]
     topology = {"kind": "graph", "edges": edges, "hosts": ["a", "c"]}
     traffic = [{"kind": "trace", "flows": [[0, "a", "c", 20 * 1460]]}]

@@ -21,7 +21,7 @@ from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
 from shallows.results import TABLES
 from shallows.worlds import fluid
-from shallows.worlds.fluid_models import MODELS, Given
+from shallows.worlds.fluid_models import MODELS, ModelInputs
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SMALL = """
@@ -315,12 +315,12 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
     name, kind = key
     row, known = MODELS[key], {p["name"]: p["default"] for p in _row(catalog(), name)["parameters"]}
     marks = {p["name"]: p["default"] for p in _row(markings(), kind)["parameters"]} if kind else {}
-    given = Given(Spy(known), Spy(marks), "dequeue", 1000, 1e-6)
+    given = ModelInputs(Spy(known), Spy(marks), "dequeue", 1000, 1e-6)
     values = {parameter: given.get(source) for parameter, source in row.parameters.items()}
     EQUATIONS[row.model](flows=2, rate=1e10, delay=1e-5, mtu=1000.0, **values)
     for source in row.states.values():
         given.get(source)
-    assert row.reads(Given(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
+    assert row.reads(ModelInputs(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
     assert given.marking.read | {"interval"} >= set(marks)
     assert set(row.only) | set(row.same) <= set(known)
 

@@ -43,14 +43,14 @@ class Receiver:
 class Algorithm:
     """An algorithm with a value for each of its parameters, in SI base units.
 
-    `written` is the class of one written in Python; `name` is then its place, and results call it `called`.
+    `user_class` is the class of an algorithm in Python. Its `name` is its location, and results use `called`.
     """
 
     name: str
     preset: str | None
     parameters: dict[str, Any]
     receiver: Receiver | None = None
-    written: type[Any] | None = None
+    user_class: type[Any] | None = None
     called: str | None = None
 
     def __repr__(self) -> str:
@@ -73,24 +73,24 @@ class Algorithm:
     @property
     def transport(self) -> str:
         """What carries its packets: "tcp", "rated", "roce", "credit" or "pulled"."""
-        return "tcp" if self.written or self.native else _row(self.name)["transport"]
+        return "tcp" if self.user_class or self.native else _row(self.name)["transport"]
 
     @property
-    def honours(self) -> frozenset[str]:
+    def supported_keys(self) -> frozenset[str]:
         """The keys of a scenario that act on its flows, of those that do not act on every flow."""
-        if self.written or self.native:
+        if self.user_class or self.native:
             return frozenset(key for row in catalog() if row["transport"] == "tcp" for key in row["honours"])
         return frozenset(_row(self.name)["honours"])
 
-    def plain(self, frame: Frame) -> "Algorithm":
+    def with_defaults(self, frame: Frame) -> "Algorithm":
         """The same algorithm, every parameter at its default."""
         return choose(self.name, frame)
 
     @property
     def needs_marking(self) -> bool:
         """Whether it is lost at ports that do not mark."""
-        if self.written:
-            return bool(getattr(self.written, "ecn", False))
+        if self.user_class:
+            return bool(getattr(self.user_class, "ecn", False))
         if self.native:
             return False
         marking = _row(self.name)["marking"]
@@ -101,12 +101,12 @@ class Algorithm:
         """The kind of marking it needs at the ports; None if it does without."""
         if not self.needs_marking:
             return None
-        return "step" if self.written else _row(self.name)["port"]
+        return "step" if self.user_class else _row(self.name)["port"]
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
         """Bytes of a credit and of a burst, and how many wait, where ports need a class for them, or None."""
-        if self.written or self.native or _row(self.name)["port"] != "credit":
+        if self.user_class or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
         return size, burst * size, queue
@@ -114,7 +114,7 @@ class Algorithm:
     @property
     def trims(self) -> bool:
         """Whether switch ports are to cut its packets to their headers instead of dropping them."""
-        return not (self.written or self.native) and _row(self.name)["port"] == "trim"
+        return not (self.user_class or self.native) and _row(self.name)["port"] == "trim"
 
     @property
     def pacer(self) -> dict[str, float] | None:
@@ -126,7 +126,7 @@ class Algorithm:
     def table(self, mtu: int | None) -> dict[str, Any]:
         """The `[cc]` table that gives this algorithm, every parameter written out."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
-        if self.written:
+        if self.user_class:
             return {"name": self.name, **self.parameters, **receiver}
         texts = {} if self.native else _texts(_row(self.name), self.parameters, mtu)
         return {"name": self.label, **texts, **receiver}
@@ -136,10 +136,10 @@ class Algorithm:
         """What the core is given, as docs/crossing.md describes it."""
         receiver = self.receiver
         table = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
-        if self.written:
+        if self.user_class:
             # Its packets and acks are those of the row that it stands in for.
             row = "dctcp" if self.needs_marking else "fixed"
-            made = partial(self.written, **self.parameters)
+            made = partial(self.user_class, **self.parameters)
             return {"name": row, "parameters": {}, "written": made, **table}
         return {"name": self.name, "parameters": self.parameters, **table}
 

@@ -4,7 +4,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 from shallows.errors import ScenarioError
-from shallows.summary import plain
+from shallows.summary import json_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -157,4 +157,4 @@ def _finite(value: Any) -> Any:
         return {key: _finite(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list):
         return [_finite(item) for item in cast(list[Any], value)]
-    return plain(value)
+    return json_number(value)

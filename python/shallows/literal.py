@@ -1,6 +1,6 @@
 """What Python says of a scenario, as the plain tables that a scenario file would have.
 
-`Part` is what the parts of `shallows.parts` are; the aliases are the types that their keys take.
+`Builder` is what the parts of `shallows.parts` are; the aliases are the types that their keys take.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
-Plain = Mapping[str, Any]
+TableLike = Mapping[str, Any]
 """A table as a scenario file has it."""
 
 
@@ -48,17 +48,17 @@ Host = int | str
 Ends = Host | Sequence[Host] | Array
 """A host by number or name, several of them, or "topology": the topology's own."""
 File = str | PathLike[str]
-Points = Sequence[Sequence[float]] | Array | Plain | Frame
+Points = Sequence[Sequence[float]] | Array | TableLike | Frame
 """(bytes, share) pairs of a distribution, or columns size_bytes and cum_prob, such as a DataFrame's."""
 Sizes = File | SizeQuantity | Points
-Columns = Plain | Array | Frame
+Columns = TableLike | Array | Frame
 """Columns start_s, src, dst, bytes: a dict, a DataFrame, or an array with a row a flow."""
 Ports = str | Sequence[str]
 FlowCount = int | str | Sequence[int]
 Value = str | float | bool | TimeQuantity | SizeQuantity | RateQuantity
 
 
-class Part:
+class Builder:
     """A table of a scenario in Python: the keys that were given; the scenario checks their values."""
 
     kind: ClassVar[str | None] = None
@@ -70,7 +70,7 @@ class Part:
             expected = f"a known key ({', '.join(known)}){did_you_mean(key, known)}"
             raise ScenarioError(f"{type(self).__name__}.{key}", value, expected)
         self.keys: dict[str, Any] = {
-            key.rstrip("_"): plain(value)
+            key.rstrip("_"): literal(value)
             for key, value in given.items()
             if key not in ("self", "unknown", "__class__")
             and not (key in defaults and value is defaults[key])
@@ -86,46 +86,50 @@ class Part:
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in keys)})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Part) and type(other) is type(self) and other.keys == self.keys
+        return isinstance(other, Builder) and type(other) is type(self) and other.keys == self.keys
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
 
-class CC(Part):
+class CC(Builder):
     """An algorithm, or preset, with parameters: `CC("dctcp", g=0.05)`; `shallows cc NAME` lists them."""
 
     def __init__(
-        self, name: str | type, *, receiver: "str | Plain | None" = None, **parameters: Value
+        self, name: str | type, *, receiver: "str | TableLike | None" = None, **parameters: Value
     ) -> None:
-        named: dict[str, Any] = {} if receiver is None else {"receiver": plain(receiver)}
-        self.keys = {"name": plain(name), **named, **{key: plain(value) for key, value in parameters.items()}}
+        named: dict[str, Any] = {} if receiver is None else {"receiver": literal(receiver)}
+        self.keys = {
+            "name": literal(name),
+            **named,
+            **{key: literal(value) for key, value in parameters.items()},
+        }
 
 
-class Marking(Part):
+class Marking(Builder):
     """How switch ports mark: `Marking("step", threshold="35pkt")`; `shallows cc NAME` lists the keys."""
 
     def __init__(self, kind: str, *, at: str | None = None, **parameters: Value) -> None:
         place: dict[str, Any] = {} if at is None else {"at": at}
-        self.keys = {"kind": kind, **place, **{key: plain(value) for key, value in parameters.items()}}
+        self.keys = {"kind": kind, **place, **{key: literal(value) for key, value in parameters.items()}}
 
 
-Algorithm = str | CC | Plain | type
-AnyMarking = str | Marking | Plain
+Algorithm = str | CC | TableLike | type
+AnyMarking = str | Marking | TableLike
 
 
-def plain(value: Any) -> Any:
+def literal(value: Any) -> Any:
     """`value` with every part, quantity, path and array in it written as a scenario file has them."""
-    if isinstance(value, Part):
+    if isinstance(value, Builder):
         return value.table
     if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
         return str(value)
     if isinstance(value, type):
-        return user_algorithms.place_or_name(value)
+        return user_algorithms.location_or_name(value)
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
+        return {key: literal(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in cast(Sequence[Any], value)]
+        return [literal(item) for item in cast(Sequence[Any], value)]
     return _foreign(value)
 
 
@@ -140,7 +144,7 @@ def _foreign(value: Any) -> Any:
     return value
 
 
-def shown(tables: Plain) -> str:
+def to_source(tables: TableLike) -> str:
     """The tables of a scenario as Python would write them, in parts."""
     from shallows import parts
 
@@ -156,7 +160,7 @@ def shown(tables: Plain) -> str:
     return f"Scenario({', '.join(f'{key}={value!r}' for key, value in said.items())})"
 
 
-def _part(table: dict[str, Any], made: type[Part] | None) -> object:
+def _part(table: dict[str, Any], made: type[Builder] | None) -> object:
     """The part of a table, or the table where it is none of these."""
     if made is None:
         return table

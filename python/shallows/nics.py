@@ -22,13 +22,13 @@ class Setting:
     unit: str
     default: int
     here: str | None = None
-    written: Callable[[float], str | float] | None = None
+    as_parameter: Callable[[float], str | float] | None = None
     remark: str = ""
 
     def write(self, value: float) -> str:
         """What a scenario says for `value` there, such as `r_ai = "5Mbps"`."""
-        assert self.written is not None, f"{self.name} has a parameter"
-        text = self.written(value)
+        assert self.as_parameter is not None, f"{self.name} has a parameter"
+        text = self.as_parameter(value)
         return f'{self.here} = "{text}"' if isinstance(text, str) else f"{self.here} = {text:.10g}"
 
 

@@ -11,18 +11,18 @@ from shallows.literal import (
     CC,
     Algorithm,
     AnyMarking,
+    Builder,
     Columns,
     Ends,
     File,
     FlowCount,
     Marking,
-    Part,
-    Plain,
     Ports,
     Rate,
     Share,
     Size,
     Sizes,
+    TableLike,
     Time,
 )
 from shallows.literal import Graph as GraphLike
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 
-class Shared(Part):
+class Shared(Builder):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
 
     size: the memory of each switch, headroom apart; default 12MB
@@ -78,7 +78,7 @@ class Shared(Part):
         super().__init__(locals(), unknown)
 
 
-class Pauses(Part):
+class Pauses(Builder):
     """`[network.pfc]`: links that bring too much are asked to stop.
 
     threshold: data that one link brought above which it is paused; default 100KB
@@ -97,7 +97,7 @@ class Pauses(Part):
         super().__init__(locals(), unknown)
 
 
-class Trimming(Part):
+class Trimming(Builder):
     """`[network.trimming]`: switch ports cut packets to their headers instead of dropping them (NDP).
 
     queue: data packets that a port holds; of one more only the header goes on; default 8
@@ -116,7 +116,7 @@ class Trimming(Part):
         super().__init__(locals(), unknown)
 
 
-class Timestamps(Part):
+class Timestamps(Builder):
     """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given.
 
     kind: whose errors; default software
@@ -149,7 +149,7 @@ class Timestamps(Part):
         super().__init__(locals(), unknown)
 
 
-class Network(Part):
+class Network(Builder):
     """`[network]`: what is true of every link and port.
 
     mtu: a full frame on the wire: one pkt; default 1500B
@@ -169,9 +169,9 @@ class Network(Part):
         mtu: Size = "1500B",
         header: Size = "40B",
         buffer: Size = "250pkt",
-        shared: Shared | Plain | None = None,
-        pfc: Pauses | Plain | bool | None = None,
-        trimming: Trimming | Plain | bool | None = None,
+        shared: Shared | TableLike | None = None,
+        pfc: Pauses | TableLike | bool | None = None,
+        trimming: Trimming | TableLike | bool | None = None,
         marking: AnyMarking | None = None,
         balancing: Literal["flow", "packet", "queue"] = "flow",
         convergence: Time = "never",
@@ -180,7 +180,7 @@ class Network(Part):
         super().__init__(locals(), unknown)
 
 
-class Hosts(Part):
+class Hosts(Builder):
     """`[hosts]`: NIC and transport of every host.
 
     nic: its flows in turn, or one marked queue; default fair
@@ -207,13 +207,13 @@ class Hosts(Part):
         acks_every: int = 1,
         ack_delay: Time | None = None,
         segment: int = 1,
-        timestamps: Timestamps | Plain | None = None,
+        timestamps: Timestamps | TableLike | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
 
 
-class Record(Part):
+class Record(Builder):
     """`[record]`: what is sampled over time. Exact statistics of every port come regardless.
 
     queues: interval between samples of the queues; default off
@@ -234,7 +234,7 @@ class Record(Part):
         super().__init__(locals(), unknown)
 
 
-class Fault(Part):
+class Fault(Builder):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable.
 
     link: "s0->s1", or "s0<->s1" for both ways; required
@@ -255,7 +255,7 @@ class Fault(Part):
         super().__init__(locals(), unknown)
 
 
-class Dumbbell(Part):
+class Dumbbell(Builder):
     """`hosts` senders on the left, as many receivers on the right, one cable between two switches.
 
     hosts: hosts on each side; default 10
@@ -278,7 +278,7 @@ class Dumbbell(Part):
         super().__init__(locals(), unknown)
 
 
-class Star(Part):
+class Star(Builder):
     """`hosts` hosts around one switch: the network of an incast.
 
     hosts: hosts around the switch; default 10
@@ -299,7 +299,7 @@ class Star(Part):
         super().__init__(locals(), unknown)
 
 
-class ParkingLot(Part):
+class ParkingLot(Builder):
     """A row of switches; long flows cross every hop, and at each hop others cross only that one.
 
     hops: links in the row, one bottleneck each; default 3
@@ -322,7 +322,7 @@ class ParkingLot(Part):
         super().__init__(locals(), unknown)
 
 
-class MultiBottleneck(Part):
+class MultiBottleneck(Builder):
     """Two bottlenecks in a row (SIGCOMM 2015 Fig. 16): group 1 crosses both, groups 2 and 3 one each.
 
     Groups 1 and 2 send from s0; group 3 sits at s1. Groups 1 and 3 send to one receiver behind an edge
@@ -350,7 +350,7 @@ class MultiBottleneck(Part):
         super().__init__(locals(), unknown)
 
 
-class LeafSpine(Part):
+class LeafSpine(Builder):
     """Two tiers: every leaf has a cable to every spine.
 
     leaves: leaf switches; default 4
@@ -377,7 +377,7 @@ class LeafSpine(Part):
         super().__init__(locals(), unknown)
 
 
-class FatTree(Part):
+class FatTree(Builder):
     """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts.
 
     k: ports of a switch, an even number; default 4
@@ -398,7 +398,7 @@ class FatTree(Part):
         super().__init__(locals(), unknown)
 
 
-class ThreeTier(Part):
+class ThreeTier(Builder):
     """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
 
     Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
@@ -430,7 +430,7 @@ class ThreeTier(Part):
         super().__init__(locals(), unknown)
 
 
-class Graph(Part):
+class Graph(Builder):
     """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
 
     `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
@@ -452,7 +452,7 @@ class Graph(Part):
         super().__init__(locals(), unknown)
 
 
-class LongLived(Part):
+class LongLived(Builder):
     """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later.
 
     flows: how many; absent: one a source
@@ -491,7 +491,7 @@ class LongLived(Part):
         super().__init__(locals(), unknown)
 
 
-class Staircase(Part):
+class Staircase(Builder):
     """One flow joins every interval; when all are there, one leaves every interval, first come first.
 
     flows: how many join; default 5
@@ -522,7 +522,7 @@ class Staircase(Part):
         super().__init__(locals(), unknown)
 
 
-class Incast(Part):
+class Incast(Builder):
     """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`.
 
     senders: how many hosts send; absent: all that can
@@ -555,7 +555,7 @@ class Incast(Part):
         super().__init__(locals(), unknown)
 
 
-class Shuffle(Part):
+class Shuffle(Builder):
     """Every host sends to every other: the middle of a map and reduce job.
 
     size: payload of every flow; default 1MB
@@ -584,7 +584,7 @@ class Shuffle(Part):
         super().__init__(locals(), unknown)
 
 
-class Ring(Part):
+class Ring(Builder):
     """An all-reduce over a ring: a share goes to the next host once it has come from the one before.
 
     hosts: who takes part, in the order of the ring; by default all hosts; default topology
@@ -611,7 +611,7 @@ class Ring(Part):
         super().__init__(locals(), unknown)
 
 
-class RequestResponse(Part):
+class RequestResponse(Builder):
     """Clients that each send a request, hear the response, think, and send the next.
 
     pairs: clients, each with a server; absent: one a source
@@ -650,7 +650,7 @@ class RequestResponse(Part):
         super().__init__(locals(), unknown)
 
 
-class Poisson(Part):
+class Poisson(Builder):
     """Flows that arrive at random, with sizes from a distribution, at a stated load.
 
     Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of
@@ -686,7 +686,7 @@ class Poisson(Part):
         super().__init__(locals(), unknown)
 
 
-class Trace(Part):
+class Trace(Builder):
     """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
 
     file: the path of a CSV file with the columns start_s,src,dst,bytes
@@ -712,7 +712,7 @@ class Trace(Part):
 Topology = Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph
 
 Traffic = LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace
-TOPOLOGIES: dict[str, type[Part]] = {
+TOPOLOGIES: dict[str, type[Builder]] = {
     "dumbbell": Dumbbell,
     "star": Star,
     "parking-lot": ParkingLot,
@@ -722,7 +722,7 @@ TOPOLOGIES: dict[str, type[Part]] = {
     "three-tier": ThreeTier,
     "graph": Graph,
 }
-TRAFFICS: dict[str, type[Part]] = {
+TRAFFICS: dict[str, type[Builder]] = {
     "long-lived": LongLived,
     "staircase": Staircase,
     "incast": Incast,
@@ -732,7 +732,7 @@ TRAFFICS: dict[str, type[Part]] = {
     "poisson": Poisson,
     "trace": Trace,
 }
-TABLES: dict[str, type[Part]] = {
+TABLES: dict[str, type[Builder]] = {
     "network": Network,
     "hosts": Hosts,
     "cc": CC,
@@ -747,10 +747,10 @@ class Tables(TypedDict, total=False):
     seed: int
     duration: Required[Time]
     warmup: Time
-    topology: Required[Topology | Plain | GraphLike]
-    network: Network | Plain | None
-    hosts: Hosts | Plain | None
+    topology: Required[Topology | TableLike | GraphLike]
+    network: Network | TableLike | None
+    hosts: Hosts | TableLike | None
     cc: Algorithm | None
-    traffic: Required[Sequence[Traffic | Plain]]
-    faults: Sequence[Fault | Plain] | None
-    record: Record | Plain | None
+    traffic: Required[Sequence[Traffic | TableLike]]
+    faults: Sequence[Fault | TableLike] | None
+    record: Record | TableLike | None

@@ -25,7 +25,7 @@ SLOW_S = 2
 
 
 @contextmanager
-def said_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
+def report_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
     """Says on stderr what goes on if the block takes longer than `after_s`."""
     timer = threading.Timer(after_s, lambda: print(what, file=sys.stderr, flush=True))
     timer.daemon = True

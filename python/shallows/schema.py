@@ -15,7 +15,7 @@ from shallows.scenario import NetworkTable, Scenario
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.units import RATE, SIZE, TIME, Written
+from shallows.units import RATE, SIZE, TIME, TypeName
 
 Schema = dict[str, Any]
 
@@ -62,7 +62,7 @@ def _written(model: type[BaseModel]) -> Iterable[tuple[str, str]]:
     """(key, name of the type that Python says it with) of the fields that have such a type."""
     for name, field in model.model_fields.items():
         for about in field.metadata:
-            if isinstance(about, Written):
+            if isinstance(about, TypeName):
                 yield field.alias or name, about.type
 
 

@@ -56,7 +56,9 @@ def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
     port = int(among[busiest])
     if np.isnan(ports["utilization"][port]):
         return {"port": ports["port"].names[port]} | dict.fromkeys(BOTTLENECK_KEYS)
-    return {"port": ports["port"].names[port]} | {key: plain(ports[key][port]) for key in BOTTLENECK_KEYS}
+    return {"port": ports["port"].names[port]} | {
+        key: json_number(ports[key][port]) for key in BOTTLENECK_KEYS
+    }
 
 
 def shared_bottleneck(
@@ -214,7 +216,7 @@ def quantile(values: Column, share: float) -> float | None:
     return float(np.quantile(values, share)) if len(values) else None
 
 
-def plain(value: "np.generic[Any] | float | None") -> Any:
+def json_number(value: "np.generic[Any] | float | None") -> Any:
     """A numpy scalar as JSON knows it: int, float, or None for NaN."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

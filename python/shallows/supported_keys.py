@@ -27,7 +27,7 @@ ALWAYS = frozenset(
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """What every world honours."""
-DEAF = {"hosts.initial_window": "begins with a window of its own", "hosts.timestamps": "goes by no delay"}
+UNUSED = {"hosts.initial_window": "begins with a window of its own", "hosts.timestamps": "goes by no delay"}
 """Why an algorithm does not honour a key that its transport does."""
 
 
@@ -41,24 +41,24 @@ class World:
     """
 
     name: str
-    honours: frozenset[str]
+    supported_keys: frozenset[str]
     why: Mapping[str, str] = field(default_factory=dict[str, str])
     parameters: Mapping[str, tuple[str, ...]] | None = None
     limits: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def kinds(self, table: str) -> list[str]:
         """The kinds of topology or traffic that it honours."""
-        return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.honours]
+        return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.supported_keys]
 
     def refuse(self, scenario: "Scenario") -> None:
         """Raise `ScenarioError` for the first key of `scenario` that is set and not honoured."""
-        for one in departures(scenario):
-            if one.key not in self.honours:
+        for one in set_keys(scenario):
+            if one.key not in self.supported_keys:
                 raise ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
         if self.parameters is not None:
             self._refuse_parameters(scenario)
 
-    def _instead(self, one: "Departure") -> str:
+    def _instead(self, one: "SetKey") -> str:
         if one.key == "faults":
             return "no faults"
         if one.where.endswith(".kind"):
@@ -74,7 +74,7 @@ class World:
             if used.name not in honoured:
                 expected = f"an algorithm of the {self.name} world: {', '.join(honoured)}"
                 raise ScenarioError(f"{where}.name", used.label, expected)
-            given, default = used.table(scenario.mtu), used.plain(scenario.frame).table(scenario.mtu)
+            given, default = used.table(scenario.mtu), used.with_defaults(scenario.frame).table(scenario.mtu)
             for name in used.parameters:
                 if name not in honoured[used.name] and given[name] != default[name]:
                     has = ", ".join(honoured[used.name]) or "no parameter"
@@ -86,7 +86,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Departure:
+class SetKey:
     """A key that is not at its default: as worlds declare it, and where and how the scenario says it.
 
     of: the algorithm that it belongs to, if it does to one.
@@ -101,27 +101,27 @@ class Departure:
     @property
     def instead(self) -> str:
         """What to write in its place."""
-        return "none" if self.default is None else f"{_said(self.default)}, the default"
+        return "none" if self.default is None else f"{_text(self.default)}, the default"
 
 
-def departures(scenario: "Scenario") -> Iterator[Departure]:
-    """Every `Departure` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
-    yield Departure(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
+def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
+    """Every `SetKey` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
+    yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name in ("network", "hosts"):
-        yield from _departed(name, getattr(scenario, name), {"frame": scenario.frame})
+        yield from _set_in(name, getattr(scenario, name), {"frame": scenario.frame})
     if scenario.faults:
-        yield Departure("faults", "faults[0].kind", scenario.faults[0].kind, None)
+        yield SetKey("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
-        yield Departure(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
+        yield SetKey(f"traffic.{table.kind}", f"traffic[{i}].kind", table.kind, None)
         if table.priority:
-            yield Departure("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
+            yield SetKey("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
         for key in ("exchange", "off"):
             if getattr(table, key, None):
                 used = table.cc or scenario.cc
-                yield Departure(f"traffic.{key}", f"traffic[{i}].{key}", None, None, used)
+                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", None, None, used)
     for where, used in algorithms(scenario):
         if used.receiver:
-            yield Departure("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
+            yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
 
 
 def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
@@ -130,13 +130,13 @@ def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
         yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
 
 
-def _departed(name: str, table: "Table", context: Any) -> Iterator[Departure]:
+def _set_in(name: str, table: "Table", context: Any) -> Iterator[SetKey]:
     values = _dumped(table, context)
     for key, value in values.items():
         default = _default(type(table), values, key, context)
         if value != default:
             shown = None if isinstance(value, dict) else value
-            yield Departure(f"{name}.{key}", f"{name}.{key}", shown, default)
+            yield SetKey(f"{name}.{key}", f"{name}.{key}", shown, default)
 
 
 def _dumped(table: "Table", context: Any) -> dict[str, Any]:
@@ -153,19 +153,19 @@ def _default(model: "type[Table]", values: dict[str, Any], key: str, context: An
     return None
 
 
-def refuse_what_no_flow_honours(scenario: "Scenario") -> None:
+def refuse_unused_keys(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a key that acts over some transports, over none of which a flow runs."""
     every = [used for _, used in algorithms(scenario)]
     by_transport = transports()
-    for one in departures(scenario):
+    for one in set_keys(scenario):
         heard = [one.of] if one.of else every
         acting = [name for name, keys in by_transport.items() if one.key in keys]
-        if not acting or any(one.key in used.honours for used in heard):
+        if not acting or any(one.key in used.supported_keys for used in heard):
             continue
         label, transport = heard[0].label, heard[0].transport
         why = f"it acts over {' or '.join(acting)}, and {label} runs over {transport}"
         if transport in acting:
-            why = f"{label} {DEAF[one.key]}"
+            why = f"{label} {UNUSED[one.key]}"
         raise ScenarioError(one.where, one.value, f"{one.instead}: {why}")
 
 
@@ -196,7 +196,7 @@ def _cell(world: World, key: str) -> str:
         kinds = world.kinds(key)
         named = "all kinds" if len(kinds) == len(KINDS[key]) else ", ".join(f"`{kind}`" for kind in kinds)
         return "; ".join(filter(None, [named, world.limits.get(key)]))
-    return world.limits.get(key, "yes") if key in world.honours else ""
+    return world.limits.get(key, "yes") if key in world.supported_keys else ""
 
 
 def transport_table() -> list[str]:
@@ -209,8 +209,8 @@ def transport_table() -> list[str]:
     keys = sorted(set[str]().union(*(set[str]().union(*rows) for rows in every.values())))
     lines = [_row("key", *(f"`{name}`" for name in every)), _row(*["---"] * (1 + len(every)))]
     for key in keys:
-        acting = [[key in honours for honours in rows] for rows in every.values()]
-        cells = ["" if not any(row) else "yes" if all(row) else f"unless it {DEAF[key]}" for row in acting]
+        acting = [[key in keys for keys in rows] for rows in every.values()]
+        cells = ["" if not any(row) else "yes" if all(row) else f"unless it {UNUSED[key]}" for row in acting]
         lines.append(_row(f"`{key}`", *cells))
     return lines
 
@@ -219,5 +219,5 @@ def _row(*cells: str) -> str:
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells).replace(" --- ", "---") + "|"
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)

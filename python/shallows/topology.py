@@ -22,7 +22,7 @@ from pydantic import field_validator, model_validator
 from shallows import extras
 from shallows.errors import ScenarioError
 from shallows.table import Key, Table
-from shallows.units import Count, Rate, Several, Time, did_you_mean
+from shallows.units import Count, Rate, Time, TwoOrMore, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Star(_RoundTripKind):
     """`hosts` hosts around one switch: the network of an incast."""
 
     kind: Literal["star"]
-    hosts: Several = Key(10, description="hosts around the switch")
+    hosts: TwoOrMore = Key(10, description="hosts around the switch")
 
     def build(self) -> Network:
         """Every cable has a quarter of the round trip; everyone talks to the last host."""

@@ -200,7 +200,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 
 @dataclass(frozen=True)
-class Written:
+class TypeName:
     """The type that a key takes in Python, by its name in `shallows.literal`: metadata of a field type."""
 
     type: str
@@ -212,7 +212,7 @@ def packet(info: SerializationInfo | ValidationInfo) -> int | None:
 
 
 @dataclass(frozen=True)
-class _Key(Written):
+class _Key(TypeName):
     """A field type's metadata: text in, integer inside, text out. `words` are texts that stand for integers.
 
     `part` says what one "pkt" counts: the `wire` or the `payload` bytes of a full packet.
@@ -284,9 +284,9 @@ Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
 OptionalPayload = Annotated[int | None, _Key("Size", SIZE, least=1, part="payload", optional=True)]
 PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=(("unlimited", NEVER),))]
 Name = Annotated[str, BeforeValidator(name)]
-Share = Annotated[float, Written("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
+Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
 Count = Annotated[int, _whole(1, _MOST)]
 OptionalCount = Annotated[int | None, _whole(1, _MOST, optional=True)]
-Few = Annotated[int, _whole(1, 255)]
-Several = Annotated[int, _whole(2, _MOST)]
+SmallCount = Annotated[int, _whole(1, 255)]
+TwoOrMore = Annotated[int, _whole(2, _MOST)]
 Seed = Annotated[int, _whole(0, NEVER)]

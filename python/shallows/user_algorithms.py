@@ -57,14 +57,14 @@ def register(name: str, algorithm: type) -> None:
     _CLASSES[name] = algorithm
 
 
-def is_place(name: str) -> bool:
+def is_location(name: str) -> bool:
     """Whether `name` is a file and a class in it, or a class of this process or another."""
     return ".py:" in name or name.startswith(SESSION)
 
 
 def label(name: str) -> str:
     """What results call it: the name of the class for a place, every other name as it is."""
-    return name.rpartition(":")[2] if is_place(name) else name
+    return name.rpartition(":")[2] if is_location(name) else name
 
 
 def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
@@ -82,33 +82,33 @@ def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
             return name, word, _CLASSES[word]
         expected = 'the file of the class, such as "mine.py:Aimd": it was defined in a session that has ended'
         raise ScenarioError("name", name, expected)
-    if not is_place(name):
+    if not is_location(name):
         return None
     path, _, word = name.rpartition(":")
     file = next((at for at in (folder / path, Path(path)) if at.is_file()), None)
     if file is None:
         where = folder.resolve()
         raise ScenarioError("name", name, f"an existing file and a class in it; there is none in {where}")
-    place = f"{file.resolve()}:{word}"
-    return _checked(place, word, _CLASSES.get(place) or _loaded(file.resolve(), word, name))
+    location = f"{file.resolve()}:{word}"
+    return _checked(location, word, _CLASSES.get(location) or _loaded(file.resolve(), word, name))
 
 
-def place_or_name(name: str | type) -> str | type:
+def location_or_name(name: str | type) -> str | type:
     """A class, or the name of one, as its place if it has one; a place in the working folder with its path.
 
     So other processes find it, and a saved scenario does.
     """
     if isinstance(name, type):
-        return place(name) or name
+        return location(name) or name
     if name in _CLASSES:
-        return place(_CLASSES[name]) or name
+        return location(_CLASSES[name]) or name
     path, _, word = name.rpartition(":")
     return f"{Path(path).resolve()}:{word}" if path.endswith(".py") and Path(path).is_file() else name
 
 
 def labels(names: Sequence[str | type]) -> dict[str, str | type]:
     """`names` by what results call them. Raises `ScenarioError` where two are called the same."""
-    texts = [place_or_name(name) for name in names]
+    texts = [location_or_name(name) for name in names]
     called = [name.__name__ if isinstance(name, type) else label(name) for name in names]
     for word in called:
         if called.count(word) > 1:
@@ -116,7 +116,7 @@ def labels(names: Sequence[str | type]) -> dict[str, str | type]:
     return dict(zip(called, texts, strict=True))
 
 
-def place(algorithm: type) -> str | None:
+def location(algorithm: type) -> str | None:
     """The file and the name of a class, "/home/me/mine.py:Aimd"; None where no file has it."""
     module = sys.modules.get(algorithm.__module__)
     file = getattr(module, "__file__", None)
@@ -189,7 +189,7 @@ def _number(text: str) -> float:
 
 def _saved(algorithm: type, word: str) -> str:
     """What a saved scenario calls a class."""
-    found = place(algorithm)
+    found = location(algorithm)
     if found is None:
         _CLASSES[word] = algorithm
     return found or f"{SESSION}{word}"

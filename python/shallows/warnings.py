@@ -120,7 +120,7 @@ def _no_patience(answer: Any) -> list[str]:
     if not _may_be_longer(network, scenario.mtu, most):
         return []
     there_and_back = _round_trips(scenario, network)
-    waits = np.array(["hosts.rto_max" in used.honours for used in scenario.flows.ccs])
+    waits = np.array(["hosts.rto_max" in used.supported_keys for used in scenario.flows.ccs])
     late = (there_and_back > most) & waits[scenario.flows.cc]
     if not late.any():
         return []
@@ -166,7 +166,7 @@ def _round_trip(network: "Network", mtu: int, there: list[int], back: list[int])
 def _impatient(answer: Any) -> list[str]:
     """More timeouts than packets that could have caused them: what waited was taken for lost."""
     hosts, flows = answer.scenario.hosts, answer.flow_columns
-    waits = np.array(["hosts.rto_min" in used.honours for used in answer.scenario.flows.ccs])
+    waits = np.array(["hosts.rto_min" in used.supported_keys for used in answer.scenario.flows.ccs])
     its = waits[answer.scenario.flows.cc]
     timeouts = int(flows["timeouts"][its].sum())
     gone = sum(int(answer.port_columns[of].sum()) for of in ("dropped", "lost", "trimmed"))

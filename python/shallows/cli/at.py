@@ -9,7 +9,9 @@ import typer
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.why.snapshot import Moment
+    from shallows.why.snapshot import Snapshot
+
+    pass
 
 MOST = 12
 """Rows of a table that nobody asked for in particular."""
@@ -44,7 +46,7 @@ def at(
     return DONE
 
 
-def _as_json(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> dict[str, Any]:
+def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> dict[str, Any]:
     """Everything, or only what was asked for, as JSON has it."""
     ports, flows, packets = moment.ports, moment.flows, moment.packets
     if links is not None:
@@ -57,7 +59,7 @@ def _as_json(moment: "Moment", links: list[int] | None, numbers: list[int] | Non
     return {"time_ps": moment.time_ps, "fingerprint": moment.fingerprint, **rows}
 
 
-def _report(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
+def _report(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
     """What a person reads: the busiest ports and flows first."""
     parts = [_heading(moment)]
     if numbers is None or links is not None:
@@ -69,7 +71,7 @@ def _report(moment: "Moment", links: list[int] | None, numbers: list[int] | None
     return parts
 
 
-def _heading(moment: "Moment") -> str:
+def _heading(moment: "Snapshot") -> str:
     from shallows.units import TIME
 
     packets, states = moment.packets, moment.flows.state.value_counts()
@@ -81,7 +83,7 @@ def _heading(moment: "Moment") -> str:
     )
 
 
-def _ports(moment: "Moment", links: list[int] | None) -> list[Any]:
+def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
     from shallows.report import plain_table
 
     ports = moment.ports
@@ -101,7 +103,7 @@ def _ports(moment: "Moment", links: list[int] | None) -> list[Any]:
     return [table, *([f"and {rest} others, less busy: --port NAME tells of one"] if rest else [])]
 
 
-def _flows(moment: "Moment", numbers: list[int] | None) -> list[Any]:
+def _flows(moment: "Snapshot", numbers: list[int] | None) -> list[Any]:
     from shallows.report import plain_table
 
     flows = moment.flows
@@ -125,7 +127,7 @@ def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) and not value.is_integer() else f"{int(value)}"
 
 
-def _packets(moment: "Moment", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
+def _packets(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
     """Whose packets, where: those of the flows and at the ports that were asked for."""
     from shallows.report import plain_table
 

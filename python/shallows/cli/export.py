@@ -9,7 +9,7 @@ import typer
 from shallows.cli.at import Ports, Result
 from shallows.cli.status import DONE, with_status
 
-Moment = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]
+Time = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]
 
 
 @with_status
@@ -29,8 +29,8 @@ def export(
         list[int] | None,
         typer.Option("--flow", metavar="F", help="Only these flows as tracks, with samples."),
     ] = None,
-    since: Moment = None,
-    until: Moment = None,
+    since: Time = None,
+    until: Time = None,
     every: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Between samples of senders; a thousandth of the span if absent."),

@@ -73,14 +73,14 @@ def run(
     json_: Json = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
-    from shallows.progress import Progress, said_if_slow
+    from shallows.progress import Progress, report_if_slow
     from shallows.report import run_report
     from shallows.results import paths
     from shallows.runner import in_world, prepare
 
     if plot:
         extras.need("plot", "--plot")
-    with said_if_slow("preparing: the network is laid out, flows are drawn"):
+    with report_if_slow("preparing: the network is laid out, flows are drawn"):
         changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)

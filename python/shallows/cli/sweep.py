@@ -119,7 +119,9 @@ def _rehearse(asked: "Plan", folder: Path, on: str) -> int:
         from shallows.sweeps import executors
 
         print(
-            executors.slurm_script(asked.jobs(), folder / "runs", **executors.slurm_parameters(on.partition(":")[2]))
+            executors.slurm_script(
+                asked.jobs(), folder / "runs", **executors.slurm_parameters(on.partition(":")[2])
+            )
         )
     return 0
 
@@ -162,9 +164,9 @@ def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool)
 
 
 def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    from shallows.summary import plain
+    from shallows.summary import json_number
 
-    return [{key: plain(value) for key, value in row.items()} for row in rows]
+    return [{key: json_number(value) for key, value in row.items()} for row in rows]
 
 
 def _say(text: str) -> None:

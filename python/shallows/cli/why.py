@@ -10,8 +10,8 @@ from shallows.cli.settings import at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
+    from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
-    from shallows.why.counterfactual import Without
 
 
 @with_status
@@ -108,7 +108,7 @@ def _draw(found: "Paths", file: Path) -> None:
     _say(f"figure in {file}")
 
 
-def _print_json(found: "Paths", costs: "Mapping[int, Without]") -> None:
+def _print_json(found: "Paths", costs: "Mapping[int, Counterfactual]") -> None:
     import json
 
     from shallows.why.pauses import pausers
@@ -134,7 +134,7 @@ def _print_json(found: "Paths", costs: "Mapping[int, Without]") -> None:
     print(json.dumps(flows, indent=2))
 
 
-def _without(cost: "Without | None") -> dict[str, Any]:
+def _without(cost: "Counterfactual | None") -> dict[str, Any]:
     if cost is None:
         return {}
     times = {"alone_ps": cost.alone_ps, "expected_ps": cost.expected_ps, "ran_ps": cost.ran_ps}

@@ -14,7 +14,7 @@ from shallows.errors import ScenarioError
 from shallows.units import NEVER, TIME
 from shallows.why import rerun, selection, stoppages
 from shallows.why.snapshot import within
-from shallows.why.stoppages import Stop
+from shallows.why.stoppages import Stoppage
 
 if TYPE_CHECKING:
     from shallows.results.run import Run
@@ -97,7 +97,7 @@ class Taps:
         return repeated
 
     @cached_property
-    def stops(self) -> list[Stop]:
+    def stops(self) -> list[Stoppage]:
         """The `Stop`s of the ports: pauses, and when their links were down."""
         return stoppages.of_events(self.events, self.link_events, self.ended_ps)
 

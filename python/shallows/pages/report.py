@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from shallows.comparison import Comparison
     from shallows.results.run import Run
+    from shallows.why.counterfactual import Counterfactual
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
     from shallows.why.record import Record
-    from shallows.why.counterfactual import Without
 
 Parts = dict[str, tuple[str, str]]
 """Of a page: `{id: (title, HTML)}`."""
@@ -66,8 +66,8 @@ def of_comparison(comparison: "Comparison", paths: Any = None) -> str:
     return _page(title, parts)
 
 
-def of_paths(paths: "Paths", costs: "Sequence[Without]" = ()) -> str:
-    """The page of some flows of a run: where their time went, and what others cost them (`Without`)."""
+def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
+    """The page of some flows of a run: where their time went, and the cost of other flows."""
     scenario = paths.record.scenario
     parts = _paths({"": paths}, MOST_PATHS)
     if costs:

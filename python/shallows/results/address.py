@@ -43,9 +43,9 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
 def _written(scenario: "Scenario") -> Iterator[str]:
     """The sources of the algorithms that are Python classes: the whole files, for what they call."""
     for used in scenario.flows.ccs:
-        if used.written:
+        if used.user_class:
             try:
-                yield inspect.getsource(sys.modules[used.written.__module__])
+                yield inspect.getsource(sys.modules[used.user_class.__module__])
             except (KeyError, OSError, TypeError):
                 yield secrets.token_hex(16)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shallows import warnings
 from shallows import summary as sums
+from shallows import warnings
 from shallows.contract import F64, U64, Flags
-from shallows.contract import Answer as Told
+from shallows.contract import Answer as CoreAnswer
 from shallows.results.tables import Block, Names, stacked
 from shallows.units import NEVER
 
@@ -27,7 +27,7 @@ PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "los
 class Answer:
     """Turns what a world returns into summary and tables."""
 
-    def __init__(self, scenario: "Scenario", network: "Network", flows: "Flows", answer: Told) -> None:
+    def __init__(self, scenario: "Scenario", network: "Network", flows: "Flows", answer: CoreAnswer) -> None:
         self.scenario, self.network, self.answer = scenario, network, answer
         self.mtu = float(scenario.mtu)
         self.ended_ps = answer["ended_ps"]

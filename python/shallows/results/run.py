@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
     from shallows.topology import Network
     from shallows.traffic import Flows
-    from shallows.why.snapshot import Moment
     from shallows.why.path import Path as FlowPath
     from shallows.why.paths import Paths
+    from shallows.why.snapshot import Snapshot
 
 ATTEMPTS = 3
 TEXTS = ("scenario.toml", "summary.json")
@@ -206,7 +206,7 @@ class Run:
             return paths.of_run(self, [flow])[flow]
         return paths.of_run(self, flow, **choose)
 
-    def at(self, time: str) -> "Moment":
+    def at(self, time: str) -> "Snapshot":
         """What every queue, window, rate and pause was at `time`, such as "3.2ms" (docs/timelines.md).
 
         After everything that happens at or before it. Runs the scenario again to find out. Raises

@@ -7,8 +7,8 @@ import numpy as np
 from shallows import faults, marking
 from shallows.errors import ScenarioError
 from shallows.faults import LEAST_RATE_BPS
-from shallows.supported_keys import algorithms, refuse_what_no_flow_honours
 from shallows.literal import is_list
+from shallows.supported_keys import algorithms, refuse_unused_keys
 from shallows.traffic import NO_FLOW
 from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
 
@@ -25,7 +25,7 @@ _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and 
 def check(scenario: "Scenario") -> None:
     """Raises `ScenarioError` for the first tables that do not fit together."""
     _check_links(scenario)
-    refuse_what_no_flow_honours(scenario)
+    refuse_unused_keys(scenario)
     _check_times(scenario)
     _check_marking(scenario)
     _check_priorities(scenario)

@@ -16,12 +16,12 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, supported_keys, marking
+from shallows import examples, marking, supported_keys
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
-from shallows.literal import is_list, shown
-from shallows.scenario import checks, validation, raw
+from shallows.literal import is_list, to_source
+from shallows.scenario import checks, raw, validation
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.switch import Trimming
@@ -148,7 +148,7 @@ class Scenario(Table):
 
     def __repr__(self) -> str:
         """As Python would write what was given."""
-        return shown({"file": self._file, **self._tables})
+        return to_source({"file": self._file, **self._tables})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.to_toml() == other.to_toml()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table, plain
+from shallows.literal import is_list, is_table, literal
 from shallows.scenario.raw import DEEPEST, SHALLOW, check_depth
 
 
@@ -14,7 +14,7 @@ def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
     check_depth(tables)
     tables = copied(tables)
     for key in sorted(overrides, key=_wholes_first):
-        _put(tables, key, _from_text(plain(overrides[key])))
+        _put(tables, key, _from_text(literal(overrides[key])))
     return tables
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
-from shallows.literal import is_list, is_table, plain
+from shallows.literal import is_list, is_table, literal
 from shallows.scenario.tables import NetworkTable
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame
@@ -20,7 +20,7 @@ def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     A file is looked for in `folder` first. Raises `ScenarioError`.
     """
-    given = _without_graphs(plain(dict(tables)), folder)
+    given = _without_graphs(literal(dict(tables)), folder)
     check_depth(given)
     _check_text(given)
     return given

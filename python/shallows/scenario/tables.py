@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_val
 
 from shallows import marking
 from shallows.errors import ScenarioError
-from shallows.marking import Marking
 from shallows.literal import is_list, is_table
+from shallows.marking import Marking
 from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Key, Table
 from shallows.units import (
@@ -18,16 +18,16 @@ from shallows.units import (
     TIME,
     Buffer,
     Count,
-    Few,
     HeaderSize,
     OptionalCount,
     OptionalInterval,
     OptionalTime,
     Payload,
     Sampling,
+    SmallCount,
     Stop,
     Time,
-    Written,
+    TypeName,
     packet,
 )
 
@@ -66,7 +66,7 @@ class NetworkTable(Table):
         description="whether ports cut packets to headers instead of dropping them; absent: what cc needs",
     )
     marking: Annotated[
-        Any, Written("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
+        Any, TypeName("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
     ] = Key(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
     balancing: Literal["flow", "packet", "queue"] = Key(
         "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
@@ -150,7 +150,7 @@ class HostTable(Table):
     rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
     rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
     rto_max: OptionalInterval = Key(None, description="where its doubling ends")
-    acks_every: Few = Key(1, description="data packets an ack covers")
+    acks_every: SmallCount = Key(1, description="data packets an ack covers")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
     segment: Count = Key(1, description="packets that leave together at most (TSO)")
     timestamps: TimestampTable | None = Key(None, description="how packets are stamped; absent: ideally")
@@ -198,10 +198,10 @@ class RecordTable(Table):
 
     queues: Sampling = Key("off", description="interval between samples of the queues")
     probes: Sampling = Key("off", description="interval between samples of the senders")
-    ports: Annotated[Any, Written("Ports"), WithJsonSchema(_PORTS)] = Key(
+    ports: Annotated[Any, TypeName("Ports"), WithJsonSchema(_PORTS)] = Key(
         "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
     )
-    flows: Annotated[Any, Written("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
+    flows: Annotated[Any, TypeName("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
         64, description='how many flows are probed, the first ones; "all"; or their numbers: [812, 900]'
     )
 

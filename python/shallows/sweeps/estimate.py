@@ -153,7 +153,7 @@ def _hop_s(scenario: "Scenario") -> "F64":
 
 def _probed_as(used: "Algorithm") -> str | type:
     """What the small run calls an algorithm; one that only a kernel has is taken for another."""
-    return used.written or ("cubic" if used.native else used.label)
+    return used.user_class or ("cubic" if used.native else used.label)
 
 
 @cache

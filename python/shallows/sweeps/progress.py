@@ -14,7 +14,7 @@ class Progress:
         self._bar = _bar() if shown and sys.stderr.isatty() else None
         self._lines = shown and not self._bar
         self._task = None
-        self.said_at = time.monotonic()
+        self.printed_at = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -42,13 +42,12 @@ class Progress:
         state = f"{self.failed} failed, {self.hops / (time.monotonic() - self.began) / 1e6:.1f} M hops/s"
         if self._bar:
             self._bar.update(self._task, completed=self.done, state=state)
-        elif self._lines and time.monotonic() - self.said_at > SILENT_S:
-            self.said_at = time.monotonic()
-            print(
-                f"{self.done} of {self.total} runs, {state}, {self._left()} left", file=sys.stderr, flush=True
-            )
+        elif self._lines and time.monotonic() - self.printed_at > SILENT_S:
+            self.printed_at = time.monotonic()
+            text = f"{self.done} of {self.total} runs, {state}, {self._remaining()} left"
+            print(text, file=sys.stderr, flush=True)
 
-    def _left(self) -> str:
+    def _remaining(self) -> str:
         passed = time.monotonic() - self.began
         return duration(passed * (self.total - self.done) / max(self.done - self.first, 1))
 

@@ -11,10 +11,10 @@ from shallows.results import inventory, store
 from shallows.results.paths import ROOT
 from shallows.runner import World, refuse_unknown
 from shallows.sweeps import estimate, plans
+from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
 from shallows.sweeps.jobs import perform, place_of
 from shallows.sweeps.result import Sweep, check_metric, listed
-from shallows.sweeps.executors import rows_of, usable_cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -13,7 +13,7 @@ from shallows.errors import ScenarioError
 from shallows.literal import is_list
 from shallows.table import Key, Table
 from shallows.traffic.flows import Drawn, Draws
-from shallows.units import Frame, Written, packet
+from shallows.units import Frame, TypeName, packet
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
@@ -69,10 +69,10 @@ def _algorithm_table(value: Any, info: Any) -> Any:
     return value and value.table(packet(info))
 
 
-Ends = Annotated[Any, Written("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])]
+Ends = Annotated[Any, TypeName("Ends"), BeforeValidator(_ends, json_schema_input_type=_Host | list[_Host])]
 AlgorithmChoice = Annotated[
     Any,
-    Written("Algorithm"),
+    TypeName("Algorithm"),
     BeforeValidator(_algorithm),
     PlainSerializer(_algorithm_table),
 ]

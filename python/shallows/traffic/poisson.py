@@ -13,7 +13,7 @@ from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
-from shallows.units import NEVER, SIZE, Count, Frame, PayloadLimit, Share, Written
+from shallows.units import NEVER, SIZE, Count, Frame, PayloadLimit, Share, TypeName
 from shallows.workloads import Sizes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _is_path(sizes: str) -> bool:
 
 _Points = list[tuple[float, float]]
 SizesName = Annotated[
-    Any, Written("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
+    Any, TypeName("Sizes"), BeforeValidator(_sizes, json_schema_input_type=str | _Points | Columns)
 ]
 
 

@@ -15,7 +15,7 @@ from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of
-from shallows.units import NEVER, Frame, Written
+from shallows.units import NEVER, Frame, TypeName
 
 if TYPE_CHECKING:
     from pydantic import ValidationInfo
@@ -58,10 +58,10 @@ class Trace(Kind):
 
     kind: Literal["trace"]
     file: Annotated[
-        str | None, Written("File"), BeforeValidator(_optional_file, json_schema_input_type=str)
+        str | None, TypeName("File"), BeforeValidator(_optional_file, json_schema_input_type=str)
     ] = Key(None, description="the path of a CSV file with the columns start_s,src,dst,bytes")
     flows: Annotated[
-        Any, Written("Columns"), BeforeValidator(_columns, json_schema_input_type=Columns | list[list[Any]])
+        Any, TypeName("Columns"), BeforeValidator(_columns, json_schema_input_type=Columns | list[list[Any]])
     ] = Key(None, validate_default=False, description="these columns themselves, instead of a file")
 
     @model_validator(mode="after")

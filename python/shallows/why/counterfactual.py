@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AFTERWARDS_PS = 1_000_000
 
 
-class Without(NamedTuple):
+class Counterfactual(NamedTuple):
     """What the path of a flow says that others cost it, and what it takes without them."""
 
     flow: int
@@ -42,14 +42,14 @@ class Without(NamedTuple):
         return max(self.fct_ps - self.share_ps, self.alone_ps or 0)
 
 
-def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None" = None) -> Without:
-    """The `Without` of a `Path` of a run of `scenario`: two runs, up to twice the time that the flow took."""
+def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None" = None) -> Counterfactual:
+    """The `Counterfactual` of a `Path`, from two runs of up to twice the time that the flow took."""
     culprits = path.by_flow()
     needed = _before(scenario, path.flow)
     everybody = set(range(scenario.flow_count)) - needed
     alone = _completion(scenario, path, everybody, on_progress)
     ran = _completion(scenario, path, set(culprits) - needed, on_progress)
-    return Without(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
+    return Counterfactual(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
 
 
 def _before(scenario: "Scenario", flow: int) -> set[int]:

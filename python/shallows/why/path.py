@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from shallows.why import stoppages
 from shallows.why.causes import SENDERS
-from shallows.why.window_cuts import Cuts
 from shallows.why.record import DATA_LIKE, NONE
+from shallows.why.window_cuts import WindowCuts
 
 if TYPE_CHECKING:
     from shallows.why.record import Record
@@ -179,7 +179,7 @@ class Walks:
         self.returned = [outcome == returned for outcome in self.hops["outcome"]]
         self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
         self.cc: list[int] = record.scenario.flows.cc.tolist()
-        self.cuts = Cuts(self)
+        self.cuts = WindowCuts(self)
         self.first_loss = self._first_losses()
 
     def _copies(self) -> dict[int, tuple[int | None, int | None]]:
@@ -269,9 +269,9 @@ def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, _Frames]:
     }
 
 
-def _stops(record: "Record") -> dict[int, list[stoppages.Stop]]:
+def _stops(record: "Record") -> dict[int, list[stoppages.Stoppage]]:
     """By link: its `Stop`s."""
-    found: dict[int, list[stoppages.Stop]] = {}
+    found: dict[int, list[stoppages.Stoppage]] = {}
     for stop in stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps):
         found.setdefault(stop.link, []).append(stop)
     return found
@@ -292,9 +292,9 @@ class _Walk:
 
     def pieces(self, packet: int, finish: int) -> list[Piece]:
         steps: dict[str, Callable[..., Place | None]] = {
-            "came": self._came,
-            "left": self._left,
-            "because": self._because,
+            "came": self._arrival,
+            "left": self._departure,
+            "because": self._cause,
         }
         place: Place | None = ("came", packet, finish)
         while place is not None:
@@ -329,7 +329,7 @@ class _Walk:
             parts.append((flow, end - length * bytes_ // total))
         return parts
 
-    def _came(self, packet: int, now: int) -> Place:
+    def _arrival(self, packet: int, now: int) -> Place:
         """`packet` came to its host, or was dropped, at `now`: back to where it left."""
         hops = self.walks.hops_of[packet]
         return self._along(packet, len(hops) - 1, now)
@@ -415,14 +415,14 @@ class _Walk:
                 now = since
         self._add(packet, begin, now, held, port=link, flow=next_flow)
 
-    def _left(self, packet: int, now: int) -> Place:
+    def _departure(self, packet: int, now: int) -> Place:
         """It left its host at `now`: back to what let it, past its turn at the NIC."""
         walks = self.walks
         link = walks.hops["link"][walks.hops_of[packet][0]]
         packet, now = self._wait(packet, link, self._ready(packet, 0), now)
         return ("because", packet, walks.packets["cause"][packet], now)
 
-    def _because(self, packet: int, cause: int, now: int) -> Place | None:
+    def _cause(self, packet: int, cause: int, now: int) -> Place | None:
         """`packet` could leave at `now` because of `cause`."""
         causes = self.walks.causes
         why = self.walks.record.whys[causes["why"][cause]]

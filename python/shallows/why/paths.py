@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from shallows.results.run import Run
     from shallows.runner import OnProgress
-    from shallows.why.counterfactual import Without
+    from shallows.why.counterfactual import Counterfactual
 
 
 Key = TypeVar("Key")
@@ -57,7 +57,7 @@ class Paths(Mapping[int, path.Path]):
                 sums[key] = sums.get(key, 0) + length
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
-    def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Without]":
+    def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Counterfactual]":
         """What the others cost each flow: `{flow: Without}`, from two runs a flow without them."""
         from shallows.why import counterfactual
 
@@ -77,7 +77,7 @@ class Paths(Mapping[int, path.Path]):
         columns = ["of_flow", "begin_ps", "end_ps", "cause", "port", "flow", "kind", "seq", "base"]
         return pandas.DataFrame(rows, columns=columns).astype({"flow": "Int64"})
 
-    def html(self, file: str | PathLike[str], costs: "Sequence[Without]" = ()) -> Path:
+    def html(self, file: str | PathLike[str], costs: "Sequence[Counterfactual]" = ()) -> Path:
         """Write a page of these paths to `file`, one that needs nothing else; return its path.
 
         `costs` are the values of `without()`, if it shall tell of them.

@@ -12,7 +12,7 @@ import numpy as np
 from shallows.contract import U64
 from shallows.units import NEVER
 from shallows.why import stoppages
-from shallows.why.stoppages import Stop
+from shallows.why.stoppages import Stoppage
 
 if TYPE_CHECKING:
     from shallows.why.path import Path
@@ -27,17 +27,17 @@ class Pauses:
         stopped = stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps)
         pauses = (stop for stop in stopped if stop.what == "paused")
         self.all = sorted(pauses, key=lambda pause: pause.since_ps)
-        self._of: dict[int, list[Stop]] = {}
+        self._of: dict[int, list[Stoppage]] = {}
         for pause in self.all:
             self._of.setdefault(pause.link, []).append(pause)
 
-    def at(self, link: int, time_ps: int) -> Stop | None:
+    def at(self, link: int, time_ps: int) -> Stoppage | None:
         """The pause of a link at some time; none if there is no such."""
         return next(
             (pause for pause in self._of.get(link, ()) if pause.since_ps <= time_ps < pause.until_ps), None
         )
 
-    def chain(self, pause: Stop) -> list[int]:
+    def chain(self, pause: Stoppage) -> list[int]:
         """The ports from that of `pause` to the one that began it; a circle ends where it came by before."""
         ports, now = [pause.link], pause.since_ps
         while True:

@@ -11,9 +11,9 @@ from shallows.why.pauses import Pauses, pausers
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from shallows.why.counterfactual import Counterfactual
     from shallows.why.paths import Paths
     from shallows.why.record import Record
-    from shallows.why.counterfactual import Without
 
 MOST = 5
 """Culprits shown of each kind."""
@@ -36,7 +36,7 @@ def of_path(one: "Path", record: "Record") -> list[Any]:
     return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
-def of_without(found: "Iterable[Without]") -> list[Any]:
+def of_without(found: "Iterable[Counterfactual]") -> list[Any]:
     """What the path of each flow says that others cost it, beside what it takes without them."""
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
     table = plain_table("flow", columns)

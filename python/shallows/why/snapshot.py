@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shallows.contract import Answer
 from shallows.errors import ScenarioError
-from shallows.literal import plain
+from shallows.literal import literal
 from shallows.units import NEVER, TIME
 from shallows.why import rerun
 from shallows.why.record import NONE
@@ -29,7 +29,7 @@ STATES = ("to come", "blocked", "paced", "ready", "finished")
 """Of a flow: not begun; waits for something, `waits_for` says what; for its pace; for the NIC; done."""
 
 
-class Moment:
+class Snapshot:
     """The state of a run at `time_ps`: `ports`, `flows` and `packets` as pandas tables."""
 
     def __init__(self, scenario: "Scenario", time_ps: int, answer: Answer, tables: dict[str, Any]) -> None:
@@ -152,8 +152,8 @@ def _known(values: NDArray[Any]) -> Any:
     return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
 
 
-def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) -> "Moment":
-    """The `Moment` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
+def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) -> "Snapshot":
+    """The `Snapshot` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
 
     Raises `ScenarioError` for a time before the run's begin or behind its end, for a run of another world,
     and where the second pass was not the same run.
@@ -167,13 +167,13 @@ def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) ->
     if answer["interrupted"]:
         raise KeyboardInterrupt
     rerun.check(run, answer["fingerprint"])
-    return Moment(scenario, time_ps, answer, tables)
+    return Snapshot(scenario, time_ps, answer, tables)
 
 
 def within(time: object, ended_ps: int, key: str = "time") -> int:
     """A text such as "3.2ms" as picoseconds of a run that ended at `ended_ps`; raises `ScenarioError`."""
     try:
-        time_ps = TIME.parse(plain(time))
+        time_ps = TIME.parse(literal(time))
     except ValueError as error:
         raise ScenarioError(key, time, f"{error}, counted from the beginning of the run") from None
     if time_ps > ended_ps:

@@ -11,7 +11,7 @@ ENDS = {"resumed": "paused", "up": "down"}
 """What ends each kind of stop, and the event that began it."""
 
 
-class Stop(NamedTuple):
+class Stoppage(NamedTuple):
     """A span in which the port of `link` was "paused" or its link "down".
 
     Of a pause: most of what the link had brought waited in the port of `through`; else that is `NONE`.
@@ -29,14 +29,14 @@ class Stop(NamedTuple):
         return self.until_ps - self.since_ps
 
 
-def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stop]:
+def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stoppage]:
     """The `Stop`s in a table of what happened to links, by when they end; the run itself may end one.
 
     `events` are its columns `time_ps`, `link`, `event` and `through`, `names` those of the events.
     """
     asked: dict[int, int] = {}
     since: dict[tuple[int, str], tuple[int, int]] = {}
-    found: list[Stop] = []
+    found: list[Stoppage] = []
     columns = (events[name].tolist() for name in ("time_ps", "link", "event", "through"))
     for time, link, event, through in zip(*columns, strict=True):
         name = names[int(event)]
@@ -46,5 +46,7 @@ def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps
             since.setdefault((link, name), (time, asked.get(link, NONE) if name == "paused" else NONE))
         elif name in ENDS and (link, ENDS[name]) in since:
             begun, its = since.pop((link, ENDS[name]))
-            found.append(Stop(link, begun, time, ENDS[name], its))
-    return found + [Stop(link, begun, ended_ps, name, its) for (link, name), (begun, its) in since.items()]
+            found.append(Stoppage(link, begun, time, ENDS[name], its))
+    return found + [
+        Stoppage(link, begun, ended_ps, name, its) for (link, name), (begun, its) in since.items()
+    ]

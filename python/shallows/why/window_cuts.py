@@ -22,7 +22,7 @@ class _Notice(NamedTuple):
     happened: int
 
 
-class Cuts:
+class WindowCuts:
     """The cuts of the flows of a record, from its tables as `path` has indexed them."""
 
     def __init__(self, walks: "Walks") -> None:

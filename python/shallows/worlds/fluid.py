@@ -18,7 +18,7 @@ from shallows.algorithm import choose
 from shallows.errors import ScenarioError
 from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
-from shallows.worlds.fluid_models import MODELS, PROBES, Given
+from shallows.worlds.fluid_models import MODELS, PROBES, ModelInputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WORLD = World(
     "fluid",
-    honours=ALWAYS
+    supported_keys=ALWAYS
     | {"topology.dumbbell", "topology.star", "traffic.long-lived", "traffic.staircase"}
     | {f"network.{key}" for key in ("mtu", "header", "buffer", "marking")},
     why={
@@ -131,7 +131,7 @@ def _check_duration(scenario: "Scenario", path: Any) -> None:
         raise ScenarioError("duration", TIME.text(scenario.duration), expected)
 
 
-def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
+def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     """(row, what it reads) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
@@ -150,7 +150,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, Given]":
     if row.at not in (None, at):
         expected = f'"{row.at}", as in the fluid model of {used.name}'
         raise ScenarioError("network.marking.at", at, expected)
-    return row, Given(used.parameters, {}, at, scenario.mtu, 0.0)
+    return row, ModelInputs(used.parameters, {}, at, scenario.mtu, 0.0)
 
 
 def _cc_key(scenario: "Scenario") -> str:
@@ -165,7 +165,7 @@ def _check_traffic(scenario: "Scenario") -> None:
             raise ScenarioError(f"traffic[{i}].cc", used.label, expected)
 
 
-def _check_parameters(scenario: "Scenario", row: "Row", given: Given) -> None:
+def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> None:
     """The model stands for some values only, and leaves some parameters out."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
     default, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
@@ -271,7 +271,7 @@ def _only(network: "Network", link: int) -> "Network":
     )
 
 
-def _classes(scenario: "Scenario", row: "Row", given: Given) -> "tuple[list[Any], NDArray[Any]]":
+def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[list[Any], NDArray[Any]]":
     """(classes, the class of every flow): flows that start and stop together are alike."""
     from shallows.fluid.trajectory import Flows
 
@@ -292,7 +292,7 @@ def _classes(scenario: "Scenario", row: "Row", given: Given) -> "tuple[list[Any]
     return classes, class_of.reshape(-1)
 
 
-def _check_start_rate(scenario: "Scenario", given: Given, path: Path) -> None:
+def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: Path) -> None:
     """At twice the capacity the queue's delay grows as fast as time, so no flow ever hears of it (eq. 24)."""
     start_rate, most = given.cc.get("start_rate", 0.0), 2 * path.rate_bps / len(scenario.flows)
     if start_rate >= most:

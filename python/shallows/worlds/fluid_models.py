@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-Source = str | Callable[["Given"], Any]
+Source = str | Callable[["ModelInputs"], Any]
 """Where a value comes from: "cc.g", or a function of what there is."""
 
 
@@ -16,11 +16,10 @@ Source = str | Callable[["Given"], Any]
 class Row:
     """How an algorithm becomes a model.
 
-    model: its name in `shallows.fluid.MODELS`. parameters: the model's name -> "cc.NAME", "marking.NAME", or
-    a function of `Given`. states: the same for what a flow starts with, by the model's symbols. only: what
-    the algorithm's parameters must be, because the model stands for nothing else. same: what a parameter that
-    the row does not read may be besides its default. at: where ports must mark; None is anywhere.
-    sends_apart: whether the model adds the sending of a packet to its delay itself.
+    model: its name in `shallows.fluid.MODELS`. parameters: the model's name -> "cc.NAME", "marking.NAME",
+    or a function of `ModelInputs`. states: the same for the initial states, by the model's symbols. only: the
+    values that the algorithm's parameters must have: the model covers no others. same: a value that an
+    unread parameter may have besides its default. at: where ports must mark; None is anywhere.
     """
 
     model: str
@@ -31,7 +30,7 @@ class Row:
     at: str | None = None
     sends_apart: bool = False
 
-    def reads(self, given: "Given") -> set[str]:
+    def reads(self, given: "ModelInputs") -> set[str]:
         """The algorithm's parameters that the model reads."""
         noted = _Noted(given.cc)
         for source in (*self.parameters.values(), *self.states.values()):
@@ -52,7 +51,7 @@ class _Noted(dict[str, float]):
 
 
 @dataclass(frozen=True)
-class Given:
+class ModelInputs:
     """What a row reads: parameters of the algorithm and of the marking, and the packet, in SI units."""
 
     cc: Mapping[str, float]

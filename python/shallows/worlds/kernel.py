@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WORLD = World(
     "kernel",
-    honours=ALWAYS
+    supported_keys=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {"network.mtu", "network.buffer", "network.marking", "cc.receiver"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WORLD = World(
     "packet",
-    honours=ALWAYS
+    supported_keys=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
     | {
