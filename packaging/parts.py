@@ -100,7 +100,7 @@ def _part(name, model, kind):
 def _tables():
     """What `Scenario` takes."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
-    for key, field in Scenario.model_fields.items():
+    for key, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
         given = {
             "topology": "Topology | TableLike | GraphLike",
             "traffic": "Sequence[Traffic | TableLike]",

@@ -249,7 +249,7 @@ def request_of(**tables):
         **tables,
     }
     scenario = Scenario(**tables)
-    return packet.request(scenario), scenario.wiring
+    return packet.request(scenario), scenario.network
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -351,11 +351,11 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
     assert answer["books"] == {"closed": True, "problems": []}
     assert len(answer["flows"]["finish_ps"]) == scenario.flow_count
     assert (answer["flows"]["finish_ps"] < NEVER).sum() > 0
-    assert len(answer["queues"]["bytes"]) == len(scenario.wiring.recorded_ports)
+    assert len(answer["queues"]["bytes"]) == len(scenario.network.recorded_ports)
 
 
 def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
-    lossless, wiring = request_of(network={"pfc": True})
+    lossless, network = request_of(network={"pfc": True})
     assert (lossless["links"]["discipline"] == 1).all()
     carried = [of["carries"] for of in lossless["disciplines"][0]]
     assert carried == [["pause", "resume"], ["other"], ["data", "credit_stop"]]
@@ -364,8 +364,8 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
         "hysteresis_bytes": 3000,
         "headroom_bytes": None,
     }
-    shared, wiring = request_of(network={"buffer": "shared"})
-    assert (shared["links"]["discipline"] == ~wiring.is_nic).all()
+    shared, network = request_of(network={"buffer": "shared"})
+    assert (shared["links"]["discipline"] == ~network.is_nic).all()
     assert shared["shared"] == {"size_bytes": 12_000_000, "alpha": 1.0}
     assert "pause" not in shared
 
@@ -379,11 +379,11 @@ def test_packets_go_where_paths_says():
         cc="fixed",
         traffic=[{"kind": "shuffle", "size": "14600B"}],
     )
-    expected = np.zeros(len(scenario.wiring.link_from), int)
+    expected = np.zeros(len(scenario.network.link_from), int)
     for there, back in _core.paths(packet.request(scenario)):
         for way in there, back:
-            nodes = [*scenario.wiring.link_from[way], scenario.wiring.link_to[way[-1]]]
-            assert list(scenario.wiring.link_to[way]) == nodes[1:]
+            nodes = [*scenario.network.link_from[way], scenario.network.link_to[way[-1]]]
+            assert list(scenario.network.link_to[way]) == nodes[1:]
             expected[way] += 10
     run = packet.run(scenario)
     assert run.summary["flows"]["retransmits"] == 0

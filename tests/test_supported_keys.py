@@ -64,7 +64,7 @@ def keys():
     """Every key of a scenario, but for the kinds and their own keys."""
     tables = {"network": NetworkTable, "hosts": HostTable, "record": RecordTable}
     below = {"top", "topology", "network", "hosts", "record", "traffic", "cc"}
-    yield from (f"top.{key}" for key in Scenario.model_fields if key not in below)
+    yield from (f"top.{key}" for key in Scenario.key_names() if key not in below)
     yield from (f"{name}.{key}" for name, model in tables.items() for key in model.model_fields)
     common = set.intersection(*(set(model.model_fields) for model in TRAFFICS.values())) - {"kind"}
     yield from (f"traffic.0.{key}" for key in sorted(common))

@@ -1,4 +1,4 @@
-"""Networks: counts, wiring and propagation as each kind promises them."""
+"""Networks: counts, links and propagation as each kind promises them."""
 
 import json
 

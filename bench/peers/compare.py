@@ -144,6 +144,6 @@ def in_ns3(asked, run):
 
 def _bottleneck(asked):
     """The port that every flow crosses and that is slowest."""
-    network = asked.wiring
+    network = asked.network
     ways = [set(there) for there, _ in ns3.paths(asked)]
     return min(set.intersection(*ways) or ways[0], key=lambda at: (network.rate_bps[at], -at))

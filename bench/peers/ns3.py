@@ -135,7 +135,7 @@ def _attributes(scenario):
 
 
 def _marks(scenario):
-    return scenario.network.marking != "none"
+    return scenario.network_options.marking != "none"
 
 
 def _links(request):
@@ -190,6 +190,6 @@ def _opening(scenario):
 
 def _handshakes(scenario):
     """By flow, how long its connection takes to open on an idle network."""
-    network = scenario.wiring
+    network = scenario.network
     cable = network.delay_ps + (HEADER * 8 * 10**12) // network.rate_bps
     return [int(sum(cable[way].sum() for way in ways)) for ways in paths(scenario)]

@@ -88,7 +88,7 @@ def _share(value: Any) -> float:
 
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for a fault of no link, or one that makes a link faster than it was."""
-    network = scenario.wiring
+    network = scenario.network
     for i, fault in enumerate(scenario.faults):
         try:
             own = int(network.rate_bps[fault.links(network)].min())
@@ -113,7 +113,7 @@ def crossing(
     discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
     disciplines = list(request.get("disciplines", []))
     scheduled = {link for fault, link in every if fault.kind != "loss"}
-    for limit_bytes, nics in ((NEVER, True), (scenario.network.buffer, False)):
+    for limit_bytes, nics in ((NEVER, True), (scenario.network_options.buffer, False)):
         bare = [link for link in scheduled if not discipline[link] and network.is_nic[link] == nics]
         if bare:
             disciplines.append([class_of(["other"], limit_bytes)])

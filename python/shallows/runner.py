@@ -64,7 +64,7 @@ def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
     for word, value in unknown.items():
         key = word.replace("__", ".")
         near = did_you_mean(word, known)
-        if key.partition(".")[0] in Scenario.model_fields and not near:
+        if key.partition(".")[0] in Scenario.key_names() and not near:
             expected = f'overrides={{"{key}": …}}: keys of the scenario stand there'
         else:
             expected = f"one of the keywords {', '.join(known)}{near}"

@@ -107,8 +107,8 @@ class SetKey:
 def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     """Every `SetKey` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
-    for name in ("network", "hosts"):
-        yield from _set_in(name, getattr(scenario, name), {"frame": scenario.frame})
+    for name, table in (("network", scenario.network_options), ("hosts", scenario.hosts)):
+        yield from _set_in(name, table, {"frame": scenario.frame})
     if scenario.faults:
         yield SetKey("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
@@ -184,7 +184,7 @@ def world_table(worlds: Sequence[World], models: "Mapping[str, type[Table]]") ->
     keys = [
         "duration",
         *KINDS,
-        *(f"{name}.{key}" for name, model in models.items() for key in model.model_fields),
+        *(f"{name}.{key}" for name, model in models.items() for key in model.key_names()),
     ]
     keys += ["faults", "traffic.priority", "traffic.exchange", "traffic.off", "cc", "cc.receiver"]
     lines = [_row("key", *(world.name for world in worlds)), _row(*["---"] * (1 + len(worlds)))]

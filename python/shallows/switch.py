@@ -60,7 +60,7 @@ def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
 
 
 def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
-    shared, pauses, credits = scenario.network.shared, scenario.network.pfc, scenario.credits
+    shared, pauses, credits = scenario.network_options.shared, scenario.network_options.pfc, scenario.credits
     if scenario.trimming:
         return _trimming(scenario.trimming, network)
     if shared is None and pauses is None and credits is None:
@@ -85,7 +85,7 @@ def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
 
 def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
     """Switch ports send what has a priority first; each class may hold as much as a port without classes."""
-    limit_bytes = scenario.network.buffer
+    limit_bytes = scenario.network_options.buffer
     classes = [class_of(["priority"], limit_bytes), class_of(["other"], limit_bytes)]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 
@@ -115,11 +115,13 @@ def _credits_first(scenario: "Scenario", network: "Network") -> "tuple[U32, list
     for rate, is_nic in kinds.tolist():
         shaper = {"shaper_bps": rate * size // (size + scenario.mtu), "shaper_burst_bytes": burst}
         credits = {"carries": ["credit"], "limit_packets": queue, **shaper}
-        if scenario.network.pfc:
+        if scenario.network_options.pfc:
             first, *rest = _lossless()
             disciplines.append([first, credits, *rest])
         else:
-            disciplines.append([credits, class_of(["other"], NEVER if is_nic else scenario.network.buffer)])
+            disciplines.append(
+                [credits, class_of(["other"], NEVER if is_nic else scenario.network_options.buffer)]
+            )
     return (1 + place.ravel()).astype(np.uint32), disciplines
 
 

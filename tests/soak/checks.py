@@ -74,9 +74,9 @@ def _cut(scenario):
     down, loses = {}, {}
     for fault in sorted(scenario.faults, key=lambda fault: fault.at):
         if fault.kind in ("down", "up"):
-            down |= dict.fromkeys(fault.links(scenario.wiring), fault.kind == "down")
+            down |= dict.fromkeys(fault.links(scenario.network), fault.kind == "down")
         if fault.kind == "loss":
-            loses |= dict.fromkeys(fault.links(scenario.wiring), fault.value >= 0.9)
+            loses |= dict.fromkeys(fault.links(scenario.network), fault.value >= 0.9)
     return any(down.values()) or any(loses.values())
 
 
@@ -100,7 +100,7 @@ def _collapsed(error, scenario):
 def _crowded(error, scenario):
     """Whether a run was ended because queues without an end took more packets than a run may hold."""
     said = len(error.problems) == 1 and "are in flight" in error.problems[0]
-    return said and (scenario.hosts.nic == "fifo" or scenario.network.buffer == NEVER)
+    return said and (scenario.hosts.nic == "fifo" or scenario.network_options.buffer == NEVER)
 
 
 def _about_refusal(error):
@@ -120,12 +120,12 @@ def about_run(run, scenario):
         return f"utilization: {ports.utilization.max()}"
     # Over several ways a flow may beat the ideal time, which is that of one; the run says so.
     doubted = any("slowdown below 1" in doubt for doubt in run.summary["doubts"])
-    several = scenario.network.balancing != "flow" or (
-        scenario.faults and scenario.network.convergence != NEVER
+    several = scenario.network_options.balancing != "flow" or (
+        scenario.faults and scenario.network_options.convergence != NEVER
     )
     if (flows.slowdown < 1).any() and not (doubted and several):
         return f"slowdown: {flows.slowdown.min()}"
-    fastest = float(scenario.wiring.host_rate_bps.max()) / 1e9
+    fastest = float(scenario.network.host_rate_bps.max()) / 1e9
     # A packet counts whole when it arrives: one under way before its flow was measured may come on top.
     stop_us = np.minimum(scenario.flows.stop_ps / 1e6, run.summary["duration_s"] * 1e6)
     span_us = stop_us - np.maximum(flows.start_us, run.summary["warmup_s"] * 1e6)

@@ -26,7 +26,7 @@ def keys(incomplete: str) -> list[str]:
     from shallows.scenario import Scenario
 
     names: list[str] = []
-    for name, field in Scenario.model_fields.items():
+    for name, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
         inside = getattr(field.annotation, "model_fields", None)
         names += [f"{name}.{key}=" for key in inside] if inside else [f"{name}="]
     return [name for name in names if name.startswith(incomplete)]

@@ -47,7 +47,7 @@ def write(taps: "Taps", file: Path) -> Path:
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Numbers of the interfaces by (link, whether it is for pauses, which are no IPv4 but Ethernet's)."""
     numbers: dict[tuple[int, bool], int] = {}
-    pauses = taps.scenario.network.pfc is not None or taps.scenario.network.shared is not None
+    pauses = taps.scenario.network_options.pfc is not None or taps.scenario.network_options.shared is not None
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
             name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]

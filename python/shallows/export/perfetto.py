@@ -123,7 +123,7 @@ def _instants(
 def _flows(trace: _Trace, taps: "Taps") -> None:
     """For each flow that lives in the span its life, what it sent again, and samples of its sender."""
     scenario, frames = taps.scenario, taps.frames
-    group, hosts, flows = trace.track("flows"), scenario.wiring.host_names, scenario.flows
+    group, hosts, flows = trace.track("flows"), scenario.network.host_names, scenario.flows
     lives = (taps.start_ps <= taps.until_ps) & ((taps.finish_ps >= taps.from_ps) | (taps.finish_ps == NEVER))
     chosen = np.flatnonzero(lives & np.isin(np.arange(len(lives)), _chosen(taps)))
     tracks: dict[int, int] = {}

@@ -56,7 +56,7 @@ class Taps:
         columns = seen["frames"]
         order = np.lexsort((columns["offered_ps"], columns["begun_ps"]))
         self.frames = {name: column[order] for name, column in columns.items()}
-        self.names = scenario.wiring.port_names
+        self.names = scenario.network.port_names
 
     def __repr__(self) -> str:
         span = f"{TIME.text(self.from_ps)} to {TIME.text(self.until_ps)}"
@@ -89,7 +89,7 @@ class Taps:
     def again(self) -> Flags:
         """Whether each frame is data that its sender had sent before, seen at the sender's own port."""
         frames = self.frames
-        mine = np.flatnonzero(self.of_kind("data") & self.scenario.wiring.is_nic[frames["link"]])
+        mine = np.flatnonzero(self.of_kind("data") & self.scenario.network.is_nic[frames["link"]])
         key = (frames["flow"][mine].astype(np.uint64) << np.uint64(32)) | frames["number"][mine]
         order = np.lexsort((frames["offered_ps"][mine], key))
         repeated = np.zeros(len(frames["link"]), bool)
@@ -176,8 +176,8 @@ def of_run(
     probed = scenario.probed_flows if numbers is None else np.asarray(numbers, np.uint32)
     request = rerun.request(scenario, _interval(every, span, ended_ps, len(probed)))
     request["record"]["probe_flows"] = probed
-    drawn = np.arange(len(scenario.wiring.port_names)) if links is None else np.asarray(links)
-    tapped = np.union1d(drawn, np.flatnonzero(scenario.wiring.is_nic)) if nics else drawn
+    drawn = np.arange(len(scenario.network.port_names)) if links is None else np.asarray(links)
+    tapped = np.union1d(drawn, np.flatnonzero(scenario.network.is_nic)) if nics else drawn
     tap = {"links": tapped.astype(np.uint32), "from_ps": span[0], "until_ps": span[1], "most": MOST_FRAMES}
     answer, seen = _core.tap(request, tap, on_progress)
     if answer["interrupted"]:

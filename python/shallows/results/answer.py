@@ -191,7 +191,7 @@ class Answer:
     @property
     def one_way(self) -> bool:
         """Whether every packet of a flow takes the way that the flow's ideal time is of."""
-        network, rerouted = self.scenario.network, bool(self.scenario.faults)
+        network, rerouted = self.scenario.network_options, bool(self.scenario.faults)
         return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
 
     def _last_link_bps(self) -> F64:

@@ -44,14 +44,14 @@ def doubts(scenario: "Scenario") -> list[str]:
 
 
 def _check_links(scenario: "Scenario") -> None:
-    network = scenario.wiring
+    network = scenario.network
     slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
     for link in np.flatnonzero(slow | far)[:1]:
         rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
         text = f"{network.port_names[link]} of {rate}, {delay} long"
         raise ScenarioError("topology", text, "links of at least 1 Mbps and at most 2 s")
-    shared = scenario.network.shared
-    holds = {"network.buffer": scenario.network.buffer}
+    shared = scenario.network_options.shared
+    holds = {"network.buffer": scenario.network_options.buffer}
     if shared:
         holds = {"network.shared.size": int(min(shared.size, shared.size * shared.alpha))}
     for key, size in holds.items():
@@ -67,7 +67,7 @@ def _check_times(scenario: "Scenario") -> None:
         expected = f"less than the duration, {TIME.text(scenario.duration)}"
         raise ScenarioError("warmup", TIME.text(scenario.warmup), expected)
     flows = scenario.flows
-    most = MOST_PACKETS * (scenario.mtu - scenario.network.header)
+    most = MOST_PACKETS * (scenario.mtu - scenario.network_options.header)
     for flow in np.flatnonzero(flows.bytes >= most)[:1]:
         text = SIZE.text(int(flows.bytes[flow]))
         expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
@@ -82,7 +82,7 @@ def _check_times(scenario: "Scenario") -> None:
 
 
 def _check_marking(scenario: "Scenario") -> None:
-    if scenario.network.marking == "none":
+    if scenario.network_options.marking == "none":
         for used in scenario.algorithms:
             if used.needs_marking:
                 example = f'{{ kind = "{used.congestion_point}" }}'
@@ -91,11 +91,11 @@ def _check_marking(scenario: "Scenario") -> None:
         return
     for used in scenario.algorithms:
         wanted = used.congestion_point
-        if wanted and marking.tells(wanted) != scenario.network.marking.tells:
+        if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
             expected = f"{marking.tells(wanted)}, which {used.label} cannot do without: {wanted}"
-            raise ScenarioError("network.marking.kind", scenario.network.marking.kind, expected)
+            raise ScenarioError("network.marking.kind", scenario.network_options.marking.kind, expected)
     largest, trimming = scenario.marking_begins, scenario.trimming
-    holds = trimming.queue * scenario.mtu if trimming else scenario.network.buffer
+    holds = trimming.queue * scenario.mtu if trimming else scenario.network_options.buffer
     if largest >= holds:
         key = "network.trimming.queue" if trimming else "network.buffer"
         buffer, threshold = (SIZE.text(size, scenario.mtu) for size in (holds, largest))
@@ -109,7 +109,7 @@ def _check_priorities(scenario: "Scenario") -> None:
     if scenario.credits:
         expected = "0: an algorithm with credits uses the classes of the ports itself"
         raise ScenarioError("traffic.priority", 1, expected)
-    for key, value in (("pfc", scenario.network.pfc), ("shared", scenario.network.shared)):
+    for key, value in (("pfc", scenario.network_options.pfc), ("shared", scenario.network_options.shared)):
         if value:
             expected = "no such table, because it cannot be combined with traffic.priority = 1"
             raise ScenarioError(f"network.{key}", None, expected)
@@ -133,8 +133,8 @@ def _check_trimming(scenario: "Scenario") -> None:
         expected = f"more than {SIZE.text(_ACK)}, the header to which ports cut frames: cut, it takes as long"
         raise ScenarioError("network.mtu", SIZE.text(scenario.mtu), expected)
     clashes = {
-        "network.shared": (scenario.network.shared, "no shared memory"),
-        "network.pfc": (scenario.network.pfc, "no pauses"),
+        "network.shared": (scenario.network_options.shared, "no shared memory"),
+        "network.pfc": (scenario.network_options.pfc, "no pauses"),
         "cc": (scenario.credits, "no algorithm with credits"),
         "traffic.priority": (len({table.priority for table in scenario.traffic}) > 1, "one priority"),
     }
@@ -151,7 +151,7 @@ def _check_pacer(scenario: "Scenario") -> None:
         if used.pacer and used.pacer != scenario.pacer:
             expected = f"the same {', '.join(scenario.pacer)} wherever a host's pacer is shared"
             raise ScenarioError(where, used.label, expected)
-    for key, value in (("network.pfc", scenario.network.pfc), ("cc", scenario.credits)):
+    for key, value in (("network.pfc", scenario.network_options.pfc), ("cc", scenario.credits)):
         if value:
             expected = "no pauses and no credits with cc.per_server: a NIC has classes for one of them alone"
             raise ScenarioError(key, None, expected)
@@ -182,7 +182,7 @@ def _check_recorded_flows(scenario: "Scenario") -> None:
 
 def _check_rows(scenario: "Scenario") -> None:
     ends = scenario.duration if scenario.duration != NEVER else int(scenario.flows.start_ps.max()) + 1
-    record, ports = scenario.record, len(scenario.wiring.recorded_ports)
+    record, ports = scenario.record, len(scenario.network.recorded_ports)
     probes = len(scenario.probed_flows) * _PROBE_NAMES
     wanted = {
         "queues": (record.queues, ports, "name fewer record.ports"),
@@ -197,9 +197,9 @@ def _check_rows(scenario: "Scenario") -> None:
 
 
 def _pauses_before_marks(scenario: "Scenario") -> list[str]:
-    if scenario.network.pfc is None or scenario.network.marking == "none":
+    if scenario.network_options.pfc is None or scenario.network_options.marking == "none":
         return []
-    key, pauses, marks = *_pauses_begin(scenario, scenario.network.pfc), scenario.marking_begins
+    key, pauses, marks = *_pauses_begin(scenario, scenario.network_options.pfc), scenario.marking_begins
     if marks < pauses:
         return []
     texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
@@ -211,7 +211,7 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
 
 def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
     """(what decides, bytes of one link in a switch at which a lone link is paused at the latest)."""
-    shared = scenario.network.shared
+    shared = scenario.network_options.shared
     if shared is None:
         return "network.pfc.threshold", pauses.threshold
     return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))

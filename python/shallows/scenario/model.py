@@ -47,7 +47,7 @@ class Scenario(Table):
     duration: Duration = Key(description='how long it runs, or "until-done"')
     warmup: Time = Key("0s", description="left out of the summary")
     topology: Topology = Key(description="a table of a kind and its keys")
-    network: NetworkTable = Key(default_factory=dict)
+    network_options: NetworkTable = Key(default_factory=dict, alias="network")
     hosts: HostTable = Key(default_factory=dict)
     cc: AlgorithmChoice = Key(None, description="an algorithm, or a table with its parameters")
     traffic: list[Traffic] = Key(min_length=1, description="a list of tables, each of a kind and its keys")
@@ -169,7 +169,7 @@ class Scenario(Table):
     @property
     def mtu(self) -> int:
         """Bytes of a full frame on the wire."""
-        return self.network.mtu
+        return self.network_options.mtu
 
     @property
     def warmup_ps(self) -> int:
@@ -192,7 +192,7 @@ class Scenario(Table):
         return checks.doubts(self)
 
     @cached_property
-    def wiring(self) -> Network:
+    def network(self) -> Network:
         """The `Network` of nodes and links, recording what `[record]` says."""
         network = self.topology.build()
         return network.recording(self._recorded(network))
@@ -200,7 +200,7 @@ class Scenario(Table):
     @cached_property
     def flows(self) -> Flows:
         """The `Flows` of all traffic tables."""
-        return draw(self.traffic, self.wiring, self.seed, self.frame, self.cc)
+        return draw(self.traffic, self.network, self.seed, self.frame, self.cc)
 
     @property
     def probed_flows(self) -> NDArray[np.uint32]:
@@ -219,8 +219,8 @@ class Scenario(Table):
     @property
     def marking_begins(self) -> int:
         """Bytes of queue at which the last of the switch ports begins to mark."""
-        rates = self.wiring.rate_bps[~self.wiring.is_nic]
-        return self.network.marking.largest_threshold(rates, self.mtu)
+        rates = self.network.rate_bps[~self.network.is_nic]
+        return self.network_options.marking.largest_threshold(rates, self.mtu)
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
@@ -230,7 +230,7 @@ class Scenario(Table):
     @property
     def trimming(self) -> Trimming | None:
         """How switch ports cut packets, because the scenario or an algorithm says so, or None."""
-        network = self.network
+        network = self.network_options
         otherwise = network.trimming or network.shared or network.pfc
         if otherwise or not any(used.trims for used in self.algorithms):
             return network.trimming
@@ -253,7 +253,7 @@ class Scenario(Table):
 
     def _settle(self) -> None:
         """Fills in the defaults that one table takes from another."""
-        network = self.wiring
+        network = self.network
         for i, table in enumerate(self.traffic):
             if table.cc is None and self.cc is None:
                 raise ScenarioError("cc", None, f'an algorithm such as "dctcp", here or as traffic[{i}].cc')
@@ -261,11 +261,11 @@ class Scenario(Table):
                 self.traffic[i] = table.settled(network)
             except ScenarioError as error:
                 raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
-        if self.network.marking is None:
-            vars(self.network)["marking"] = self._needed_marking()
-        if self.network.marking != "none" and "buffer" not in self.network.model_fields_set:
+        if self.network_options.marking is None:
+            vars(self.network_options)["marking"] = self._needed_marking()
+        if self.network_options.marking != "none" and "buffer" not in self.network_options.model_fields_set:
             # Thresholds grow with the rate of a link: a default that fits 10 Gbps is below that of 40 Gbps.
-            vars(self.network)["buffer"] = max(self.network.buffer, 2 * self.marking_begins)
+            vars(self.network_options)["buffer"] = max(self.network_options.buffer, 2 * self.marking_begins)
 
     def _needed_marking(self) -> Any:
         kinds = {used.congestion_point: used for used in self.algorithms if used.needs_marking}
@@ -283,7 +283,7 @@ def _replaced(tables: dict[str, Any], file: str | None, overrides: Mapping[str, 
     try:
         tables = overridden(tables, overrides)
         if "file" in tables:  # it would be taken for what `Scenario` is read from
-            known = f"a known key ({', '.join(Scenario.model_fields)})"
+            known = f"a known key ({', '.join(Scenario.key_names())})"
             raise ScenarioError("file", tables["file"], known)
     except ScenarioError as error:
         raise error.in_file(file) from None

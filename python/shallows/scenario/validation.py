@@ -32,7 +32,7 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
     """(key, value, expected) of what pydantic itself found; `model` is the one that should have `key`."""
     last = key.rpartition(".")[2]
     if wrong["type"] == "extra_forbidden":
-        known = [field.alias or name for name, field in model.model_fields.items()]
+        known = model.key_names()
         return key, value, f"a known key ({', '.join(known)}){did_you_mean(last, known)}"
     if wrong["type"] == "missing":
         said = {field.alias or name: field.description for name, field in model.model_fields.items()}
@@ -44,7 +44,7 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
         return f"{key}.kind", value["kind"], f"one of {', '.join(kinds)}{did_you_mean(value['kind'], kinds)}"
     if wrong["type"] in ("model_attributes_type", "model_type"):
         inner = _inside(model, last)
-        return key, value, f"a table of {', '.join(inner.model_fields)}" if inner else "a table"
+        return key, value, f"a table of {', '.join(inner.key_names())}" if inner else "a table"
     if wrong["type"] in ("list_type", "tuple_type"):
         return key, value, _list(model, key.rpartition(".")[2].partition("[")[0])
     if wrong["type"] == "too_short":
@@ -57,7 +57,7 @@ def _list(model: type[Table], name: str) -> str:
     """What a list called `name` is expected to hold: one of tables is written in a way of its own."""
     if name in ("traffic", "faults"):
         return f"a list of tables; in a file each stands below a line [[{name}]]"
-    field = next((of for key, of in model.model_fields.items() if name in (key, of.alias)), None)
+    field = model.key_field(name)
     return f"a list ({field.description})" if field and field.description else "a list"
 
 
@@ -86,7 +86,7 @@ def _holding(model: type[Table], key: str, table: Any) -> type[Table]:
 
 def _inside(model: type[Table], key: str) -> type[Table] | None:
     """The model of the table that a key of `model` has, if it has one."""
-    field = model.model_fields.get(key)
+    field = model.key_field(key)
     kinds = (field.annotation, *get_args(field.annotation)) if field else ()
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
 

@@ -36,7 +36,7 @@ def packet_hops(scenario: "Scenario") -> "F64":
     flows = scenario.flows
     if not len(flows):
         return np.zeros(len(flows.ccs))
-    ways, ends_s = _Ways(scenario.wiring), run_ends_s(scenario)
+    ways, ends_s = _Ways(scenario.network), run_ends_s(scenario)
     begins = (flows.after != NO_FLOW) | (flows.start_ps <= ends_s * 1e12)
     ending = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes > 0)))
     if scenario.duration == NEVER:
@@ -47,7 +47,7 @@ def packet_hops(scenario: "Scenario") -> "F64":
     endless = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes == 0)))
     left = np.maximum(
         1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05
-    ) * scenario.wiring.rate_bps.astype(float)
+    ) * scenario.network.rate_bps.astype(float)
     return ending.hops(carried) + endless.hops(endless.shared(left, ends_s))
 
 
@@ -66,7 +66,7 @@ class _Sample:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
         flows = scenario.flows
         self.weight = len(of) / max(len(chosen), 1)
-        self.network = scenario.wiring
+        self.network = scenario.network
         self.algorithms = len(flows.ccs)
         paths = [ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
         self.lengths = np.array([len(path) for path in paths], int)

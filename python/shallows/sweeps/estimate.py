@@ -59,9 +59,9 @@ def of_scenario(scenario: "Scenario") -> Estimate:
     """The `Estimate` of one run of a `Scenario` in the packet world."""
     hops, rows, flows = packet_hops(scenario), _rows(scenario), len(scenario.flows)
     cpu_s = RUN_S + float(hops @ _hop_s(scenario)) + FLOW_S * flows + ROW_S * rows
-    network = scenario.wiring
+    network = scenario.network
     memory = LINK_BYTES * len(network.link_from)
-    if scenario.network.balancing != "flow":
+    if scenario.network_options.balancing != "flow":
         memory += ROUTE_BYTES * (network.nodes - network.hosts) * network.hosts
     memory += BASE_BYTES + FLOW_BYTES * flows + ROW_BYTES * rows
     return Estimate(1, float(hops.sum()), cpu_s, memory, 1)
@@ -77,7 +77,7 @@ def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
 
 def is_small(scenario: "Scenario") -> bool:
     """Whether a run is too small to be worth an `Estimate`: a bound that costs next to nothing."""
-    flows, network = scenario.flows, scenario.wiring
+    flows, network = scenario.flows, scenario.network
     packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
     if not flows.bytes.all() and scenario.duration != NEVER:
         packets += float(network.host_rate_bps.sum()) * scenario.duration * 1e-12 / (8 * scenario.mtu)
@@ -139,13 +139,13 @@ def sentence(estimate: Estimate) -> str:
 def _rows(scenario: "Scenario") -> float:
     """Samples that will be recorded."""
     ends, record = run_ends_s(scenario) * 1e12, scenario.record
-    queues = ends / record.queues * len(scenario.wiring.recorded_ports) if record.queues else 0
+    queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
 
 
 def _hop_s(scenario: "Scenario") -> "F64":
     """Seconds of CPU that a packet-hop takes with each algorithm of the flows."""
-    ports, network = len(scenario.wiring.link_from), scenario.network
+    ports, network = len(scenario.network.link_from), scenario.network_options
     classes = bool(network.pfc or network.shared or scenario.flows.priority.any())
     slower = max(ports / SMALL_PORTS, 1) ** GROWTH
     return np.array([slower * probed_hop_s(_probed_as(used), classes) for used in scenario.flows.ccs])

@@ -89,8 +89,8 @@ def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
     """
     pauses: Pauses | None = None
     sums: dict[tuple[str, str, str], int] = {}
-    wiring = record.scenario.wiring
-    nodes = [*wiring.host_names, *wiring.switch_names]
+    network = record.scenario.network
+    nodes = [*network.host_names, *network.switch_names]
     for piece in path.pieces:
         if piece.cause != "pause" or piece.port is None:
             continue
@@ -99,7 +99,7 @@ def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
         assert met is not None, "a path waits only for pauses of its record"
         key = (
             record.names[piece.port],
-            nodes[int(wiring.link_to[piece.port])],
+            nodes[int(network.link_to[piece.port])],
             record.names[pauses.chain(met)[-1]],
         )
         sums[key] = sums.get(key, 0) + piece.length_ps

@@ -107,7 +107,7 @@ class Record:
         self.kinds, self.whys = list(tables["kinds"]), list(tables["whys"])
         self.lacks, self.outcomes = list(tables["lacks"]), list(tables["outcomes"])
         self.link_events = list(tables["link_events"])
-        self.names = scenario.wiring.port_names
+        self.names = scenario.network.port_names
 
     def __repr__(self) -> str:
         frames = len(self.tables["frames"]["link"])
@@ -198,11 +198,11 @@ def _spans(
     end: U64,
 ) -> dict[str, NDArray[Any]]:
     """For each link that one of the flows may use: the spans in which one does, in order and apart."""
-    links = scenario.wiring.link_from
+    links = scenario.network.link_from
     everywhere = range(len(links))
     spans: dict[int, list[tuple[int, int]]] = {}
     for flow, since, until in zip(flows.tolist(), begin.tolist(), end.tolist(), strict=True):
-        one_way = scenario.network.balancing == "flow"
+        one_way = scenario.network_options.balancing == "flow"
         there, back = paths[int(flow)]
         mine = [*there, *back] if one_way else everywhere
         for link in mine:

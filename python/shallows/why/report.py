@@ -186,7 +186,7 @@ def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
 
 def _flow(record: "Record") -> Callable[[int], str]:
     """What a person reads for another flow."""
-    flows, hosts = record.scenario.flows, record.scenario.wiring.host_names
+    flows, hosts = record.scenario.flows, record.scenario.network.host_names
 
     def name(flow: int) -> str:
         size = int(flows.bytes[flow])

@@ -46,7 +46,7 @@ class Snapshot:
         """
         import pandas
 
-        columns = {"port": self.scenario.wiring.port_names, **self._tables["ports"]}
+        columns = {"port": self.scenario.network.port_names, **self._tables["ports"]}
         return pandas.DataFrame(columns)
 
     @cached_property
@@ -62,7 +62,7 @@ class Snapshot:
         """
         import pandas
 
-        hosts, flows = self.scenario.wiring.host_names, self.scenario.flows
+        hosts, flows = self.scenario.network.host_names, self.scenario.flows
         table = pandas.DataFrame(
             {
                 "flow": np.arange(len(flows), dtype=np.uint32),
@@ -127,7 +127,7 @@ class Snapshot:
         import pandas
 
         its = self._tables["packets"]
-        ports, arrives = np.asarray(self.scenario.wiring.port_names), its["arrives_ps"]
+        ports, arrives = np.asarray(self.scenario.network.port_names), its["arrives_ps"]
         return pandas.DataFrame(
             {
                 "port": ports[its["link"]],

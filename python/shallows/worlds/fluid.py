@@ -109,7 +109,7 @@ def translate(scenario: "Scenario") -> Any:
         given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
-        buffer = scenario.network.buffer
+        buffer = scenario.network_options.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
             rate=float(path.rate_bps),
@@ -135,7 +135,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     """(row, what it reads) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
-    marking: Any = scenario.network.marking
+    marking: Any = scenario.network_options.marking
     kind = None if marking == "none" else marking.kind
     row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
     if row is None:
@@ -183,9 +183,9 @@ def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> N
 
 def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
     """The parameters of the marking at the bottleneck."""
-    if scenario.network.marking == "none":
+    if scenario.network_options.marking == "none":
         return {}
-    points, _ = scenario.network.marking.at_rates(np.array([path.rate_bps]), scenario.mtu)
+    points, _ = scenario.network_options.marking.at_rates(np.array([path.rate_bps]), scenario.mtu)
     return points[0]["parameters"]
 
 
@@ -201,7 +201,7 @@ class Path:
 
 def _path(scenario: "Scenario") -> Path:
     """The `Path` of the flows. Raises `ScenarioError` where a fluid of one queue would not be like it."""
-    network, flows = scenario.wiring, scenario.flows
+    network, flows = scenario.network, scenario.flows
     ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
     ways = [_way(network, *pair) for pair in ends]
     shared = [link for link in ways[0] if all(link in way for way in ways) and not network.is_nic[link]]
@@ -234,7 +234,7 @@ def _way(network: "Network", src: int, dst: int) -> list[int]:
 
 def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:
     """No other port may fill: not one before the bottleneck even at equal rates, for it would queue first."""
-    network, flows = scenario.wiring, scenario.flows
+    network, flows = scenario.network, scenario.flows
     capacity = int(network.rate_bps[link])
     crossing: dict[int, int] = {}
     before: dict[int, bool] = {}
@@ -257,7 +257,7 @@ def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, in
 
 def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:
     """A full frame there and an acknowledgement back over empty links, stored and forwarded at each."""
-    network, frame = scenario.wiring, scenario.frame
+    network, frame = scenario.network, scenario.frame
     delay = 2 * int(network.delay_ps[way].sum())
     return delay + float((8e12 * (frame.wire + frame.header) / network.rate_bps[way]).sum())
 

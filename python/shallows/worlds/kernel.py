@@ -83,18 +83,18 @@ def check(scenario: "Scenario") -> None:
     if scenario.hosts.acks_every > 2:
         expected = "1 or 2: Linux acknowledges every packet, or every other one"
         raise ScenarioError("hosts.acks_every", scenario.hosts.acks_every, expected)
-    if getattr(scenario.network.marking, "tells", "marks") != "marks":
-        kind = scenario.network.marking.kind
+    if getattr(scenario.network_options.marking, "tells", "marks") != "marks":
+        kind = scenario.network_options.marking.kind
         expected = "a kind that marks: no algorithm here asks for rates or records"
         raise ScenarioError("network.marking.kind", kind, expected)
-    wiring = scenario.wiring
-    _check_ways(wiring, scenario.flows)
-    slowest = int(wiring.rate_bps[~wiring.is_nic].min())
+    network = scenario.network
+    _check_ways(network, scenario.flows)
+    slowest = int(network.rate_bps[~network.is_nic].min())
     if slowest > MOST_RATE:
         expected = f"at most {RATE.text(MOST_RATE)} at the bottleneck, which one processor can emulate"
         raise ScenarioError("topology.rate", RATE.text(slowest), expected)
     for key, count, most in (
-        ("topology", wiring.hosts, MOST_HOSTS),
+        ("topology", network.hosts, MOST_HOSTS),
         ("traffic", len(scenario.flows), MOST_FLOWS),
     ):
         if count > most:
@@ -104,17 +104,17 @@ def check(scenario: "Scenario") -> None:
         raise ScenarioError("duration", "until-done", expected)
 
 
-def _check_ways(wiring: "Network", flows: "Flows") -> None:
+def _check_ways(network: "Network", flows: "Flows") -> None:
     """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest ways."""
     pairs = {(int(a), int(b)) for a, b in zip(flows.src, flows.dst, strict=True)}
     pairs |= {(b, a) for a, b in pairs}
     into: dict[int, list[int]] = {}
-    for a, b in zip(wiring.link_from.tolist(), wiring.link_to.tolist(), strict=True):
+    for a, b in zip(network.link_from.tolist(), network.link_to.tolist(), strict=True):
         into.setdefault(b, []).append(a)
     for target in {b for _, b in pairs}:
-        ways = _shortest_ways(into, target, wiring.hosts)
+        ways = _shortest_ways(into, target, network.hosts)
         for source in (a for a, b in pairs if b == target and ways[a] > 1):
-            names = f"{wiring.host_names[source]} to {wiring.host_names[target]}"
+            names = f"{network.host_names[source]} to {network.host_names[target]}"
             expected = f"one shortest way from {names}, not {ways[source]}: the kernel world has no ECMP"
             raise ScenarioError("topology", None, expected)
 
@@ -169,7 +169,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
                 break
     wall_s = (time.perf_counter() - started) / len(accepted)
     runs = [
-        Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s, world="kernel")
+        Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s, world="kernel")
         for answer in accepted
     ]
     # A run that ended before its warm-up has measured nothing.

@@ -50,7 +50,7 @@ WORLD = World(
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for an algorithm that only a kernel has, or that needs one way over many."""
     WORLD.refuse(scenario)
-    if scenario.network.balancing != "flow":
+    if scenario.network_options.balancing != "flow":
         _check_one_way(scenario)
     for used in scenario.flows.ccs:
         if used.native:
@@ -61,10 +61,10 @@ def _check_one_way(scenario: "Scenario") -> None:
     why = None
     if scenario.credits:
         why = "credits and what they call need one way there and back"
-    elif getattr(scenario.network.marking, "tells", None) == "records":
+    elif getattr(scenario.network_options.marking, "tells", None) == "records":
         why = "records are compared from packet to packet, and need one way"
     if why:
-        raise ScenarioError("network.balancing", scenario.network.balancing, f'"flow": {why}')
+        raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
 
 
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: int | None = 1) -> "Run":
@@ -80,17 +80,17 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     started = time.perf_counter()
     answer = _core.simulate(request(scenario), on_progress, threads)
     wall_s = time.perf_counter() - started
-    return Run.from_answer(scenario, scenario.wiring, scenario.flows, answer, wall_s)
+    return Run.from_answer(scenario, scenario.network, scenario.flows, answer, wall_s)
 
 
 def request(scenario: "Scenario") -> Request:
     """The dict that crosses into Rust: integers in picoseconds, bytes and bits per second."""
-    network, flows = scenario.wiring, scenario.flows
+    network, flows = scenario.network, scenario.flows
     asked: dict[str, Any] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
-        "balancing": scenario.network.balancing,
-        "convergence_ps": scenario.network.convergence,
+        "balancing": scenario.network_options.balancing,
+        "convergence_ps": scenario.network_options.convergence,
         **_links(scenario, network),
         "flows": {
             "src": flows.src,
@@ -138,7 +138,7 @@ def _host(hosts: "HostTable") -> dict[str, Any]:
 
 def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
     """Columns of the links with their ports: hosts' own are unlimited, and marked only as one queue."""
-    buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network.buffer))
+    buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network_options.buffer))
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
     index, markings = _markings(scenario, network, marks)
     columns, schedule = faults.crossing(scenario, network, *switch.crossing(scenario, network))
@@ -159,7 +159,7 @@ def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
 
 def _markings(scenario: "Scenario", network: "Network", marks: "Flags") -> "tuple[U32, list[Any]]":
     """(index of every link, the markings indexed), the first of which is none."""
-    marking = scenario.network.marking
+    marking = scenario.network_options.marking
     index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
     if marking == "none":
         return index, [none]
