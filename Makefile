@@ -1,4 +1,4 @@
-# Everything runs from a fresh clone with Rust, Python 3.11+ and a C compiler. Python lives in .venv.
+# All targets work in a fresh clone with Rust, Python 3.11 or later and a C compiler. Python packages go into .venv.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -10,86 +10,87 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .PHONY: site parts run sweep test kernel thorough types papers wheel docs soak soak-saving soak-attach live loom bench counts peers lint build locks clean
 
-# The main job: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. Its core is built with a
-# profile of itself where llvm-profdata is at hand: faster, the same results.
+# The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. The core is built with
+# a profile of itself if llvm-profdata is installed: faster, with the same results.
 run: .venv/ready
 	@$(BIN)/python bench/guided.py develop --release --locked
 	$(BIN)/shallows compare scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop --out results/websearch-tree
 
-# Web search over the 192 servers again: loads 0.2 to 0.8, ten seeds each, means with intervals. Minutes.
+# The sweep of the README: loads up to 30 %, below the saturation of the uplinks, ten seeds each. Minutes.
 sweep: build
 	$(BIN)/shallows sweep scenarios/websearch-tree.toml --cc dctcp --cc dx@ns-2-multi-hop \
-	    --over traffic.0.load=0.2:0.8:0.1 --seeds 10 --baseline dctcp \
+	    --over traffic.0.load=0.05:0.3:0.05 --seeds 10 --baseline dctcp \
 	    --metric slowdown_p99 --metric queue_mean_pkt --plot --out results/websearch-sweep
 
-# On all cores: less than three minutes on two, once all is built. Four targets have the rest: `kernel`, `thorough`, `types` and
-# `papers`.
+# The tests before a commit, on all cores: less than three minutes on two idle cores once everything is built. The targets
+# `kernel`, `thorough`, `types` and `papers` run the others.
 test: build .venv/test-ready
 	cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest --numprocesses auto -m "not kernel and not thorough and not paper and not types"
 
-# Real TCP in real time, so with nothing beside it: three minutes, and root.
+# Real TCP in real time, on an otherwise idle machine, as root: three minutes.
 kernel: build .venv/test-ready
 	$(BIN)/python -m pytest -m kernel
 
-# More cases of what `make test` holds for some: every example on two, three, four and eight threads, ns-3 beside it, kills.
+# More cases of what `make test` checks for some: every example on two, three, four and eight threads, ns-3, kills.
 thorough: build .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto -m thorough
 
-# What a type checker says of users' programs.
+# A type checker over users' programs.
 types: build .venv/lint-ready
 	$(BIN)/python -m pytest -m types
 
-# Every claim of five papers in quick mode, into results/papers.html; then the tests that take seconds each.
+# Every claim of the five papers in quick mode, written to results/papers.html; then the tests that take seconds each.
 papers: build .venv/test-ready
 	$(BIN)/shallows papers report --quick
 	$(BIN)/python -m pytest --numprocesses auto -m paper
 
-# The kernel world's program: needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; root only to run it.
+# The program of the kernel world. Needs Linux, clang, libelf-dev, zlib1g-dev and libbpf-dev; only running it needs root.
 live: .venv/ready
 	cargo build --locked --release --package shallows-live --features bpf
 	install target/release/shallows-live $(BIN)/shallows-live
 
-# Kills, full disks and simultaneous runs while results are saved: 500, 20 and 50; a sweep of 1,000 runs killed ten times, and one
-# on Dask. About twelve minutes.
+# Saves results under 500 kills, 20 full disks and 50 simultaneous runs; kills a sweep of 1,000 runs ten times; runs one on
+# Dask. About twelve minutes.
 soak-saving: build .venv/test-ready
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_saving.py
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_sweeps.py -k killed
 
-# 200 random orders of attach, rename, another namespace, kill -9 and detach. About three minutes; needs root.
+# 200 random sequences of attach, rename, another namespace, kill -9 and detach. About three minutes, as root.
 soak-attach: build live
 	SHALLOWS_SOAK=1 $(BIN)/python -m pytest tests/test_kernel.py -k random_orders
 
-# Random scenarios, lawful, bent and hostile, for hours, from a new seed that it prints: SOAK_SECONDS=60 for a minute,
-# SOAK="--seed 7 --count 100" for the first hundred of a seed.
+# Random scenarios, valid, damaged and hostile, for hours, from a new seed that is printed. SOAK_SECONDS=60 runs a minute,
+# SOAK="--seed 7 --count 100" the first hundred of a seed.
 SOAK_SECONDS ?= 14400
 soak: build .venv/test-ready
 	cd tests && ../$(BIN)/python -m soak --seconds $(SOAK_SECONDS) $(SOAK) --out ../results/soak
 
-# Two threads between windows, in every order in which they may go on (loom): a minute, most of it to build.
+# Every order in which two threads can run between two barriers (loom): a minute, most of it for the build.
 loom:
 	RUSTFLAGS="--cfg loom" cargo test --locked --quiet --package shallows-sim --lib --release --target-dir target/loom loom
 
+# Time per packet-hop and memory of the benchmark scenarios. bench/paired.py COMMIT compares with a commit.
 bench: build
 	$(BIN)/python bench/paired.py --rounds 3
 
-# Instructions a packet-hop against those on file: needs valgrind, and says so where there is none.
+# Instructions per packet-hop against bench/scenarios.toml. Needs valgrind, and says so if it is missing.
 counts: build
 	$(BIN)/python bench/instructions.py
 
-# A wheel for every Linux since glibc 2.34 and Python 3.11 in dist/, and what tests/wheel.sh tries with it where there is
-# nothing but Python. Without what debuggers want, which is most of its size; names of functions stay, for backtraces.
+# A wheel in dist/ for Linux with glibc 2.34 or later and Python 3.11 or later; tests/wheel.sh then tries it in an environment
+# with Python alone. Debug information, most of the size, is stripped; function names stay, for backtraces.
 wheel: export CARGO_PROFILE_RELEASE_STRIP = debuginfo
 wheel: .venv/ready
 	rm -rf dist
 	$(BIN)/python packaging/backend.py $(BIN)/python bench/guided.py build --release --locked --out dist
 	tests/wheel.sh dist/*.whl
 
-# What rustdoc makes of the crates, without a warning.
+# Documentation of the crates; a warning of rustdoc is an error.
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-# Beside ns-3, in one run: needs Debian's libns3-dev, and says so where it is missing.
+# Shallows beside ns-3. Needs Debian's libns3-dev, and says so if it is missing.
 peers: build
 	$(BIN)/python bench/peers
 
@@ -101,20 +102,20 @@ lint: .venv/lint-ready
 	$(BIN)/basedpyright
 	$(BIN)/reuse lint --quiet
 
-# The parts of a scenario in Python, from its models: after a change of a key.
+# The classes of a scenario in Python, generated from its models: run it after a change of a key.
 parts: build .venv/lint-ready
 	$(BIN)/python packaging/parts.py
 
-# The documentation site, in site/; a broken link fails it.
+# The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-# Builds the Rust core into the package; cargo knows when there is nothing to do.
+# Builds the Rust core into the package; cargo skips what is up to date.
 build: .venv/ready
 	@$(BIN)/maturin develop --release --locked 2>&1 | tee .venv/build.log | grep -E '^ +(Compiling|Finished)' \
 	    || { cat .venv/build.log; exit 1; }
 
-# What building and running need, then what tests, then what lint and the documentation site need.
+# Packages for building and running, for tests, and for lint and the documentation site.
 .venv/ready: requirements.lock
 	$(PYTHON) -m venv .venv
 	$(call install,$<,180)
@@ -126,12 +127,12 @@ build: .venv/ready
 	$(call install,$<,105)
 
 define install
-@echo "Installing what $(1) names: about $(2) MB, once"
+@echo "Installing the packages of $(1): about $(2) MB, once"
 $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $(1) | sed '/already satisfied/d'
 touch $@
 endef
 
-# The newest versions of everything in the locks; with UPGRADE= only what pyproject.toml asks for and they lack.
+# The newest versions in the lock files; UPGRADE= adds only what pyproject.toml asks for and they lack.
 UPGRADE ?= --upgrade
 COMPILE = .venv/locks/bin/pip-compile $(UPGRADE) --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
     --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --build-deps-for editable --extra all

@@ -1,4 +1,4 @@
-"""maturin, with what only a package needs written into it first: the commit, and the example scenarios.
+"""Build backend: maturin, with the commit and the example scenarios added to the package.
 
 python packaging/backend.py COMMAND...    runs a command, such as maturin build, with both in place
 """
@@ -19,7 +19,7 @@ from maturin import (
     prepare_metadata_for_build_wheel,
 )
 
-# As maturin has them.
+# The hooks of a build backend (PEP 517, PEP 660).
 __all__ = [
     "build_editable",
     "build_sdist",
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def _complete():
-    """Both in the package while it is packed; a source archive has its own already."""
+    """Put the commit and the scenarios into the package for a build; a source archive already has them."""
     spec = importlib.util.spec_from_file_location("version", ROOT / "python" / "shallows" / "version.py")
     version = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(version)

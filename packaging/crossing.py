@@ -1,4 +1,4 @@
-"""The tables of docs/crossing.md, made from crates/contract: `python packaging/crossing.py` writes them."""
+"""Generates the tables of docs/crossing.md from crates/contract: `python packaging/crossing.py`."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ BLOCK = re.compile(r"(<!-- made from crates/contract: (\w+) -->\n).*?(<!-- end -
 
 
 def page(text):
-    """The page with its tables as the contract has them."""
+    """Replace the tables of the page by those of the contract."""
     tables, root = {}, None
     for name, fields in _core.contract():
         root = name if name in ROOTS else root

@@ -1,4 +1,4 @@
-"""Hooks of the documentation site (mkdocs.yml): pages made from code, and links that leave the pages."""
+"""Hooks of the documentation site (mkdocs.yml): generated pages, and links to files of the repository."""
 
 import re
 
@@ -8,13 +8,13 @@ from shallows import catalog
 
 
 def on_files(files, config):
-    """Adds the page of algorithms, made from the catalog."""
+    """Add the page of algorithms, generated from the catalog."""
     files.append(File.generated(config, "catalog.md", content=algorithms_page()))
     return files
 
 
 def on_page_markdown(markdown, **_):
-    """A link to a file of the repository becomes its path: the site has the pages alone."""
+    """Replace a link to a file of the repository by its path, because the site has only the pages."""
     return re.sub(r"\[([^\]]*)\]\(\.\./([^)]*)\)", r"\1 (`\2` in the repository)", markdown)
 
 
@@ -27,7 +27,7 @@ def algorithms_page():
 
 
 def _transports(rows):
-    """Who runs over what: what the table of transports in docs/scenario.md leaves to this page."""
+    """The table of transports with the algorithms that run over each."""
     yield from ("", "| transport | algorithms |", "|---|---|")
     for transport in dict.fromkeys(row["transport"] for row in rows):
         names = (f"[{row['name']}](#{row['name']})" for row in rows if row["transport"] == transport)
