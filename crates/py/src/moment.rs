@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
 use shallows_sim::engine::snapshot::{FlowState, Moment, PLACES, PacketState, PortState};
-use shallows_sim::observe::{Lack, Turn};
+use shallows_sim::observe::{BlockedBy, Readiness};
 use shallows_sim::packet::PACKET_KINDS;
 
 use crate::table::Table;
@@ -48,23 +48,23 @@ const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "applicat
 const NO_SENDER: u8 = u8::MAX;
 
 /// The place in [`WAITS`] of what a flow waits for.
-const fn waits_for(turn: Turn) -> u8 {
+const fn waits_for(turn: Readiness) -> u8 {
     match turn {
-        Turn::Now => 0,
-        Turn::At(_) => 1,
-        Turn::Answering { .. } => 2,
-        Turn::No(Lack::Window(_)) => 3,
-        Turn::No(Lack::Receiver(_)) => 4,
-        Turn::No(Lack::Application) => 5,
-        Turn::No(Lack::Answer) => 6,
+        Readiness::Ready => 0,
+        Readiness::At(_) => 1,
+        Readiness::HostBusy { .. } => 2,
+        Readiness::Blocked(BlockedBy::Window(_)) => 3,
+        Readiness::Blocked(BlockedBy::Receiver(_)) => 4,
+        Readiness::Blocked(BlockedBy::Application) => 5,
+        Readiness::Blocked(BlockedBy::Answer) => 6,
     }
 }
 
 /// Until when it does, where that is known.
-const fn until(turn: Turn) -> Time {
+const fn until(turn: Readiness) -> Time {
     match turn {
-        Turn::At(at) | Turn::Answering { until: at, .. } => at,
-        Turn::Now | Turn::No(_) => Time::MAX,
+        Readiness::At(at) | Readiness::HostBusy { until: at, .. } => at,
+        Readiness::Ready | Readiness::Blocked(_) => Time::MAX,
     }
 }
 
@@ -78,8 +78,8 @@ fn flows<'py>(py: Python<'py>, rows: &[FlowState]) -> PyResult<Bound<'py, PyDict
     table.column("timeouts", |row| row.timeouts)?;
     table.column("next", |row| row.sender.map_or(NONE, |sender| sender.next))?;
     table.column("in_flight", |row| row.sender.and_then(|sender| sender.in_flight).unwrap_or(NONE))?;
-    table.column("waits_for", |row| row.sender.map_or(NO_SENDER, |sender| waits_for(sender.turn)))?;
-    table.column("until_ps", |row| row.sender.map_or(Time::MAX, |sender| until(sender.turn)).0)?;
+    table.column("waits_for", |row| row.sender.map_or(NO_SENDER, |sender| waits_for(sender.readiness)))?;
+    table.column("until_ps", |row| row.sender.map_or(Time::MAX, |sender| until(sender.readiness)).0)?;
     Ok(table.columns)
 }
 

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
-use shallows_sim::observe::causes::{self, Cause, Causes, LACKS, WHYS, Watched};
+use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
 use shallows_sim::observe::wires::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
@@ -68,8 +68,8 @@ pub fn record<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDi
     completed.column("flow", |row| row.0)?;
     completed.column("packet", |row| row.1)?;
     tables.set_item("completed", completed.columns)?;
-    tables.set_item("whys", WHYS)?;
-    tables.set_item("lacks", LACKS)?;
+    tables.set_item("whys", CAUSE_KINDS)?;
+    tables.set_item("lacks", BLOCKED_BY)?;
     Ok(tables)
 }
 
@@ -118,7 +118,7 @@ fn causes<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>>
     table.column("since_ps", |row| row.since.0)?;
     table.column("packet", |row| row.packet)?;
     table.column("before", |row| row.before)?;
-    table.column("lack", Cause::lack_number)?;
+    table.column("lack", Cause::blocked_by_number)?;
     table.column("short", |row| row.short().0)?;
     table.column("window", |row| row.window.0)?;
     Ok(table.columns)

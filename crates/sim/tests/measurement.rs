@@ -3,7 +3,7 @@
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Rate, Time};
-use shallows_sim::timestamps::{Measure, Timestamps};
+use shallows_sim::timestamps::{TimestampModel, Timestamps};
 
 const SOFTWARE: Timestamps = Timestamps {
     burst: 44,
@@ -22,7 +22,7 @@ const HARDWARE: Timestamps =
 /// Standard deviation of the measured round trip in microseconds.
 fn spread(spec: Timestamps) -> f64 {
     let line = Rate::from_gbps(10).time_to_send(shallows_cc::units::Bytes(1500));
-    let mut measure = Measure::new(spec, line, Rng::new(1, 1));
+    let mut measure = TimestampModel::new(spec, line, Rng::new(1, 1));
     let mut rtts = Vec::new();
     for n in 0..20_000 {
         // 44 frames back to back, then a pause that makes it 9.5 Gbps.

@@ -10,7 +10,7 @@ use shallows_cc::units::Time;
 
 use crate::engine::domain::Domain;
 use crate::fabric::Fabric;
-use crate::host::flow_table::Halves;
+use crate::host::flow_table::FlowTable;
 use crate::host::hosts::Hosts;
 use crate::host::nics::Nic;
 use crate::observe::Observer;
@@ -125,7 +125,7 @@ impl Hosts {
     }
 }
 
-impl<T> Halves<T> {
+impl<T> FlowTable<T> {
     fn fetch(&self, flow: u32) {
         if let Some(half) = self.get(flow) {
             fetch_all(half);

@@ -56,7 +56,7 @@ impl<O: Observer> Domain<O> {
     /// Packets that leave their hosts from now on go round links that are down.
     pub fn lay_round(&mut self, routes: &Arc<Routes>) {
         self.fabric.routes = Arc::clone(routes);
-        self.hosts.lay_round(routes);
+        self.hosts.reroute(routes);
     }
 
     /// Something happens to a link: what waited for it may go on.
@@ -72,7 +72,7 @@ impl<O: Observer> Domain<O> {
 
     /// How much has happened that was not passed over and does not also happen elsewhere.
     pub fn happened(&self) -> u64 {
-        self.events - self.passed_over - self.hosts.echoes
+        self.events - self.passed_over - self.hosts.remote_stops
     }
 
     /// What happens next, if it happens `at` this time.
@@ -155,7 +155,7 @@ impl<O: Observer> Domain<O> {
     fn on_arrival(&mut self, link: u32) {
         match self.fabric.arrive(link) {
             Arrival::Passed => {}
-            Arrival::AtHost(at) => self.hosts.take_in(&mut self.fabric, at),
+            Arrival::AtHost(at) => self.hosts.receive(&mut self.fabric, at),
             Arrival::Released(port) => self.serve_behind(port),
         }
     }
@@ -164,7 +164,7 @@ impl<O: Observer> Domain<O> {
     fn serve_behind(&mut self, port: u32) {
         let node = self.fabric.ports[port as usize].from;
         if node < self.network.hosts {
-            self.hosts.serve(&mut self.fabric, node);
+            self.hosts.transmit(&mut self.fabric, node);
         }
     }
 }

@@ -4,7 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::engine::answer::ProbeTable;
 use crate::observe::series::Record;
-use crate::observe::{Observer, Turn};
+use crate::observe::{Observer, Readiness};
 use crate::packet::header::Header;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::parallel::network::Domains;
@@ -54,7 +54,7 @@ pub struct SenderState {
     /// Data packets that it takes to be in flight; none where credits count them.
     pub in_flight: Option<u32>,
     /// Whether it may send, and then waits for its turn at the NIC.
-    pub turn: Turn,
+    pub readiness: Readiness,
 }
 
 /// Where on its hop a packet is.
@@ -169,13 +169,13 @@ fn place(port: &Port, packet: &Packet, now: Time) -> Place {
 }
 
 fn packet_state((packet, header): (&Packet, &Header), link: u32, place: Place, arrives: Time) -> PacketState {
-    let (number, spoken_of) = header.numbers();
+    let (number, ack_number) = header.numbers();
     PacketState {
         link,
         place,
         flow: packet.flow,
         kind: packet.flags.kind(),
-        number: if packet.flags.for_sender() { spoken_of } else { number },
+        number: if packet.flags.for_sender() { ack_number } else { number },
         length: packet.length,
         marked: packet.flags.has(Flags::CE),
         arrives,

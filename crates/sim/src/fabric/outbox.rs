@@ -20,7 +20,7 @@ use crate::spec::network::Network;
 #[derive(Debug, Default)]
 pub struct Parcel {
     pub packets: Vec<(Packet, Header)>,
-    trails: VecDeque<Vec<HopRecord>>,
+    int_stacks: VecDeque<Vec<HopRecord>>,
 }
 
 impl Parcel {
@@ -66,8 +66,8 @@ impl Border {
     #[inline]
     fn take(&mut self, link: u32, at: u32, to: u32, packets: &mut Slab) {
         let parcel = &mut self.out[to as usize];
-        if packets.header(at).is_traced() {
-            parcel.trails.push_back(std::mem::take(packets.trail_mut(at)));
+        if packets.header(at).has_int() {
+            parcel.int_stacks.push_back(std::mem::take(packets.int_stack_mut(at)));
         }
         let (packet, header) = packets.hand_over(at);
         self.count += 1;
@@ -151,17 +151,18 @@ impl<O: Observer> Fabric<O> {
         // Another core has written them: they come together, not one after the other.
         parcel.packets.iter().for_each(fetch_all);
         for (packet, header) in &parcel.packets {
-            self.adopt_one(packet, header, &mut parcel.trails);
+            self.adopt_one(packet, header, &mut parcel.int_stacks);
         }
         parcel.packets.clear();
     }
 
     #[inline]
-    fn adopt_one(&mut self, packet: &Packet, header: &Header, trails: &mut VecDeque<Vec<HopRecord>>) {
+    fn adopt_one(&mut self, packet: &Packet, header: &Header, int_stacks: &mut VecDeque<Vec<HopRecord>>) {
         let number = packet.next;
         let at = self.packets.adopt(packet, header);
-        if header.is_traced() {
-            *self.packets.trail_mut(at) = trails.pop_front().expect("a row comes with each packet that has one");
+        if header.has_int() {
+            *self.packets.int_stack_mut(at) =
+                int_stacks.pop_front().expect("a row comes with each packet that has one");
         }
         if let Some(arrives) = self.ports[number as usize].link.append(at, packet.arrives, &mut self.packets) {
             self.events.push(arrives, number);

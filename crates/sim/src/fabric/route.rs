@@ -250,9 +250,9 @@ pub fn pick<L: Ord>(
 ) -> Option<u32> {
     let shortest = ports.iter().map(|&port| length(port)).min()?;
     let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
-    let (number, spoken_of) = header.numbers();
+    let (number, ack_number) = header.numbers();
     let sending = scramble(flow ^ header.stamp().0 as u32);
-    let number = scramble(number ^ spoken_of.rotate_left(16) ^ sending);
+    let number = scramble(number ^ ack_number.rotate_left(16) ^ sending);
     let hash = scramble(number ^ switch.wrapping_mul(0x85eb_ca6b));
     equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)
 }

@@ -5,60 +5,60 @@ use crate::packet::NIL;
 
 /// One half, sending or receiving, of every flow that has it now.
 #[derive(Debug)]
-pub struct Halves<T> {
+pub struct FlowTable<T> {
     /// By flow: its place, while it lives.
     places: Vec<u32>,
-    halves: Vec<T>,
+    entries: Vec<T>,
     /// By place: the flow.
     flows: Vec<u32>,
 }
 
-impl<T> Halves<T> {
+impl<T> FlowTable<T> {
     /// None yet, of so many flows.
     pub fn new(flows: usize) -> Self {
-        Self { places: vec![NIL; flows], halves: Vec::new(), flows: Vec::new() }
+        Self { places: vec![NIL; flows], entries: Vec::new(), flows: Vec::new() }
     }
 
     /// That of a flow, if it lives.
     #[inline]
     pub fn get(&self, flow: u32) -> Option<&T> {
-        self.halves.get(self.places[flow as usize] as usize)
+        self.entries.get(self.places[flow as usize] as usize)
     }
 
     /// That of a flow, if it lives.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
-        self.halves.get_mut(self.places[flow as usize] as usize)
+        self.entries.get_mut(self.places[flow as usize] as usize)
     }
 
     /// The half of a flow that has none.
     pub fn insert(&mut self, flow: u32, half: T) {
-        self.places[flow as usize] = self.halves.len() as u32;
-        huge_pages::push(&mut self.halves, half);
+        self.places[flow as usize] = self.entries.len() as u32;
+        huge_pages::push(&mut self.entries, half);
         self.flows.push(flow);
     }
 
     /// Takes it out; the last one moves to its place.
     pub fn remove(&mut self, flow: u32) -> Option<T> {
         let place = std::mem::replace(&mut self.places[flow as usize], NIL) as usize;
-        if place >= self.halves.len() {
+        if place >= self.entries.len() {
             return None;
         }
         self.flows.swap_remove(place);
         if let Some(&moved) = self.flows.get(place) {
             self.places[moved as usize] = place as u32;
         }
-        Some(self.halves.swap_remove(place))
+        Some(self.entries.swap_remove(place))
     }
 
     /// All that live, in no order.
     pub fn all(&self) -> impl Iterator<Item = &T> {
-        self.halves.iter()
+        self.entries.iter()
     }
 
     /// The same, to change them.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.halves.iter_mut()
+        self.entries.iter_mut()
     }
 
     /// All that live, by flow.
@@ -73,15 +73,15 @@ mod tests {
 
     #[test]
     fn a_half_is_found_by_its_flow_and_leaves_no_hole() {
-        let mut halves = Halves::new(9);
-        halves.insert(4, "four");
-        halves.insert(7, "seven");
-        assert_eq!(halves.remove(4), Some("four"));
-        assert_eq!(halves.get(4), None);
-        assert_eq!(halves.remove(4), None);
-        assert_eq!(halves.get_mut(7), Some(&mut "seven"));
-        halves.insert(2, "two");
-        assert_eq!(halves.halves.len(), 2);
-        assert_eq!(halves.iter().collect::<Vec<_>>(), [(2, &"two"), (7, &"seven")]);
+        let mut entries = FlowTable::new(9);
+        entries.insert(4, "four");
+        entries.insert(7, "seven");
+        assert_eq!(entries.remove(4), Some("four"));
+        assert_eq!(entries.get(4), None);
+        assert_eq!(entries.remove(4), None);
+        assert_eq!(entries.get_mut(7), Some(&mut "seven"));
+        entries.insert(2, "two");
+        assert_eq!(entries.entries.len(), 2);
+        assert_eq!(entries.iter().collect::<Vec<_>>(), [(2, &"two"), (7, &"seven")]);
     }
 }

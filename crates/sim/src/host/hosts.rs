@@ -1,7 +1,7 @@
 //! Hosts: the sending and receiving halves of flows, and what packets and timers do to them.
 //!
 //! A sending half is made when its flow begins, a receiving half by the first packet that comes. Each frees itself: the
-//! sender once it knows that all has arrived, the receiver once all has and it owes no answer. What comes later is answered from
+//! sender once it knows that all has arrived, the receiver once all has and it ack_pending no answer. What comes later is answered from
 //! the packet alone. A flow that waits for another begins at the host that saw the other end: as its receiver, or as its
 //! sender, once that knows. One that begins elsewhere does so as the other's last byte arrives.
 
@@ -13,13 +13,13 @@ use crate::engine::snapshot::SenderState;
 use crate::engine::stall_detector::Standing;
 use crate::fabric::Fabric;
 use crate::fabric::route::Routes;
-use crate::host::flow_table::Halves;
+use crate::host::flow_table::FlowTable;
 use crate::host::nics::Nics;
-use crate::host::owned_table::Rows;
-use crate::host::pull_pacer::Pulls;
+use crate::host::owned_table::OwnedTable;
+use crate::host::pull_pacer::PullPacer;
 use crate::host::setup;
-use crate::host::stats::{Followers, Received, Sent};
-use crate::host::transport::{self, Ends, Outlet, Reaction, Receiving, Sending, Turn};
+use crate::host::stats::{Dependents, ReceiverStats, SenderStats};
+use crate::host::transport::{self, FlowEndpoint, PacketSink, Readiness, ReceiverEvent, Receiving, Sending};
 use crate::observe::Observer;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::parallel::partition::Share;
@@ -34,17 +34,17 @@ pub struct Hosts {
     pub nics: Nics,
     /// By host: the flows that it sends now, ready or not.
     active: Vec<u32>,
-    pub sending: Halves<Sending>,
-    pub receiving: Halves<Receiving>,
-    pulls: Pulls,
-    followers: Followers,
+    pub sending: FlowTable<Sending>,
+    pub receiving: FlowTable<Receiving>,
+    pull_pacer: PullPacer,
+    dependents: Dependents,
     /// What the ends of flows that are here have to tell.
-    pub sent: Rows<Sent>,
-    pub received: Rows<Received>,
+    pub sent: OwnedTable<SenderStats>,
+    pub received: OwnedTable<ReceiverStats>,
     /// Flows with an end that have not reached it, of those that these hosts receive.
     pub unfinished: usize,
     /// Stops that only a receiver heard here: their sender is in another domain.
-    pub echoes: u64,
+    pub remote_stops: u64,
 }
 
 impl Hosts {
@@ -64,16 +64,18 @@ impl Hosts {
         }
         nics.timers.begin_with(&known);
         Self {
-            pulls: Pulls::new(&network, &nic),
+            pull_pacer: PullPacer::new(&network, &nic),
             active: vec![0; network.hosts as usize],
             nics,
-            sending: Halves::new(flows),
-            receiving: Halves::new(flows),
-            followers: Followers::new(&network),
-            sent: Rows::new(Sent::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].src)),
-            received: Rows::new(Received::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].dst)),
+            sending: FlowTable::new(flows),
+            receiving: FlowTable::new(flows),
+            dependents: Dependents::new(&network),
+            sent: OwnedTable::new(SenderStats::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].src)),
+            received: OwnedTable::new(ReceiverStats::NOTHING, flows as u32, |flow| {
+                here(network.flows[flow as usize].dst)
+            }),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
-            echoes: 0,
+            remote_stops: 0,
             share,
             network,
         }
@@ -81,7 +83,7 @@ impl Hosts {
 
     /// A packet has come to the host that it was for.
     #[inline]
-    pub fn take_in<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
+    pub fn receive<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
         fabric.consumed += 1;
         let Packet { flow, flags, .. } = fabric.packets[at];
         // What it says can still be read there, until another takes its place.
@@ -107,8 +109,8 @@ impl Hosts {
         let reaction = receiving.on_packet(fabric.now, at, flags, &mut fabric.packets);
         let ends = receiving.ends;
         if receiving.takes_turn()
-            && self.pulls.join(fabric.now, ends, &mut self.nics.timers)
-            && let Some(answer) = reaction.replies.now()
+            && self.pull_pacer.join(fabric.now, ends, &mut self.nics.timers)
+            && let Some(answer) = reaction.responses.now()
         {
             receiving.pull_with(answer, &mut fabric.packets);
         }
@@ -117,11 +119,16 @@ impl Hosts {
 
     /// What a receiving half answers goes straight to the device of its host.
     #[inline(always)]
-    fn answer<O: Observer>(&mut self, fabric: &mut Fabric<O>, Ends { flow, port, .. }: Ends, reaction: Reaction) {
+    fn answer<O: Observer>(
+        &mut self,
+        fabric: &mut Fabric<O>,
+        FlowEndpoint { flow, port, .. }: FlowEndpoint,
+        reaction: ReceiverEvent,
+    ) {
         if let Some(at) = reaction.timer {
             self.nics.timers.set(Timer { at, kind: Kind::Reply, flow });
         }
-        for at in reaction.replies.places() {
+        for at in reaction.responses.places() {
             fabric.offer_to_nic(port, at);
         }
         if reaction.complete {
@@ -137,14 +144,16 @@ impl Hosts {
         }
         let spec = &self.network.flows[flow as usize];
         let header = fabric.packets.header(at);
-        if let Some((length, header)) = transport::late_answer(fabric.now, header, (spec.bytes, self.network.mss())) {
+        if let Some((length, header)) =
+            transport::reply_after_close(fabric.now, header, (spec.bytes, self.network.mss()))
+        {
             let way = fabric.routes.way(flow, spec.src, true);
-            let at = Outlet { packets: &mut fabric.packets, flow, way }.put(length, header);
+            let at = PacketSink { packets: &mut fabric.packets, flow, way }.put(length, header);
             fabric.offer(fabric.routes.nic(spec.dst), at, NIL);
         }
     }
 
-    /// All of a flow has arrived: it is finished if it has an end, and its receiving half is if it owes nothing.
+    /// All of a flow has arrived: it is finished if it has an end, and its receiving half is if it ack_pending nothing.
     fn on_complete<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         if self.network.flows[flow as usize].bytes == Bytes::MAX {
             return;
@@ -165,7 +174,7 @@ impl Hosts {
 
     /// Flows that wait for this one and whose sender is one of these hosts begin, each after its time.
     fn begin_followers(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
-        for &next in self.followers.of(flow) {
+        for &next in self.dependents.of(flow) {
             let spec = &self.network.flows[next as usize];
             if here(spec.src) {
                 self.nics.timers.set(Timer { at: now + spec.start, kind: Kind::Start, flow: next });
@@ -180,33 +189,33 @@ impl Hosts {
             self.sent[flow as usize].credits_wasted += u64::from(flags.is(PacketKind::Credit));
             return;
         };
-        let Some(outlook) = sending.on_packet(fabric.now, at, &fabric.packets) else {
+        let Some(status) = sending.on_packet(fabric.now, at, &fabric.packets) else {
             return self.close_sender(fabric.now, flow);
         };
         let host = sending.ends.src;
-        if self.nics.follow(fabric, sending, outlook) {
-            self.serve(fabric, host);
+        if self.nics.apply(fabric, sending, status) {
+            self.transmit(fabric, host);
         }
     }
 
     /// A flow sends, and its host after it, where something lets it.
     fn go_on<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let Some(sending) = self.sending.get_mut(flow) else { return };
-        let (host, outlook) = (sending.ends.src, sending.outlook(fabric.now));
-        if self.nics.follow(fabric, sending, outlook) {
-            self.serve(fabric, host);
+        let (host, status) = (sending.ends.src, sending.status(fabric.now));
+        if self.nics.apply(fabric, sending, status) {
+            self.transmit(fabric, host);
         }
     }
 
     /// The NIC that a host waited for is free.
     pub fn on_free_port<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
         self.nics.wake(host);
-        self.serve(fabric, host);
+        self.transmit(fabric, host);
     }
 
     /// Lets the flows of a host send: all they may into a FIFO, one at a time when it is idle otherwise.
     #[inline]
-    pub fn serve<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
+    pub fn transmit<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
         while let Some(flow) = self.nics.next(fabric, host) {
             if let Some(sending) = self.sending.get_mut(flow) {
                 self.nics.send_in_turn(fabric, sending);
@@ -215,7 +224,7 @@ impl Hosts {
     }
 
     /// Packets that leave from now on take other ways.
-    pub fn lay_round(&mut self, routes: &Routes) {
+    pub fn reroute(&mut self, routes: &Routes) {
         for Sending { ends, .. } in self.sending.all_mut() {
             ends.way = routes.way(ends.flow, ends.dst, false);
         }
@@ -233,7 +242,7 @@ impl Hosts {
             Kind::Reply => self.reply_is_due(fabric, timer.flow),
             Kind::Pull => {
                 let host = self.network.flows[timer.flow as usize].dst;
-                self.pulls.on_timer(fabric, host, &mut self.receiving, &mut self.nics.timers);
+                self.pull_pacer.on_timer(fabric, host, &mut self.receiving, &mut self.nics.timers);
             }
             Kind::Supply => self.on_application(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
@@ -261,9 +270,9 @@ impl Hosts {
         if sending.queued {
             return;
         }
-        let (host, turn) = (sending.ends.src, sending.turn(fabric.now));
-        if self.nics.let_go_on(fabric, sending, turn) {
-            self.serve(fabric, host);
+        let (host, readiness) = (sending.ends.src, sending.readiness(fabric.now));
+        if self.nics.resume(fabric, sending, readiness) {
+            self.transmit(fabric, host);
         }
     }
 
@@ -307,7 +316,7 @@ impl Hosts {
     /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
     fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let spec = &self.network.flows[flow as usize];
-        self.echoes += u64::from(!self.share.owns(spec.src));
+        self.remote_stops += u64::from(!self.share.owns(spec.src));
         if self.share.owns(spec.dst) {
             self.settle_receiver(flow);
             let received = &mut self.received[flow as usize];
@@ -376,7 +385,7 @@ impl Hosts {
     /// Before this the last of these flows cannot have finished: what one of them has not sent yet has to leave its NIC.
     pub fn last_end(&self, now: Time) -> Time {
         let end = |sending: &Sending| {
-            let Ends { flow, port, .. } = sending.ends;
+            let FlowEndpoint { flow, port, .. } = sending.ends;
             let bytes = self.network.flows[flow as usize].bytes;
             if bytes == Bytes::MAX {
                 return now;
@@ -393,8 +402,8 @@ impl Hosts {
     pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
         let sending = self.sending.get_mut(flow)?;
         let (next, in_flight) = sending.reached();
-        let turn = if sending.queued { Turn::Now } else { sending.turn(now) };
-        Some(SenderState { next, in_flight, turn })
+        let readiness = if sending.queued { Readiness::Ready } else { sending.readiness(now) };
+        Some(SenderState { next, in_flight, readiness })
     }
 
     /// A flow that has begun and not ended, if there is one.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
-use crate::host::transport::{Ends, Outlook, Sending, Turn};
+use crate::host::transport::{FlowEndpoint, Readiness, SendStatus, Sending};
 use crate::observe::Observer;
 use crate::packet::{NIL, PacketKind};
 use crate::queue::event_queue::HORIZON;
@@ -78,31 +78,31 @@ impl Nics {
 
     /// Sets the timers that a flow wants, and lets it send if it may; whether others of its host may then.
     #[inline(always)]
-    pub fn follow<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, outlook: Outlook) -> bool {
-        self.set_timers(sending, &outlook);
-        let Some(turn) = outlook.turn else { return false };
-        self.let_go_on(fabric, sending, turn)
+    pub fn apply<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, status: SendStatus) -> bool {
+        self.set_timers(sending, &status);
+        let Some(readiness) = status.readiness else { return false };
+        self.resume(fabric, sending, readiness)
     }
 
     /// Lets a flow that has no place in the turn send if it may; whether others of its host may then.
     #[inline(always)]
-    pub fn let_go_on<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) -> bool {
-        tell_turn(fabric, sending, turn);
-        if turn == Turn::Now {
+    pub fn resume<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) -> bool {
+        report_readiness(fabric, sending, readiness);
+        if readiness == Readiness::Ready {
             return self.let_send(fabric, sending);
         }
-        self.await_turn(fabric, sending, turn);
+        self.schedule_resume(fabric, sending, readiness);
         false
     }
 
     /// Sets the timers that a flow newly wants.
     #[inline(always)]
-    fn set_timers(&mut self, sending: &Sending, outlook: &Outlook) {
+    fn set_timers(&mut self, sending: &Sending, status: &SendStatus) {
         let flow = sending.ends.flow;
-        if let Some(at) = outlook.wake {
+        if let Some(at) = status.wake {
             self.timers.set(Timer { at, kind: Kind::Wake, flow });
         }
-        if let Some(at) = outlook.timeout {
+        if let Some(at) = status.timeout {
             self.timers.set(Timer { at, kind: Kind::Timeout, flow });
         }
     }
@@ -126,14 +126,14 @@ impl Nics {
     fn join(&mut self, sending: &mut Sending) {
         sending.queued = true;
         let nic = &mut self.nics[sending.ends.src as usize];
-        let turn = if sending.priority { &mut nic.priority } else { &mut nic.ready };
-        turn.push_back(sending.ends.flow);
+        let queue = if sending.priority { &mut nic.priority } else { &mut nic.ready };
+        queue.push_back(sending.ends.flow);
     }
 
     /// A flow leaves the turn before it came: it waited to repair what has arrived after all.
     pub fn leave(&mut self, sending: &Sending) {
         if sending.queued {
-            let Ends { flow, src, .. } = sending.ends;
+            let FlowEndpoint { flow, src, .. } = sending.ends;
             let nic = &mut self.nics[src as usize];
             nic.ready.retain(|&ready| ready != flow);
             nic.priority.retain(|&ready| ready != flow);
@@ -153,9 +153,9 @@ impl Nics {
     #[inline]
     pub fn send_in_turn<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
         sending.queued = false;
-        match sending.turn(fabric.now) {
-            Turn::Now => self.send(fabric, sending),
-            turn => self.go_without(fabric, sending, turn),
+        match sending.readiness(fabric.now) {
+            Readiness::Ready => self.send(fabric, sending),
+            readiness => self.block(fabric, sending, readiness),
         }
     }
 
@@ -192,32 +192,32 @@ impl Nics {
     /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
     #[inline(never)]
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
-        let (at, outlook) = sending.send(fabric.now, self.header, &mut fabric.packets);
-        self.set_timers(sending, &outlook);
+        let (at, status) = sending.send(fabric.now, self.header, &mut fabric.packets);
+        self.set_timers(sending, &status);
         let port = sending.ends.port;
         if self.pacers && sending.goes_through_pacer(fabric.now) {
             fabric.offer_paced(port, at);
         } else {
             fabric.offer_to_nic(port, at);
         }
-        match outlook.turn {
-            Some(Turn::Now) => self.join(sending),
-            Some(turn) => self.go_without(fabric, sending, turn),
+        match status.readiness {
+            Some(Readiness::Ready) => self.join(sending),
+            Some(readiness) => self.block(fabric, sending, readiness),
             None => {}
         }
     }
 
     /// This is how a flow stands that sends nothing more now.
     #[inline]
-    fn go_without<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) {
-        tell_turn(fabric, sending, turn);
-        self.await_turn(fabric, sending, turn);
+    fn block<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) {
+        report_readiness(fabric, sending, readiness);
+        self.schedule_resume(fabric, sending, readiness);
     }
 
     /// A flow may send later: it will be looked at again then.
     #[inline]
-    fn await_turn<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, turn: Turn) {
-        if let Turn::At(at) | Turn::Answering { until: at, .. } = turn {
+    fn schedule_resume<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) {
+        if let Readiness::At(at) | Readiness::HostBusy { until: at, .. } = readiness {
             self.await_pace(fabric, sending, at);
         }
     }
@@ -245,9 +245,9 @@ impl Nics {
 
 /// Feedback who looks on whether a flow may send.
 #[inline]
-fn tell_turn<O: Observer>(fabric: &mut Fabric<O>, sending: &Sending, turn: Turn) {
+fn report_readiness<O: Observer>(fabric: &mut Fabric<O>, sending: &Sending, readiness: Readiness) {
     if O::LISTENS {
-        fabric.observer.turn(fabric.now, sending.ends.flow, turn, sending.window());
+        fabric.observer.readiness(fabric.now, sending.ends.flow, readiness, sending.window());
     }
 }
 

@@ -4,17 +4,17 @@ use std::ops::{Index, IndexMut};
 
 use crate::packet::NIL;
 
-/// Rows of some flows, found by the flow.
+/// OwnedTable of some flows, found by the flow.
 #[derive(Debug)]
-pub struct Rows<T> {
+pub struct OwnedTable<T> {
     /// By flow: its place; empty where all flows have a row, each in its own place.
     places: Vec<u32>,
-    rows: Vec<T>,
+    entries: Vec<T>,
 }
 
-impl<T: Copy> Rows<T> {
+impl<T: Copy> OwnedTable<T> {
     /// Such a row for each of so many flows that is `owned`.
-    pub fn new(row: T, flows: u32, owned: impl Fn(u32) -> bool) -> Self {
+    pub fn new(entry: T, flows: u32, owned: impl Fn(u32) -> bool) -> Self {
         let mut owners = 0;
         let place = |flow| {
             let place = if owned(flow) { owners } else { NIL };
@@ -22,7 +22,7 @@ impl<T: Copy> Rows<T> {
             place
         };
         let places: Vec<_> = (0..flows).map(place).collect();
-        Self { places: if owners == flows { Vec::new() } else { places }, rows: vec![row; owners as usize] }
+        Self { places: if owners == flows { Vec::new() } else { places }, entries: vec![entry; owners as usize] }
     }
 
     fn place(&self, flow: usize) -> usize {
@@ -31,22 +31,22 @@ impl<T: Copy> Rows<T> {
 
     /// All rows, in the order of their flows.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.rows.iter_mut()
+        self.entries.iter_mut()
     }
 }
 
-impl<T: Copy> Index<usize> for Rows<T> {
+impl<T: Copy> Index<usize> for OwnedTable<T> {
     type Output = T;
 
     fn index(&self, flow: usize) -> &T {
-        &self.rows[self.place(flow)]
+        &self.entries[self.place(flow)]
     }
 }
 
-impl<T: Copy> IndexMut<usize> for Rows<T> {
+impl<T: Copy> IndexMut<usize> for OwnedTable<T> {
     fn index_mut(&mut self, flow: usize) -> &mut T {
         let place = self.place(flow);
-        &mut self.rows[place]
+        &mut self.entries[place]
     }
 }
 
@@ -56,16 +56,16 @@ mod tests {
 
     #[test]
     fn who_owns_every_third_flow_has_as_many_rows() {
-        let mut rows = Rows::new(0, 10, |flow| flow % 3 == 0);
-        (0..10).step_by(3).for_each(|flow| rows[flow] = flow);
-        assert_eq!(rows.rows, [0, 3, 6, 9]);
-        assert!((0..10).step_by(3).all(|flow| rows[flow] == flow));
+        let mut entries = OwnedTable::new(0, 10, |flow| flow % 3 == 0);
+        (0..10).step_by(3).for_each(|flow| entries[flow] = flow);
+        assert_eq!(entries.entries, [0, 3, 6, 9]);
+        assert!((0..10).step_by(3).all(|flow| entries[flow] == flow));
     }
 
     #[test]
     fn who_owns_all_needs_no_list_of_places() {
-        let mut rows = Rows::new(0, 4, |_| true);
-        rows[2] = 7;
-        assert_eq!((rows.rows.clone(), rows.places.len()), (vec![0, 0, 7, 0], 0));
+        let mut entries = OwnedTable::new(0, 4, |_| true);
+        entries[2] = 7;
+        assert_eq!((entries.entries.clone(), entries.places.len()), (vec![0, 0, 7, 0], 0));
     }
 }

@@ -8,16 +8,16 @@ use std::collections::VecDeque;
 use shallows_cc::units::Time;
 
 use crate::fabric::Fabric;
-use crate::host::flow_table::Halves;
-use crate::host::transport::{Ends, Receiving};
+use crate::host::flow_table::FlowTable;
+use crate::host::transport::{FlowEndpoint, Receiving};
 use crate::observe::Observer;
 use crate::packet::NIL;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::Network;
 
-/// The pulls that one host owes.
+/// The pulls that one host ack_pending.
 #[derive(Clone, Debug, Default)]
-struct Turns {
+struct PullQueue {
     /// The flows that owe some, each once.
     flows: VecDeque<u32>,
     /// When the next one may leave, and whether a timer will tell.
@@ -27,23 +27,23 @@ struct Turns {
 
 /// Those of all hosts; none where no flow is called.
 #[derive(Debug)]
-pub struct Pulls {
-    hosts: Vec<Turns>,
+pub struct PullPacer {
+    hosts: Vec<PullQueue>,
     /// By host: the time of a full frame on its link.
     spacing: Vec<Time>,
 }
 
-impl Pulls {
+impl PullPacer {
     pub fn new(network: &Network, nic: impl Fn(u32) -> u32) -> Self {
         let called = network.controls.iter().any(|control| control.waits_for_pulls());
         let hosts = if called { network.hosts } else { 0 };
         let spacing = |host| network.ports[nic(host) as usize].rate.time_to_send(network.mtu);
-        Self { hosts: vec![Turns::default(); hosts as usize], spacing: (0..hosts).map(spacing).collect() }
+        Self { hosts: vec![PullQueue::default(); hosts as usize], spacing: (0..hosts).map(spacing).collect() }
     }
 
-    /// A flow newly owes a pull, and waits for its turn; or else its answer calls at once, and `true`.
+    /// A flow newly ack_pending a pull, and waits for its turn; or else its answer calls at once, and `true`.
     #[inline(always)]
-    pub fn join(&mut self, now: Time, Ends { flow, dst, .. }: Ends, timers: &mut Timers) -> bool {
+    pub fn join(&mut self, now: Time, FlowEndpoint { flow, dst, .. }: FlowEndpoint, timers: &mut Timers) -> bool {
         let turns = &mut self.hosts[dst as usize];
         if !turns.armed && turns.next <= now {
             turns.next = now + self.spacing[dst as usize];
@@ -57,19 +57,19 @@ impl Pulls {
         false
     }
 
-    /// The time of `host` for the next pull has come: that of the first flow that still owes one.
+    /// The time of `host` for the next pull has come: that of the first flow that still ack_pending one.
     pub fn on_timer<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
         host: u32,
-        receiving: &mut Halves<Receiving>,
+        receiving: &mut FlowTable<Receiving>,
         timers: &mut Timers,
     ) {
         let turns = &mut self.hosts[host as usize];
         turns.armed = false;
         while let Some(flow) = turns.flows.pop_front() {
             let Some(half) = receiving.get_mut(flow) else { continue };
-            let Ends { port, .. } = half.ends;
+            let FlowEndpoint { port, .. } = half.ends;
             let Some((at, more)) = half.pull(fabric.now, &mut fabric.packets) else { continue };
             if more {
                 turns.flows.push_back(flow);

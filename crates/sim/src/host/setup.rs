@@ -5,8 +5,8 @@ use shallows_cc::sender::Path;
 use shallows_cc::units::Time;
 
 use crate::fabric::route::Routes;
-use crate::host::timestamps::Measure;
-use crate::host::transport::{Ends, Expecting, Opening, Receiving, Sending};
+use crate::host::timestamps::TimestampModel;
+use crate::host::transport::{FlowEndpoint, ReceiverConfig, Receiving, SenderConfig, Sending};
 use crate::port::clock::Clock;
 use crate::spec::network::{FlowSpec, MIN_FRAME, Network};
 
@@ -19,10 +19,10 @@ fn seed(network: &Network, flow: u32) -> u64 {
 }
 
 /// The ends of a flow, for its receiver if `back`.
-fn ends(network: &Network, routes: &Routes, flow: u32, back: bool) -> Ends {
+fn ends(network: &Network, routes: &Routes, flow: u32, back: bool) -> FlowEndpoint {
     let &FlowSpec { src, dst, .. } = &network.flows[flow as usize];
     let (from, to) = if back { (dst, src) } else { (src, dst) };
-    Ends { flow, src, dst, port: routes.nic(from), way: routes.way(flow, to, back) }
+    FlowEndpoint { flow, src, dst, port: routes.nic(from), way: routes.way(flow, to, back) }
 }
 
 /// A full frame there and an acknowledgement back, over ports that are empty.
@@ -46,11 +46,11 @@ pub fn sending(network: &Network, routes: &Routes, flow: u32, now: Time, active:
     let first_timeout = network.host.rto_initial.max(base_rtt * 3);
     let path = Path { mss, initial_window, line_rate, base_rtt, seed: seed(network, flow), active };
     let control = &network.controls[spec.control as usize];
-    let opening = Opening {
+    let opening = SenderConfig {
         bytes: spec.bytes,
         mss,
         ecn: control.algorithm.ecn_capable(&control.values),
-        traced: control.asks_for_records(),
+        has_int: control.asks_for_records(),
         host: &network.host,
         first_timeout,
         control: control.sender(&path),
@@ -67,18 +67,17 @@ pub fn receiving(network: &Network, routes: &Routes, flow: u32, now: Time) -> Re
     let [sends_at, line_rate] = [routes.nic(spec.src), ends.port].map(|port| network.ports[port as usize].rate);
     let control = &network.controls[spec.control as usize];
     let seed = seed(network, flow);
-    let measure = network
-        .host
-        .timestamps
-        .map(|timestamps| Box::new(Measure::new(timestamps, sends_at.time_to_send(network.mtu), Rng::new(seed, 1))));
+    let measure = network.host.timestamps.map(|timestamps| {
+        Box::new(TimestampModel::new(timestamps, sends_at.time_to_send(network.mtu), Rng::new(seed, 1)))
+    });
     let credits = control.credits(now, line_rate, network.mtu);
-    let expecting = Expecting {
+    let expecting = ReceiverConfig {
         bytes: spec.bytes,
         mss: network.mss(),
         ack_delay: network.host.ack_delay,
         patience: (network.host.rto_initial, network.host.rto_max),
         notification: control.notification(network.host.acks_every),
-        traced: control.asks_for_records(),
+        has_int: control.asks_for_records(),
         measure,
         credits: credits.map(|credits| (credits, Rng::new(seed, 2))),
     };

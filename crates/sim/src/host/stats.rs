@@ -9,29 +9,29 @@ use crate::spec::network::Network;
 
 /// What the sender of a flow has to tell.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SenderStats {
     /// When it began; [`Time::MAX`] is not yet.
     pub start: Time,
     pub retransmits: u32,
     pub timeouts: u32,
     pub credits_wasted: u64,
-    pub smoothed: Smoothed,
+    pub smoothed: RttStats,
 }
 
-/// Smoothed round trips of a flow, one an acknowledgement (RFC 6298).
+/// RttStats round trips of a flow, one an acknowledgement (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Smoothed {
+pub struct RttStats {
     samples: u64,
     sum: u64,
     /// The largest.
     pub most: Time,
 }
 
-impl Smoothed {
+impl RttStats {
     pub const NOTHING: Self = Self { samples: 0, sum: 0, most: Time::ZERO };
 
     #[inline]
-    pub fn note(&mut self, srtt: Time) {
+    pub fn record(&mut self, srtt: Time) {
         self.samples += 1;
         // It holds 213 days, added up.
         self.sum = self.sum.saturating_add(srtt.0);
@@ -44,15 +44,15 @@ impl Smoothed {
     }
 }
 
-impl Sent {
+impl SenderStats {
     /// Of a flow that has not begun.
     pub const NOTHING: Self =
-        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, smoothed: Smoothed::NOTHING };
+        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, smoothed: RttStats::NOTHING };
 }
 
 /// What its receiver has to tell.
 #[derive(Clone, Copy, Debug)]
-pub struct Received {
+pub struct ReceiverStats {
     /// When every byte was there; [`Time::MAX`] is not yet.
     pub finish: Time,
     /// Payload that is there, in whatever order it came, and how much of it came before the warm-up's end.
@@ -63,13 +63,13 @@ pub struct Received {
     pub credits: u64,
 }
 
-impl Received {
+impl ReceiverStats {
     /// Of a flow of which nothing has come.
     pub const NOTHING: Self = Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0 };
 }
 
 /// Both together; `start` is when it is due to begin, where that is known.
-pub fn report(sent: &Sent, received: &Received, start: Time, ideal: Time) -> FlowReport {
+pub fn report(sent: &SenderStats, received: &ReceiverStats, start: Time, ideal: Time) -> FlowReport {
     FlowReport {
         start: sent.start.min(start),
         finish: received.finish,
@@ -88,11 +88,11 @@ pub fn report(sent: &Sent, received: &Received, start: Time, ideal: Time) -> Flo
 
 /// Who begins where a flow ends.
 #[derive(Debug, Default)]
-pub struct Followers {
+pub struct Dependents {
     of: BTreeMap<u32, Vec<u32>>,
 }
 
-impl Followers {
+impl Dependents {
     pub fn new(network: &Network) -> Self {
         let mut of = BTreeMap::<_, Vec<_>>::new();
         for (flow, number) in network.flows.iter().zip(0..) {

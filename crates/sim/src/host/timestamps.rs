@@ -36,14 +36,14 @@ pub struct Timestamps {
 }
 
 /// How far the receiver's clock is ahead when a run begins.
-const APART: Time = Time::from_secs_whole(1);
+const CLOCK_OFFSET: Time = Time::from_secs_whole(1);
 
 /// Any time an acknowledgement may travel: it cancels out.
 const BACK: Time = Time::from_secs_whole(1);
 
 /// The stamps of one flow.
 #[derive(Clone, Debug)]
-pub struct Measure {
+pub struct TimestampModel {
     spec: Timestamps,
     /// Time to send a full frame.
     sending: Time,
@@ -56,7 +56,7 @@ pub struct Measure {
     data: (Time, Time),
 }
 
-impl Measure {
+impl TimestampModel {
     /// For a flow whose full frames take `sending`.
     #[must_use]
     pub fn new(spec: Timestamps, sending: Time, draws: Rng) -> Self {
@@ -81,7 +81,7 @@ impl Measure {
         }
         self.data = (t1, t2 + self.gaussian());
         let clock = Time((received.0 as f64 * (1.0 + self.spec.drift) + 0.5) as u64);
-        let late = self.data.1 + APART - received;
+        let late = self.data.1 + CLOCK_OFFSET - received;
         Time((clock + late).0 - t1.0)
     }
 

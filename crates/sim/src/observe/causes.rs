@@ -12,7 +12,7 @@ use std::mem::discriminant;
 use shallows_cc::units::{Bytes, Time};
 
 use super::wires::{Frame, LinkRow, Wire};
-use super::{Hop, Kind, Lack, Observer, Timer, Turn};
+use super::{BlockedBy, Hop, Kind, Observer, Readiness, Timer};
 use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Flags, NIL, Packet, PacketKind};
 use crate::port::admission::{Outcome, Reason};
@@ -22,10 +22,10 @@ use crate::spec::network::{Network, PortSpec};
 /// Why a flow could send something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Why {
+pub enum CauseKind {
     /// The flow began.
     Began,
-    /// `packet` came.
+    /// `packet` arrived.
     Heard,
     /// `packet` left, and the flow had more.
     Followed,
@@ -38,7 +38,7 @@ pub enum Why {
     /// Its application, which had paused, wrote on.
     Written,
     /// Its host had taken its time over a credit.
-    Answering,
+    HostBusy,
     /// Its receiver had held the answer to `packet` back.
     Delayed,
     /// Its receiver hands out credits one after the other: `packet` is the one before, or what asked for them.
@@ -46,27 +46,27 @@ pub enum Why {
 }
 
 /// Every reason by name, in the order of their numbers.
-pub const WHYS: [&str; 10] =
+pub const CAUSE_KINDS: [&str; 10] =
     ["began", "heard", "followed", "paced", "timed_out", "woken", "written", "answering", "delayed", "granted"];
 
-/// What a flow may have lacked, by name, in the order of [`Cause::lack_number`].
-pub const LACKS: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
+/// What a flow may have lacked, by name, in the order of [`Cause::blocked_by_number`].
+pub const BLOCKED_BY: [&str; 5] = ["nothing", "window", "receiver", "application", "answer"];
 
 /// Why something could be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Cause {
     /// What it was.
-    pub why: Why,
+    pub why: CauseKind,
     /// From when on it let the flow send.
     pub at: Time,
     /// Since when that had been waited for.
     pub since: Time,
-    /// The packet that came or left then, or [`NIL`].
+    /// The packet that arrived or left then, or [`NIL`].
     pub packet: u32,
     /// The cause that the waiting began with, or [`NIL`].
     pub before: u32,
     /// What the flow lacked until then, if it lacked something.
-    pub lack: Option<Lack>,
+    pub lack: Option<BlockedBy>,
     /// What its window allowed in flight then; zero if it has none.
     pub window: Bytes,
 }
@@ -78,7 +78,7 @@ pub struct PacketRow {
     pub flow: u32,
     /// What it is for.
     pub kind: PacketKind,
-    /// Its number in the flow; of an acknowledgement, that of a block that came early.
+    /// Its number in the flow; of an acknowledgement, that of a block that arrived early.
     pub seq: u32,
     /// Of an acknowledgement: the number expected next.
     pub cumulative: u32,
@@ -99,7 +99,7 @@ pub struct HopRow {
     pub packet: u32,
     /// The link behind the port.
     pub link: u32,
-    /// When it came to the port.
+    /// When it arrived to the port.
     pub offered: Time,
     /// When its first bit was sent; [`Time::MAX`] is never.
     pub begun: Time,
@@ -129,27 +129,27 @@ pub struct Watched {
 
 /// A flow that is watched.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct WatchedFlow {
     /// Whether it may send, as last seen.
-    turn: Turn,
+    readiness: Readiness,
     /// Since when, and the cause.
     since: Time,
     cause: u32,
     /// The packet that it has sent since that was last looked at.
     sent: u32,
-    /// The newest data that its receiver has, and when it came.
+    /// The newest data that its receiver has, and when it arrived.
     newest: (u32, Time),
     /// The first of which that has not acknowledged anything.
     unanswered: u32,
-    /// The last credit that its receiver sent, or what asked for the first; or the last pull, or what came while none was due.
+    /// The last credit that its receiver sent, or what asked for the first; or the last pull, or what arrived while none was due.
     granted: (u32, Time),
-    /// How many pulls its receiver owes.
+    /// How many pulls its receiver ack_pending.
     owed: u32,
     /// What its window allowed when that was last looked at.
     window: Bytes,
 }
 
-impl Standing {
+impl WatchedFlow {
     /// Its receiver calls a packet.
     fn call(&mut self, number: u32, now: Time) {
         self.granted = (number, now);
@@ -157,10 +157,10 @@ impl Standing {
     }
 }
 
-/// A packet on its way: its number and its last row of `hops`, if its flow is watched, when it came to its port, and whether
+/// A packet on its way: its number and its last row of `hops`, if its flow is watched, when it arrived to its port, and whether
 /// it had a mark then.
 #[derive(Clone, Copy, Debug)]
-struct Here {
+struct InTransit {
     number: u32,
     hop: u32,
     offered: Time,
@@ -169,7 +169,7 @@ struct Here {
 
 /// What happens at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Now {
+enum Trigger {
     /// Nothing that a flow which is watched hears of.
     Else,
     Heard(u32),
@@ -205,35 +205,35 @@ pub struct Causes {
     wires: Vec<Link>,
     /// By flow: its place in `standings`.
     places: Vec<u32>,
-    standings: Vec<Standing>,
+    standings: Vec<WatchedFlow>,
     /// Likewise: the credits that have come, and when.
     credits: Vec<VecDeque<(Time, u32)>>,
     /// By place of a packet.
-    here: Vec<Here>,
-    now: Now,
+    here: Vec<InTransit>,
+    now: Trigger,
 }
 
 impl Cause {
-    /// It was a packet, which came or left at `since`.
-    const fn by(why: Why, at: Time, since: Time, packet: u32) -> Self {
+    /// It was a packet, which arrived or left at `since`.
+    const fn by(why: CauseKind, at: Time, since: Time, packet: u32) -> Self {
         Self { why, at, since, packet, before: NIL, lack: None, window: Bytes::ZERO }
     }
 
-    /// It was time that passed since the flow came to stand as it does.
-    const fn after(why: Why, at: Time, standing: Standing) -> Self {
-        let Standing { since, cause: before, window, .. } = standing;
+    /// It was time that passed since the flow arrived to stand as it does.
+    const fn after(why: CauseKind, at: Time, standing: WatchedFlow) -> Self {
+        let WatchedFlow { since, cause: before, window, .. } = standing;
         Self { why, at, since, packet: NIL, before, lack: standing.lack(), window }
     }
 
-    /// The place of what was lacked in [`LACKS`].
+    /// The place of what was lacked in [`BLOCKED_BY`].
     #[must_use]
-    pub const fn lack_number(&self) -> u8 {
+    pub const fn blocked_by_number(&self) -> u8 {
         match self.lack {
             None => 0,
-            Some(Lack::Window(_)) => 1,
-            Some(Lack::Receiver(_)) => 2,
-            Some(Lack::Application) => 3,
-            Some(Lack::Answer) => 4,
+            Some(BlockedBy::Window(_)) => 1,
+            Some(BlockedBy::Receiver(_)) => 2,
+            Some(BlockedBy::Application) => 3,
+            Some(BlockedBy::Answer) => 4,
         }
     }
 
@@ -241,15 +241,15 @@ impl Cause {
     #[must_use]
     pub const fn short(&self) -> Bytes {
         match self.lack {
-            Some(Lack::Window(short) | Lack::Receiver(short)) => short,
+            Some(BlockedBy::Window(short) | BlockedBy::Receiver(short)) => short,
             _ => Bytes::ZERO,
         }
     }
 }
 
-impl Standing {
-    const fn lack(&self) -> Option<Lack> {
-        if let Turn::No(lack) = self.turn { Some(lack) } else { None }
+impl WatchedFlow {
+    const fn lack(&self) -> Option<BlockedBy> {
+        if let Readiness::Blocked(lack) = self.readiness { Some(lack) } else { None }
     }
 }
 
@@ -278,8 +278,8 @@ impl Causes {
         for (place, &flow) in (0..).zip(&watched.flows) {
             *places.get_mut(flow as usize).ok_or_else(|| format!("there is no flow {flow} to watch"))? = place;
         }
-        let idle = Standing {
-            turn: Turn::No(Lack::Answer),
+        let idle = WatchedFlow {
+            readiness: Readiness::Blocked(BlockedBy::Answer),
             since: Time::ZERO,
             cause: NIL,
             sent: NIL,
@@ -301,11 +301,11 @@ impl Causes {
             standings: vec![idle; watched.flows.len()],
             credits: vec![VecDeque::new(); watched.flows.len()],
             here: Vec::new(),
-            now: Now::Else,
+            now: Trigger::Else,
         })
     }
 
-    fn standing(&mut self, flow: u32) -> Option<&mut Standing> {
+    fn standing(&mut self, flow: u32) -> Option<&mut WatchedFlow> {
         let place = *self.places.get(flow as usize)?;
         self.standings.get_mut(place as usize)
     }
@@ -316,38 +316,40 @@ impl Causes {
     }
 
     /// What has just happened to a flow, as a cause.
-    fn what_happened(&mut self, now: Time, standing: Standing) -> u32 {
+    fn what_happened(&mut self, now: Time, standing: WatchedFlow) -> u32 {
         let window = standing.window;
         if standing.sent != NIL {
-            return self.add(Cause { window, ..Cause::by(Why::Followed, now, now, standing.sent) });
+            return self.add(Cause { window, ..Cause::by(CauseKind::Followed, now, now, standing.sent) });
         }
         let why = match self.now {
-            Now::Heard(packet) => {
+            Trigger::Heard(packet) => {
                 let lack = standing.lack();
-                return self.add(Cause { lack, window, ..Cause::by(Why::Heard, now, now, packet) });
+                return self.add(Cause { lack, window, ..Cause::by(CauseKind::Heard, now, now, packet) });
             }
-            Now::Timer(Kind::Start) => return self.add(Cause { window, ..Cause::by(Why::Began, now, now, NIL) }),
-            Now::Timer(Kind::Timeout) => Why::TimedOut,
-            Now::Timer(Kind::Supply) => Why::Written,
-            Now::Timer(_) | Now::Else => Why::Woken,
+            Trigger::Timer(Kind::Start) => {
+                return self.add(Cause { window, ..Cause::by(CauseKind::Began, now, now, NIL) });
+            }
+            Trigger::Timer(Kind::Timeout) => CauseKind::TimedOut,
+            Trigger::Timer(Kind::Supply) => CauseKind::Written,
+            Trigger::Timer(_) | Trigger::Else => CauseKind::Woken,
         };
         self.add(Cause::after(why, now, standing))
     }
 
     /// Why a host sends this packet.
-    fn cause_of(&mut self, now: Time, packet: &Packet, standing: Standing) -> u32 {
+    fn cause_of(&mut self, now: Time, packet: &Packet, standing: WatchedFlow) -> u32 {
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => standing.cause,
-            PacketKind::RateRequest => self.add(Cause::after(Why::Paced, now, standing)),
+            PacketKind::RateRequest => self.add(Cause::after(CauseKind::Paced, now, standing)),
             kind => match self.now {
-                Now::Heard(by) => self.add(Cause::by(Why::Heard, now, now, by)),
+                Trigger::Heard(by) => self.add(Cause::by(CauseKind::Heard, now, now, by)),
                 _ if matches!(kind, PacketKind::Credit | PacketKind::Pull) => {
                     let (by, since) = standing.granted;
-                    self.add(Cause::by(Why::Granted, now, since, by))
+                    self.add(Cause::by(CauseKind::Granted, now, since, by))
                 }
                 _ => {
                     let (by, since) = standing.newest;
-                    self.add(Cause::by(Why::Delayed, now, since, by))
+                    self.add(Cause::by(CauseKind::Delayed, now, since, by))
                 }
             },
         }
@@ -367,16 +369,16 @@ impl Causes {
                 PacketKind::Data | PacketKind::CreditRequest | PacketKind::CreditStop => standing.sent = number,
                 PacketKind::Credit => standing.granted = (number, now),
                 PacketKind::Pull => standing.call(number, now),
-                _ if header.calls() => standing.call(number, now),
+                _ if header.is_pull() => standing.call(number, now),
                 _ => {}
             }
         }
         number
     }
 
-    /// The first packet that this acknowledges, unless that is the newest; from then on its receiver owes the newest, or nothing.
+    /// The first packet that this acknowledges, unless that is the newest; from then on its receiver ack_pending the newest, or nothing.
     fn acknowledged(&mut self, flow: u32, ack: &TcpAck) -> u32 {
-        let Some(&mut Standing { unanswered, newest: (newest, _), .. }) = self.standing(flow) else { return NIL };
+        let Some(&mut WatchedFlow { unanswered, newest: (newest, _), .. }) = self.standing(flow) else { return NIL };
         let covers = |packet: u32| {
             let seq = self.packets[packet as usize].seq;
             seq < ack.cumulative || (ack.block_from..ack.block_from + u32::from(ack.block)).contains(&seq)
@@ -390,7 +392,7 @@ impl Causes {
 
     /// A packet of a flow that is watched has come to its host.
     fn comes(&mut self, now: Time, number: u32, (packet, header): (&Packet, &Header)) {
-        self.now = Now::Heard(number);
+        self.now = Trigger::Heard(number);
         let Some(standing) = self.standing(packet.flow) else { return };
         match packet.flags.kind() {
             PacketKind::Data | PacketKind::Trimmed => {
@@ -414,14 +416,14 @@ impl Causes {
         }
     }
 
-    /// The host of a flow goes on with the credit that came then.
-    fn goes_on_with(&mut self, flow: u32, came: Time) -> u32 {
+    /// The host of a flow goes on with the credit that arrived then.
+    fn goes_on_with(&mut self, flow: u32, arrived: Time) -> u32 {
         let credits = &mut self.credits[self.places[flow as usize] as usize];
-        while credits.front().is_some_and(|&(at, _)| at < came) {
+        while credits.front().is_some_and(|&(at, _)| at < arrived) {
             credits.pop_front();
         }
         let (_, credit) = *credits.front().expect("a host goes on with a credit that has come");
-        self.add(Cause::by(Why::Heard, came, came, credit))
+        self.add(Cause::by(CauseKind::Heard, arrived, arrived, credit))
     }
 }
 
@@ -430,7 +432,7 @@ impl Observer for Causes {
     fn offered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
         if at >= self.here.len() {
-            self.here.resize(at + 1, Here { number: NIL, hop: NIL, offered: now, marked: false });
+            self.here.resize(at + 1, InTransit { number: NIL, hop: NIL, offered: now, marked: false });
         }
         if self.wires[link as usize].from_host || packet.flags.for_neighbour() {
             self.here[at].number = self.leaves(now, (packet, header));
@@ -444,7 +446,7 @@ impl Observer for Causes {
     }
 
     fn trimmed(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
-        let Here { number, hop, .. } = self.here[place as usize];
+        let InTransit { number, hop, .. } = self.here[place as usize];
         if number != NIL {
             self.hops[hop as usize].outcome = Outcome::Trimmed;
         }
@@ -455,8 +457,8 @@ impl Observer for Causes {
         let Link { wire, to_host, spans, next, .. } = &mut self.wires[link as usize];
         let (begun, ended) = wire.sent(now, packet.bytes());
         let to_host = *to_host;
-        let Here { number, hop, offered, marked } = self.here[place as usize];
-        // What came before the end of a span is of the queue then, even if it is sent later.
+        let InTransit { number, hop, offered, marked } = self.here[place as usize];
+        // What arrived before the end of a span is of the queue then, even if it is sent later.
         while spans.get(*next).is_some_and(|&(_, until)| until < offered) {
             *next += 1;
         }
@@ -468,13 +470,13 @@ impl Observer for Causes {
         if number != NIL {
             let row = &mut self.hops[hop as usize];
             (row.begun, row.ended) = (begun, ended);
-            // A port that marks what leaves had not told it as it came.
+            // A port that marks what leaves had not told it as it arrived.
             if row.outcome == Outcome::Queued && packet.flags.has(Flags::CE) && !marked {
                 row.outcome = Outcome::Marked;
             }
         }
         if to_host {
-            self.now = Now::Else;
+            self.now = Trigger::Else;
             if number != NIL {
                 self.comes(now, number, (packet, header));
             }
@@ -482,28 +484,28 @@ impl Observer for Causes {
     }
 
     fn timer(&mut self, _now: Time, timer: Timer) {
-        self.now = Now::Timer(timer.kind);
+        self.now = Trigger::Timer(timer.kind);
     }
 
-    fn turn(&mut self, now: Time, flow: u32, turn: Turn, window: Option<Bytes>) {
+    fn readiness(&mut self, now: Time, flow: u32, readiness: Readiness, window: Option<Bytes>) {
         let Some(&mut old) = self.standing(flow) else { return };
-        let old = Standing { window: window.unwrap_or_default(), ..old };
-        let as_before = old.turn == Turn::Now || discriminant(&turn) == discriminant(&old.turn);
-        let (since, cause) = match (old.sent, old.turn, turn) {
+        let old = WatchedFlow { window: window.unwrap_or_default(), ..old };
+        let as_before = old.readiness == Readiness::Ready || discriminant(&readiness) == discriminant(&old.readiness);
+        let (since, cause) = match (old.sent, old.readiness, readiness) {
             (NIL, ..) if as_before => (old.since, old.cause),
-            (NIL, Turn::At(_), _) => (now, self.add(Cause::after(Why::Paced, now, old))),
-            (NIL, Turn::Answering { .. }, _) => (now, self.add(Cause::after(Why::Answering, now, old))),
+            (NIL, Readiness::At(_), _) => (now, self.add(Cause::after(CauseKind::Paced, now, old))),
+            (NIL, Readiness::HostBusy { .. }, _) => (now, self.add(Cause::after(CauseKind::HostBusy, now, old))),
             (NIL, ..) => (now, self.what_happened(now, old)),
-            (_, _, Turn::Answering { came, .. }) => (came, self.goes_on_with(flow, came)),
+            (_, _, Readiness::HostBusy { arrived, .. }) => (arrived, self.goes_on_with(flow, arrived)),
             _ => (now, self.what_happened(now, old)),
         };
         if let Some(standing) = self.standing(flow) {
-            *standing = Standing { turn, since, cause, sent: NIL, ..old };
+            *standing = WatchedFlow { readiness, since, cause, sent: NIL, ..old };
         }
     }
 
     fn finished(&mut self, _now: Time, flow: u32) {
-        if let Now::Heard(packet) = self.now
+        if let Trigger::Heard(packet) = self.now
             && self.standing(flow).is_some()
         {
             self.completed.push((flow, packet));
@@ -524,7 +526,7 @@ impl Observer for Causes {
     }
 
     fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
-        let Here { number, hop, .. } = self.here[place as usize];
+        let InTransit { number, hop, .. } = self.here[place as usize];
         if number != NIL {
             self.hops[hop as usize].outcome = Outcome::Dropped(Reason::Fault);
         }

@@ -206,7 +206,7 @@ mod tests {
         marked.0.flags = marked.0.flags.with(Flags::CE, true);
         let ack = Header::TcpAck(TcpAck { marked: true, ..TcpAck::default() });
         let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
-        let traced = Header::TracedAck(TcpAck { marked: true, ..TcpAck::default() });
+        let traced = Header::IntAck(TcpAck { marked: true, ..TcpAck::default() });
         let bare = Header::RoceAck(RoceAnswer::default());
         let of = [marked, answer(ack), answer(traced), data(asks), answer(bare)];
         assert_eq!(of.map(|(packet, header)| bits(&packet, &header)), [3, 4, 4, 17, 0]);

@@ -28,8 +28,8 @@ impl<W: Write> PacketLog<W> {
 
     fn line(&mut self, now: Time, what: &str, Hop { link, packet, header, .. }: Hop<'_>) {
         let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
-        let (number, spoken_of) = header.numbers();
-        let number = if packet.flags.for_sender() { spoken_of } else { number };
+        let (number, ack_number) = header.numbers();
+        let number = if packet.flags.for_sender() { ack_number } else { number };
         self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
     }
 

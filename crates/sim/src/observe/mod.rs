@@ -7,7 +7,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-pub use crate::host::transport::{Lack, Turn};
+pub use crate::host::transport::{BlockedBy, Readiness};
 use crate::packet::header::Header;
 use crate::packet::{Packet, Slab};
 use crate::port::admission::Outcome;
@@ -77,7 +77,7 @@ pub trait Observer {
     /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent. Its sender's window
     /// allows so much in flight, where it has one.
     #[inline]
-    fn turn(&mut self, _now: Time, _flow: u32, _turn: Turn, _window: Option<Bytes>) {}
+    fn readiness(&mut self, _now: Time, _flow: u32, _readiness: Readiness, _window: Option<Bytes>) {}
 
     /// All of a flow has arrived.
     #[inline]

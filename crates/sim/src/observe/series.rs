@@ -14,7 +14,7 @@ pub struct Record {
     name: usize,
 }
 
-/// Rows of one table that a run keeps: of one that ends with its flows nobody knows beforehand how many there will be.
+/// OwnedTable of one table that a run keeps: of one that ends with its flows nobody knows beforehand how many there will be.
 pub const MOST_ROWS: usize = 20_000_000;
 
 impl Record {

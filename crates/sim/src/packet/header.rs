@@ -139,16 +139,16 @@ pub struct PulledAnswer {
     /// Its number.
     pub seq: u32,
     /// How many packets have been called in all.
-    pub called: u32,
+    pub pulled: u32,
     /// Whether the last of these is called by this answer.
-    pub calls: bool,
+    pub is_pull: bool,
 }
 
 impl PulledAnswer {
     /// Of a packet that has come now; it calls none.
     #[must_use]
-    pub fn to(data: &PulledData, now: Time, called: u32) -> Self {
-        Self { sent: data.sent, delay: now - data.sent, seq: data.seq, called, calls: false }
+    pub fn to(data: &PulledData, now: Time, pulled: u32) -> Self {
+        Self { sent: data.sent, delay: now - data.sent, seq: data.seq, pulled, is_pull: false }
     }
 }
 
@@ -172,10 +172,10 @@ pub enum Header {
     RatedData(TcpData, RateQuery),
     /// And what the newest data was offered.
     RatedAck(TcpAck, Rate),
-    /// The same where hops write records into data ([`crate::packet::Slab::trail`]).
-    TracedData(TcpData),
+    /// The same where hops write records into data ([`crate::packet::Slab::int_stack`]).
+    IntData(TcpData),
     /// And bring back those of the newest data.
-    TracedAck(TcpAck),
+    IntAck(TcpAck),
     /// Asks the ports on its way for a rate, without payload.
     RateRequest {
         /// When it left its host.
@@ -251,13 +251,13 @@ impl Header {
             Self::Bare
             | Self::TcpData(_)
             | Self::RatedData(..)
-            | Self::TracedData(_)
+            | Self::IntData(_)
             | Self::RoceData(_)
             | Self::CreditData(_)
             | Self::PulledData(_) => PacketKind::Data,
             Self::TcpAck(_)
             | Self::RatedAck(..)
-            | Self::TracedAck(_)
+            | Self::IntAck(_)
             | Self::RoceAck(_)
             | Self::CreditAck { .. }
             | Self::PulledAck(_) => PacketKind::Ack,
@@ -282,11 +282,11 @@ impl Header {
         match *self {
             Self::TcpData(TcpData { seq, .. })
             | Self::RatedData(TcpData { seq, .. }, _)
-            | Self::TracedData(TcpData { seq, .. })
+            | Self::IntData(TcpData { seq, .. })
             | Self::RoceData(RoceData { seq, .. })
             | Self::PulledData(PulledData { seq, .. }) => (seq, 0),
-            Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.called),
-            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => (ack.block_from, ack.cumulative),
+            Self::PulledAck(answer) | Self::PulledNack(answer) => (answer.seq, answer.pulled),
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => (ack.block_from, ack.cumulative),
             Self::RoceAck(RoceAnswer { cumulative, .. })
             | Self::RoceNack(RoceAnswer { cumulative, .. })
             | Self::Notification { cumulative, .. }
@@ -307,9 +307,9 @@ impl Header {
         match *self {
             Self::TcpData(TcpData { sent, .. })
             | Self::RatedData(TcpData { sent, .. }, _)
-            | Self::TracedData(TcpData { sent, .. })
+            | Self::IntData(TcpData { sent, .. })
             | Self::TcpAck(TcpAck { sent, .. })
-            | Self::TracedAck(TcpAck { sent, .. })
+            | Self::IntAck(TcpAck { sent, .. })
             | Self::RatedAck(TcpAck { sent, .. }, _)
             | Self::RateRequest { sent, .. }
             | Self::RateAnswer { sent, .. }
@@ -336,7 +336,7 @@ impl Header {
     #[must_use]
     pub const fn tcp_data(&self) -> Option<&TcpData> {
         match self {
-            Self::TcpData(data) | Self::RatedData(data, _) | Self::TracedData(data) => Some(data),
+            Self::TcpData(data) | Self::RatedData(data, _) | Self::IntData(data) => Some(data),
             _ => None,
         }
     }
@@ -345,22 +345,22 @@ impl Header {
     #[must_use]
     pub const fn tcp_ack(&self) -> Option<&TcpAck> {
         match self {
-            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::TracedAck(ack) => Some(ack),
+            Self::TcpAck(ack) | Self::RatedAck(ack, _) | Self::IntAck(ack) => Some(ack),
             _ => None,
         }
     }
 
     /// Whether it is an answer that calls a packet besides.
     #[must_use]
-    pub const fn calls(&self) -> bool {
-        matches!(self, Self::PulledAck(answer) | Self::PulledNack(answer) if answer.calls)
+    pub const fn is_pull(&self) -> bool {
+        matches!(self, Self::PulledAck(answer) | Self::PulledNack(answer) if answer.is_pull)
     }
 
     /// Whether a row of hops' records belongs to it.
     #[inline]
     #[must_use]
-    pub const fn is_traced(&self) -> bool {
-        matches!(self, Self::TracedData(_) | Self::TracedAck(_))
+    pub const fn has_int(&self) -> bool {
+        matches!(self, Self::IntData(_) | Self::IntAck(_))
     }
 
     /// What it asks of the ports on its way, if it asks them for a rate.

@@ -215,10 +215,10 @@ impl Packet {
     #[inline(always)]
     #[must_use]
     pub const fn new(flow: u32, length: Bytes, ecn: bool, header: &Header) -> Self {
-        let (number, spoken_of) = header.numbers();
+        let (number, ack_number) = header.numbers();
         Self {
             arrives: Time::ZERO,
-            identity: ((number as u64) << 1) ^ spoken_of as u64,
+            identity: ((number as u64) << 1) ^ ack_number as u64,
             next: NIL,
             flow,
             way: 0,
@@ -257,8 +257,8 @@ pub struct Slab {
     packets: Vec<Packet>,
     /// By place: what its packet says.
     headers: Vec<HeaderLine>,
-    /// By place: what hops wrote into its packet, where [`Header::is_traced`]; of no packet where none is.
-    trails: Vec<Vec<HopRecord>>,
+    /// By place: what hops wrote into its packet, where [`Header::has_int`]; of no packet where none is.
+    int_stacks: Vec<Vec<HopRecord>>,
     free: u32,
     /// Packets that came here: those made here, and those that another slab had made.
     came: u64,
@@ -269,7 +269,15 @@ pub struct Slab {
 
 impl Default for Slab {
     fn default() -> Self {
-        Self { packets: Vec::new(), headers: Vec::new(), trails: Vec::new(), free: NIL, came: 0, adopted: 0, gone: 0 }
+        Self {
+            packets: Vec::new(),
+            headers: Vec::new(),
+            int_stacks: Vec::new(),
+            free: NIL,
+            came: 0,
+            adopted: 0,
+            gone: 0,
+        }
     }
 }
 
@@ -334,16 +342,16 @@ impl Slab {
 
     /// What hops wrote into a packet that is traced.
     #[must_use]
-    pub fn trail(&self, at: u32) -> &[HopRecord] {
-        &self.trails[at as usize]
+    pub fn int_stack(&self, at: u32) -> &[HopRecord] {
+        &self.int_stacks[at as usize]
     }
 
     /// The same, to write into or to take along. One that is newly traced begins by clearing it.
-    pub fn trail_mut(&mut self, at: u32) -> &mut Vec<HopRecord> {
-        if self.trails.len() <= at as usize {
-            self.trails.resize(self.packets.len(), Vec::new());
+    pub fn int_stack_mut(&mut self, at: u32) -> &mut Vec<HopRecord> {
+        if self.int_stacks.len() <= at as usize {
+            self.int_stacks.resize(self.packets.len(), Vec::new());
         }
-        &mut self.trails[at as usize]
+        &mut self.int_stacks[at as usize]
     }
 
     /// Packets that exist now.

@@ -16,7 +16,7 @@ use crate::engine::packet_limit;
 use crate::engine::snapshot::SenderState;
 use crate::engine::stall_detector::Standing;
 use crate::fabric::route::Routes;
-use crate::host::stats::{Received, Sent};
+use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
@@ -370,7 +370,7 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// What the sender of a flow has to tell.
-    pub fn sender(&self, flow: u32) -> &Sent {
+    pub fn sender(&self, flow: u32) -> &SenderStats {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
         &self.parts[domain as usize].hosts.sent[flow as usize]
     }
@@ -382,7 +382,7 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// And its receiver.
-    pub fn receiver(&self, flow: u32) -> &Received {
+    pub fn receiver(&self, flow: u32) -> &ReceiverStats {
         let domain = self.partition.of(self.network.flows[flow as usize].dst);
         &self.parts[domain as usize].hosts.received[flow as usize]
     }

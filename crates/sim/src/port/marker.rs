@@ -118,10 +118,10 @@ impl Congestion {
     /// Writes a record into the header of a packet, or the rate that is offered, where it asks for one.
     #[inline(never)]
     fn write(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
-        if let Header::TracedData(_) = packets.header(at)
+        if let Header::IntData(_) = packets.header(at)
             && let Some(record) = self.point.record(now, queue)
         {
-            packets.trail_mut(at).push(record);
+            packets.int_stack_mut(at).push(record);
         }
         if let Some(query) = packets.header_mut(at).query_mut()
             && let Some(rate) = self.point.offer()

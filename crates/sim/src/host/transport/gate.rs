@@ -17,7 +17,7 @@ pub struct Gate {
     /// What the receiver allows.
     advertised: Bytes,
     /// Whether that is the less.
-    pub peer_limited: bool,
+    pub rwnd_limited: bool,
     /// When the pace lets the next packet leave.
     pub next_paced: Time,
     /// What was spaced last: at which pace, how long, and the time it took. The next one is like it, but for the last of a flow.
@@ -36,7 +36,7 @@ impl Gate {
             wake: Time::MAX,
             known_wake: Time::MAX,
             advertised: Bytes::MAX,
-            peer_limited: false,
+            rwnd_limited: false,
             next_paced: Time::ZERO,
             spaced: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
             last_rtt: Time::ZERO,
@@ -49,12 +49,12 @@ impl Gate {
     /// Asks the algorithm what it says now, after all that happened at once has been told.
     #[inline]
     pub fn decide(&mut self) {
-        self.follow(self.control.decision());
+        self.apply(self.control.decision());
     }
 
     #[inline]
-    fn follow(&mut self, Decision { window, pace, wake }: Decision) {
-        self.peer_limited = self.advertised < window;
+    fn apply(&mut self, Decision { window, pace, wake }: Decision) {
+        self.rwnd_limited = self.advertised < window;
         self.window = window.min(self.advertised);
         self.pace = pace;
         self.wake = wake.unwrap_or(Time::MAX);
@@ -84,7 +84,7 @@ impl Gate {
         self.last_rtt = ack.rtt;
         self.acked += ack.acked;
         let decision = self.control.decide_on(now, ack);
-        self.follow(decision);
+        self.apply(decision);
     }
 
     /// Feedback the algorithm of a frame that leaves, and asks what it says now if that changes anything.
@@ -110,7 +110,7 @@ impl Gate {
 
     /// A packet of this length began to leave, by its pace: the next one follows it by the present one.
     #[inline]
-    pub fn space(&mut self, began: Time, length: Bytes) {
+    pub fn advance_pacing(&mut self, began: Time, length: Bytes) {
         if let Some(pace) = self.pace {
             let (last_pace, last_length, _) = self.spaced;
             if (last_pace, last_length) != (pace, length) {
@@ -166,7 +166,7 @@ mod tests {
             if slower {
                 gate.on_sent(Time::ZERO, Bytes(length));
             }
-            gate.space(Time::ZERO, Bytes(length));
+            gate.advance_pacing(Time::ZERO, Bytes(length));
             gate.next_paced
         };
         let times = [(1000, false), (1000, false), (100, false), (100, true), (1000, false)];

@@ -21,11 +21,11 @@ use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::receiver::{Data, Receiver};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-use crate::host::timestamps::Measure;
-use crate::host::transport::alarm::{Alarm, Backoff};
+use crate::host::timestamps::TimestampModel;
 use crate::host::transport::gate::Gate;
+use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
-use crate::host::transport::{Expecting, Lack, Opening, Outlet, Replies, Turn};
+use crate::host::transport::{BlockedBy, PacketSink, Readiness, ReceiverConfig, Responses, SenderConfig};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::spec::network::{MIN_FRAME, Supply};
 
@@ -45,21 +45,21 @@ pub struct Sending {
     next: u32,
     /// Everything below has been sent before.
     reached: u32,
-    timer: Patience,
+    timer: RetransmissionTimer,
     pub retransmits: u32,
     pub timeouts: u32,
 }
 
 /// How long a sender waits to hear something.
 #[derive(Clone, Copy, Debug)]
-struct Patience {
+struct RetransmissionTimer {
     backoff: Backoff,
     deadline: Time,
-    alarm: Alarm,
+    lazy: LazyTimer,
 }
 
 impl Sending {
-    pub fn new(opening: Opening<'_>) -> Self {
+    pub fn new(opening: SenderConfig<'_>) -> Self {
         let segments = opening.control.segments();
         let backoff = Backoff::new(opening.first_timeout, opening.host.rto_max);
         Self {
@@ -73,23 +73,23 @@ impl Sending {
             unacked: 0,
             next: 0,
             reached: 0,
-            timer: Patience { backoff, deadline: Time::MAX, alarm: Alarm::SILENT },
+            timer: RetransmissionTimer { backoff, deadline: Time::MAX, lazy: LazyTimer::DISARMED },
             retransmits: 0,
             timeouts: 0,
         }
     }
 
     /// Whether it may send now.
-    pub fn turn(&mut self, now: Time) -> Turn {
-        if self.next >= self.message.written {
-            return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
+    pub fn readiness(&mut self, now: Time) -> Readiness {
+        if self.next >= self.message.available {
+            return Readiness::Blocked(if self.message.pauses() { BlockedBy::Application } else { BlockedBy::Answer });
         }
         if let Some(short) = self.short() {
-            return Turn::No(Lack::Window(short));
+            return Readiness::Blocked(BlockedBy::Window(short));
         }
         let inside = || (self.inside_until > now).then_some(self.inside_until);
         let waits = if self.is_inside(self.next) { inside() } else { self.gate.paced_until(now) };
-        waits.map_or(Turn::Now, Turn::At)
+        waits.map_or(Readiness::Ready, Readiness::At)
     }
 
     /// Whether this frame leaves in the burst of the one before it.
@@ -107,19 +107,19 @@ impl Sending {
 
     /// Sends the packet whose turn it is.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = self.next;
         self.next += 1;
         self.retransmits += u32::from(seq < self.reached);
         self.reached = self.reached.max(self.next);
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
         let paced = self.gate.next_paced;
-        self.gate.space(if self.is_inside(seq) { paced } else { paced.max(now) }, length);
+        self.gate.advance_pacing(if self.is_inside(seq) { paced } else { paced.max(now) }, length);
         if let Some(rate) = self.burst_rate {
             self.inside_until = (now + rate.time_to_send(length)).min(self.gate.next_paced);
         }
         self.gate.on_sent(now, length);
-        let asks = self.next == self.message.written || self.next.is_multiple_of(self.segment);
+        let asks = self.next == self.message.available || self.next.is_multiple_of(self.segment);
         if asks && self.timer.deadline == Time::MAX {
             self.timer.deadline = now + self.timer.backoff.current();
         }
@@ -175,7 +175,7 @@ impl Sending {
     /// Whether a frame on its way asks for an acknowledgement.
     fn awaits_answer(&self) -> bool {
         self.unacked < self.next
-            && (self.next == self.message.written || self.next / self.segment > self.unacked / self.segment)
+            && (self.next == self.message.available || self.next / self.segment > self.unacked / self.segment)
     }
 
     fn go_back(&mut self, now: Time, kind: LossKind, repeated: bool) {
@@ -187,7 +187,7 @@ impl Sending {
 
     /// The time to look again at the timer, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        self.timer.alarm.set(self.timer.deadline)
+        self.timer.lazy.set(self.timer.deadline)
     }
 
     /// When its algorithm has newly asked to be called.
@@ -198,7 +198,7 @@ impl Sending {
 
     /// The world's timer ran out: a timeout, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
-        self.timer.alarm.ran_out(now);
+        self.timer.lazy.ran_out(now);
         if self.timer.deadline > now {
             return;
         }
@@ -247,13 +247,13 @@ pub struct Receiving {
     /// When a congestion notification is due, and whether the world knows.
     notify_at: Option<Time>,
     timer_armed: bool,
-    measure: Option<Box<Measure>>,
+    measure: Option<Box<TimestampModel>>,
     /// In-order payload.
     pub delivered: u64,
 }
 
 impl Receiving {
-    pub fn new(expecting: Expecting) -> Self {
+    pub fn new(expecting: ReceiverConfig) -> Self {
         Self {
             notification: expecting.notification,
             message: Message::new(expecting.bytes, expecting.mss),
@@ -269,7 +269,7 @@ impl Receiving {
 
     /// A frame arrived.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_data(&mut self, now: Time, frame: &RoceData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
         let in_order = frame.seq == self.expected;
         let went_back = frame.seq <= std::mem::replace(&mut self.newest, frame.seq);
         let data = Data { marked, in_order, sent_at: frame.sent, ..Data::default() };
@@ -295,10 +295,10 @@ impl Receiving {
         } else {
             (!std::mem::replace(&mut self.reported, true)).then_some(Header::RoceNack(answer))
         };
-        Replies::new(earlier, reply.map(|header| out.put(MIN_FRAME, header)))
+        Responses::new(earlier, reply.map(|header| out.put(MIN_FRAME, header)))
     }
 
-    fn notify(&self, now: Time, out: &mut Outlet<'_>) -> u32 {
+    fn notify(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
         out.put(MIN_FRAME, Header::Notification { left: now, cumulative: self.expected })
     }
 
@@ -311,14 +311,14 @@ impl Receiving {
 
     /// It is due.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.timer_armed = false;
         let due = self.notify_at.take();
-        Replies::new(due.map(|_| self.notify(now, out)), None)
+        Responses::new(due.map(|_| self.notify(now, out)), None)
     }
 
     /// Whether a notification is due.
-    pub fn owes(&self) -> bool {
+    pub fn ack_pending(&self) -> bool {
         self.notify_at.is_some()
     }
 
@@ -373,10 +373,10 @@ mod tests {
         // Timeouts of 10 ms at first, of 1 ms at least.
         let host = Network::bare().host;
         let control = Box::new(control);
-        Sending::new(Opening {
+        Sending::new(SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
-            traced: false,
+            has_int: false,
             ecn: true,
             host: &host,
             first_timeout: host.rto_initial,
@@ -387,12 +387,12 @@ mod tests {
     fn receiving(packets: u64) -> Receiving {
         let values = shallows_cc::parameter::Values::defaults(&[]);
         let notification = Silent::boxed(&values, 1);
-        Receiving::new(Expecting {
+        Receiving::new(ReceiverConfig {
             bytes: MSS * packets,
             mss: MSS,
             ack_delay: Time::ZERO,
             patience: (Time::ZERO, Time::ZERO),
-            traced: false,
+            has_int: false,
             measure: None,
             credits: None,
             notification,
@@ -401,7 +401,7 @@ mod tests {
 
     fn send_one(sending: &mut Sending, now: Time) -> RoceData {
         let mut packets = Slab::default();
-        let at = sending.send(now, HEADER, &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
+        let at = sending.send(now, HEADER, &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
         let Header::RoceData(frame) = *packets.header(at) else { panic!("no frame") };
         frame
     }
@@ -409,7 +409,7 @@ mod tests {
     /// What it answers to a frame.
     fn answer(receiving: &mut Receiving, frame: RoceData) -> Option<Header> {
         let mut packets = Slab::default();
-        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
         let at = receiving.on_data(Time::ZERO, &frame, false, out).now()?;
         Some(*packets.header(at))
     }
@@ -422,10 +422,10 @@ mod tests {
     fn departures(sending: &mut Sending) -> Vec<(u64, u32, bool)> {
         let (mut now, mut out) = (Time::ZERO, Vec::new());
         loop {
-            match sending.turn(now) {
-                Turn::No(_) | Turn::Answering { .. } => return out,
-                Turn::At(at) => now = at,
-                Turn::Now => {
+            match sending.readiness(now) {
+                Readiness::Blocked(_) | Readiness::HostBusy { .. } => return out,
+                Readiness::At(at) => now = at,
+                Readiness::Ready => {
                     let frame = send_one(sending, now);
                     out.push((now.0 / 1000, frame.seq, frame.asks));
                 }
@@ -450,13 +450,13 @@ mod tests {
             calibrated: true,
         };
         let seen = |host_delay_removed| -> Vec<f64> {
-            let measure = Measure::new(stamps(host_delay_removed), us(1), Rng::new(1, 1));
+            let measure = TimestampModel::new(stamps(host_delay_removed), us(1), Rng::new(1, 1));
             let mut receiving = Receiving { measure: Some(Box::new(measure)), ..receiving(1000) };
             let round_trip = |seq| {
                 let now = us(100 * u64::from(seq) + 20);
                 let frame = RoceData { sent: now - us(20), seq, asks: true };
                 let mut packets = Slab::default();
-                let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+                let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
                 let at = receiving.on_data(now, &frame, false, out).now().unwrap();
                 let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
                 answer.round_trip(now + us(30)).as_micros()

@@ -11,19 +11,19 @@ pub struct Message {
     last: Bytes,
     /// The number after the last.
     pub end: u32,
-    /// The number after the last that has been written.
-    pub written: u32,
+    /// The number after the last that has been available.
+    pub available: u32,
 }
 
 impl Message {
     /// [`Bytes::MAX`] has no end.
     pub fn new(bytes: Bytes, mss: Bytes) -> Self {
         if bytes == Bytes::MAX {
-            return Self { mss, last: mss, end: u32::MAX, written: u32::MAX };
+            return Self { mss, last: mss, end: u32::MAX, available: u32::MAX };
         }
         let packets = bytes.0.div_ceil(mss.0);
         let end = packets as u32;
-        Self { mss, last: bytes - mss * (packets - 1), end, written: end }
+        Self { mss, last: bytes - mss * (packets - 1), end, available: end }
     }
 
     /// What one packet carries.
@@ -44,12 +44,12 @@ impl Message {
         if end < self.end {
             (self.end, self.last) = (end, self.mss);
         }
-        self.written = self.written.min(self.end);
+        self.available = self.available.min(self.end);
     }
 
-    /// Its application has written so much; at least what comes before `begun`, which is being sent.
+    /// Its application has available so much; at least what comes before `begun`, which is being sent.
     pub fn supply(&mut self, supply: Supply, begun: u32) {
-        self.written = match supply {
+        self.available = match supply {
             Supply::First(bytes) => begun.max(bytes.0.div_ceil(self.mss.0).min(u64::from(u32::MAX)) as u32),
             Supply::Nothing => begun,
             Supply::Everything => self.end,
@@ -59,7 +59,7 @@ impl Message {
 
     /// Whether its application will write more.
     pub fn pauses(&self) -> bool {
-        self.written < self.end
+        self.available < self.end
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A catalog row names the transport that its algorithm runs over, and that its parts: a reliability ([`selective`],
 //! [`go_back_n`]), and what lets a packet leave: window and pace of the algorithm ([`gate`]), rates that ports tell besides
-//! ([`rated`]), or credits of the receiver ([`credit`]); and, by its marking, whether hops write records ([`traced`]). A
+//! ([`rated`]), or credits of the receiver ([`credit`]); and, by its marking, whether hops write records ([`has_int`]). A
 //! reliability is a folder or a file with a `Sending` and a `Receiving`; to add one, write it, name it in
 //! [`shallows_cc::catalog::Reliability`] and give it a line in the two enums below. The simulation knows only what they
 //! share: when a flow may send and what, which packets came, which timers are wanted.
@@ -13,49 +13,49 @@ use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::stats::Smoothed;
-use crate::host::timestamps::Measure;
+use crate::host::stats::RttStats;
+use crate::host::timestamps::TimestampModel;
 use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
 use crate::packet::{Flags, NIL, Packet, PacketKind, Slab};
 use crate::spec::network::Supply;
 use crate::spec::network::{HostSpec, MIN_FRAME};
 
-mod alarm;
-mod asks;
 mod credit;
 mod gate;
 mod go_back_n;
+mod inband;
+mod int;
+mod lazy_timer;
 mod message;
 mod pulled;
 mod rated;
 mod selective;
-mod traced;
 
-use asks::{Answering, Asking};
 use gate::Gate;
+use inband::{InbandEcho, InbandRequest};
 use message::Message;
 
 /// Whether a flow may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Readiness {
     /// Not before it hears something.
-    No(Lack),
+    Blocked(BlockedBy),
     /// Now.
-    Now,
+    Ready,
     /// Its pace lets it at this time.
     At(Time),
     /// Its host takes its time over a credit.
-    Answering {
+    HostBusy {
         /// When it is done with it,
         until: Time,
         /// and when the credit came.
-        came: Time,
+        arrived: Time,
     },
 }
 
 /// What a flow lacks that may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum BlockedBy {
     /// Room in the window of its algorithm: so much.
     Window(Bytes),
     /// In that of its receiver.
@@ -68,7 +68,7 @@ pub enum Lack {
 
 /// Which flow, and between whom; and where the packets of one of its halves go.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends {
+pub struct FlowEndpoint {
     pub flow: u32,
     pub src: u32,
     pub dst: u32,
@@ -80,12 +80,12 @@ pub struct Ends {
 
 /// What a sending half is made from.
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct SenderConfig<'a> {
     pub bytes: Bytes,
     pub mss: Bytes,
     pub ecn: bool,
     /// Whether hops write records into its data.
-    pub traced: bool,
+    pub has_int: bool,
     pub host: &'a HostSpec,
     /// How long it waits for an answer before it has a sample of its own.
     pub first_timeout: Time,
@@ -94,7 +94,7 @@ pub struct Opening<'a> {
 
 /// What a receiving half is made from.
 #[derive(Debug)]
-pub struct Expecting {
+pub struct ReceiverConfig {
     pub bytes: Bytes,
     pub mss: Bytes,
     pub ack_delay: Time,
@@ -102,32 +102,32 @@ pub struct Expecting {
     pub patience: (Time, Time),
     pub notification: Box<dyn Receiver>,
     /// Whether hops write records into its data.
-    pub traced: bool,
+    pub has_int: bool,
     /// What stamps show, where they are not ideal.
-    pub measure: Option<Box<Measure>>,
+    pub measure: Option<Box<TimestampModel>>,
     /// What hands out credits, where those are what the flow waits for, and its draws.
     pub credits: Option<(Box<dyn Credits>, Rng)>,
 }
 
 /// Where a half of a flow puts the packets that it sends: here they get their flow, the way to the other half, and a place.
 #[derive(Debug)]
-pub struct Outlet<'a> {
+pub struct PacketSink<'a> {
     pub packets: &'a mut Slab,
     pub flow: u32,
     pub way: u32,
 }
 
-impl<'a> Outlet<'a> {
+impl<'a> PacketSink<'a> {
     /// Of the half of a flow that has these ends.
     #[inline]
-    fn of(ends: Ends, packets: &'a mut Slab) -> Self {
+    fn of(ends: FlowEndpoint, packets: &'a mut Slab) -> Self {
         Self { packets, flow: ends.flow, way: ends.way }
     }
 
     /// The same, for a while.
     #[inline]
-    fn again(&mut self) -> Outlet<'_> {
-        Outlet { packets: self.packets, flow: self.flow, way: self.way }
+    fn again(&mut self) -> PacketSink<'_> {
+        PacketSink { packets: self.packets, flow: self.flow, way: self.way }
     }
 
     /// A frame without payload, or one that may not be marked; its place.
@@ -154,9 +154,9 @@ impl<'a> Outlet<'a> {
 
 /// How a flow stands at its sender after something has happened to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Outlook {
+pub struct SendStatus {
     /// Whether it may send; none while it has a place in its NIC's turn, which will ask.
-    pub turn: Option<Turn>,
+    pub readiness: Option<Readiness>,
     /// When to look again at its retransmission timer, if no timer is set that comes in time.
     pub timeout: Option<Time>,
     /// When its algorithm has newly asked to be called.
@@ -165,14 +165,14 @@ pub struct Outlook {
 
 /// The places of what a receiver sends because of a packet or a timer, in this order.
 #[derive(Clone, Copy, Debug)]
-pub struct Replies {
+pub struct Responses {
     /// About what came before, [`NIL`] where there is none.
     earlier: u32,
     /// About what came now.
     now: u32,
 }
 
-impl Replies {
+impl Responses {
     /// It sends nothing.
     pub const NONE: Self = Self { earlier: NIL, now: NIL };
 
@@ -197,8 +197,8 @@ impl Replies {
 
 /// What follows from a packet or a timer at a receiver.
 #[derive(Clone, Copy, Debug)]
-pub struct Reaction {
-    pub replies: Replies,
+pub struct ReceiverEvent {
+    pub responses: Responses,
     /// When to call [`Receiving::on_timer`], if the world does not know it yet.
     pub timer: Option<Time>,
     /// Whether every byte is there.
@@ -208,14 +208,14 @@ pub struct Reaction {
 /// One flow at its sender.
 #[derive(Debug)]
 pub struct Sending {
-    pub ends: Ends,
+    pub ends: FlowEndpoint,
     /// Whether it has a place in its NIC's turn.
     pub queued: bool,
     /// Whether it goes before other flows.
     pub priority: bool,
     /// When the world will look at its pace again; [`Time::MAX`] is never.
     pub pace_timer: Time,
-    asking: Option<Box<Asking>>,
+    request: Option<Box<InbandRequest>>,
     half: SendingHalf,
 }
 
@@ -232,8 +232,8 @@ enum SendingHalf {
 /// One flow at its receiver.
 #[derive(Debug)]
 pub struct Receiving {
-    pub ends: Ends,
-    answering: Option<Box<Answering>>,
+    pub ends: FlowEndpoint,
+    echo: Option<Box<InbandEcho>>,
     half: ReceivingHalf,
 }
 
@@ -259,13 +259,13 @@ macro_rules! on {
 }
 
 /// How the flow of a sending half stands, `queued` in its NIC's turn or not: all that is asked of it at once.
-macro_rules! outlook {
+macro_rules! status {
     ($half:ident, $now:expr, queued: $queued:expr, unless done) => {
-        if $half.done() { None } else { Some(outlook!($half, $now, queued: $queued)) }
+        if $half.done() { None } else { Some(status!($half, $now, queued: $queued)) }
     };
     ($half:ident, $now:expr, queued: $queued:expr) => {
-        Outlook {
-            turn: if $queued { None } else { Some($half.turn($now)) },
+        SendStatus {
+            readiness: if $queued { None } else { Some($half.readiness($now)) },
             timeout: $half.arm_timer(),
             wake: $half.newly_asked(),
         }
@@ -273,8 +273,8 @@ macro_rules! outlook {
 }
 
 impl Sending {
-    pub fn new(transport: &Transport, now: Time, ends: Ends, opening: Opening<'_>) -> Self {
-        let asking = Asking::of(transport, opening.traced);
+    pub fn new(transport: &Transport, now: Time, ends: FlowEndpoint, opening: SenderConfig<'_>) -> Self {
+        let request = InbandRequest::of(transport, opening.has_int);
         let half = match (transport.leave, transport.reliability) {
             (SendControl::OnCredits, _) => SendingHalf::Credit(credit::Sending::new(opening, now)),
             (SendControl::OnPulls, _) | (_, Reliability::Unordered) => {
@@ -285,38 +285,42 @@ impl Sending {
             }
             (_, Reliability::GoBackN) => SendingHalf::GoBackN(go_back_n::Sending::new(opening)),
         };
-        Self { ends, queued: false, priority: false, pace_timer: Time::MAX, asking, half }
+        Self { ends, queued: false, priority: false, pace_timer: Time::MAX, request, half }
     }
 
     /// Whether it may send now.
     #[inline]
-    pub fn turn(&mut self, now: Time) -> Turn {
-        on!(SendingHalf, &mut self.half, half => half.turn(now))
+    pub fn readiness(&mut self, now: Time) -> Readiness {
+        on!(SendingHalf, &mut self.half, half => half.readiness(now))
     }
 
     /// When it is to ask for a rate by a request, where its next data leaves later than that.
     pub fn request_due(&self, data: Time) -> Option<Time> {
-        if let Some(Asking::Rates(asking)) = self.asking.as_deref() { asking.due(data) } else { None }
+        if let Some(InbandRequest::Rates(request)) = self.request.as_deref() { request.due(data) } else { None }
     }
 
     /// Sends that request.
     pub fn request(&mut self, now: Time, packets: &mut Slab) -> Option<u32> {
-        let out = &mut Outlet::of(self.ends, packets);
-        if let Some(Asking::Rates(asking)) = self.asking.as_deref_mut() { Some(asking.request(now, out)) } else { None }
+        let out = &mut PacketSink::of(self.ends, packets);
+        if let Some(InbandRequest::Rates(request)) = self.request.as_deref_mut() {
+            Some(request.request(now, out))
+        } else {
+            None
+        }
     }
 
     /// Sends the packet whose turn it is: its place, and how the flow stands then; `header` is the length of what is not payload.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, Outlook) {
+    pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, SendStatus) {
         let ends = self.ends;
-        let (at, outlook) = on!(SendingHalf, &mut self.half, half => {
-            let at = half.send(now, header, &mut Outlet::of(ends, packets));
-            (at, outlook!(half, now, queued: false))
+        let (at, status) = on!(SendingHalf, &mut self.half, half => {
+            let at = half.send(now, header, &mut PacketSink::of(ends, packets));
+            (at, status!(half, now, queued: false))
         });
-        if let Some(asking) = &mut self.asking {
-            asking.on_data(now, at, packets);
+        if let Some(request) = &mut self.request {
+            request.on_data(now, at, packets);
         }
-        (at, outlook)
+        (at, status)
     }
 
     /// Something came back: an acknowledgement, a notification. It lay `at` this place, where it can still be read. How the flow
@@ -325,36 +329,36 @@ impl Sending {
     /// # Panics
     /// If it is a packet of another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<Outlook> {
+    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
         let (header, queued) = (packets.header(at), self.queued);
         match &mut self.half {
             SendingHalf::Selective(half) => {
                 if let Header::TcpAck(ack) = header {
                     half.on_ack(now, ack);
                 } else {
-                    let asking = self.asking.as_mut().expect("only a flow that asks ports hears of them");
-                    half.on_answer(now, (at, packets), asking);
+                    let request = self.request.as_mut().expect("only a flow that asks ports hears of them");
+                    half.on_answer(now, (at, packets), request);
                 }
-                outlook!(half, now, queued: queued, unless done)
+                status!(half, now, queued: queued, unless done)
             }
             SendingHalf::GoBackN(half) => {
                 half.on_packet(now, header);
-                outlook!(half, now, queued: queued, unless done)
+                status!(half, now, queued: queued, unless done)
             }
             SendingHalf::Credit(half) => {
                 half.on_packet(now, header);
-                outlook!(half, now, queued: queued, unless done)
+                status!(half, now, queued: queued, unless done)
             }
             SendingHalf::Pulled(half) => {
                 half.on_packet(now, header);
-                outlook!(half, now, queued: queued, unless done)
+                status!(half, now, queued: queued, unless done)
             }
         }
     }
 
     /// How the flow stands now.
-    pub fn outlook(&mut self, now: Time) -> Outlook {
-        on!(SendingHalf, &mut self.half, half => outlook!(half, now, queued: self.queued))
+    pub fn status(&mut self, now: Time) -> SendStatus {
+        on!(SendingHalf, &mut self.half, half => status!(half, now, queued: self.queued))
     }
 
     /// The gate of a flow that has an algorithm at its sender.
@@ -458,8 +462,8 @@ impl Sending {
     }
 
     /// Its smoothed round trips, where its transport has them.
-    pub fn smoothed(&self) -> Smoothed {
-        if let SendingHalf::Selective(half) = &self.half { half.smoothed() } else { Smoothed::NOTHING }
+    pub fn smoothed(&self) -> RttStats {
+        if let SendingHalf::Selective(half) = &self.half { half.smoothed() } else { RttStats::NOTHING }
     }
 
     /// Internals worth plotting; `since` is the span since they were last read.
@@ -467,7 +471,7 @@ impl Sending {
         match &mut self.half {
             SendingHalf::Selective(half) => {
                 // The window of a flow that asks for rates only says whether it has heard one.
-                if !matches!(self.asking.as_deref(), Some(Asking::Rates(_))) {
+                if !matches!(self.request.as_deref(), Some(InbandRequest::Rates(_))) {
                     record("window_pkt", half.window());
                 }
                 half.gate.probe(since, record);
@@ -481,14 +485,14 @@ impl Sending {
 
 /// What follows from what a receiving half has just answered.
 macro_rules! reaction {
-    ($half:ident, $now:ident, $replies:ident) => {
-        Reaction { replies: $replies, timer: $half.arm_timer($now), complete: $half.complete() }
+    ($half:ident, $now:ident, $responses:ident) => {
+        ReceiverEvent { responses: $responses, timer: $half.arm_timer($now), complete: $half.complete() }
     };
 }
 
 impl Receiving {
-    pub fn new(transport: &Transport, ends: Ends, expecting: Expecting) -> Self {
-        let answering = Answering::of(transport, expecting.traced);
+    pub fn new(transport: &Transport, ends: FlowEndpoint, expecting: ReceiverConfig) -> Self {
+        let echo = InbandEcho::of(transport, expecting.has_int);
         let half = match (transport.leave, transport.reliability) {
             (SendControl::OnCredits, _) => ReceivingHalf::Credit(credit::Receiving::new(expecting)),
             (SendControl::OnPulls, _) | (_, Reliability::Unordered) => {
@@ -497,7 +501,7 @@ impl Receiving {
             (_, Reliability::Selective { .. }) => ReceivingHalf::Selective(selective::Receiving::new(expecting)),
             (_, Reliability::GoBackN) => ReceivingHalf::GoBackN(go_back_n::Receiving::new(expecting)),
         };
-        Self { ends, answering, half }
+        Self { ends, echo, half }
     }
 
     /// A packet with these flags came from the sender. It lay `at` this place, where it can still be read.
@@ -505,46 +509,46 @@ impl Receiving {
     /// # Panics
     /// If it is one of another transport.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> Reaction {
+    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
         let (ends, marked) = (self.ends, flags.has(Flags::CE));
         match (&mut self.half, packets.header(at)) {
             (ReceivingHalf::Selective(half), header) => {
-                let replies = match *header {
-                    Header::TcpData(data) => half.on_data(now, &data, marked, &mut Outlet::of(ends, packets)),
+                let responses = match *header {
+                    Header::TcpData(data) => half.on_data(now, &data, marked, &mut PacketSink::of(ends, packets)),
                     _ => {
-                        let answering = self.answering.as_mut().expect("only a flow that asks ports sends for them");
-                        half.on_asking_data(now, (at, answering), marked, &mut Outlet::of(ends, packets))
+                        let echo = self.echo.as_mut().expect("only a flow that asks ports sends for them");
+                        half.on_asking_data(now, (at, echo), marked, &mut PacketSink::of(ends, packets))
                     }
                 };
-                reaction!(half, now, replies)
+                reaction!(half, now, responses)
             }
             (ReceivingHalf::GoBackN(half), &Header::RoceData(data)) => {
-                let replies = half.on_data(now, &data, marked, &mut Outlet::of(ends, packets));
-                reaction!(half, now, replies)
+                let responses = half.on_data(now, &data, marked, &mut PacketSink::of(ends, packets));
+                reaction!(half, now, responses)
             }
             (ReceivingHalf::Credit(half), &header) => {
-                let replies = half.on_packet(now, &header, &mut Outlet::of(ends, packets));
-                reaction!(half, now, replies)
+                let responses = half.on_packet(now, &header, &mut PacketSink::of(ends, packets));
+                reaction!(half, now, responses)
             }
             (ReceivingHalf::Pulled(half), &Header::PulledData(data)) => {
                 let whole = flags.is(PacketKind::Data);
-                let replies = half.on_data(now, &data, whole, &mut Outlet::of(ends, packets));
-                reaction!(half, now, replies)
+                let responses = half.on_data(now, &data, whole, &mut PacketSink::of(ends, packets));
+                reaction!(half, now, responses)
             }
             (_, header) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    /// The time of [`Reaction::timer`] has come.
+    /// The time of [`ReceiverEvent::timer`] has come.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> Reaction {
+    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
         let ends = self.ends;
         let reaction = on!(ReceivingHalf, &mut self.half, half => {
-            let replies = half.on_timer(now, &mut Outlet::of(ends, packets));
-            reaction!(half, now, replies)
+            let responses = half.on_timer(now, &mut PacketSink::of(ends, packets));
+            reaction!(half, now, responses)
         });
-        if let Some(answering) = &self.answering {
-            answering.bring(reaction.replies, packets);
+        if let Some(echo) = &self.echo {
+            echo.attach(reaction.responses, packets);
         }
         reaction
     }
@@ -554,12 +558,12 @@ impl Receiving {
         on!(ReceivingHalf, &self.half, half => half.complete())
     }
 
-    /// Whether every byte is there and it owes the sender nothing: what still comes is answered without it.
+    /// Whether every byte is there and it ack_pending the sender nothing: what still comes is answered without it.
     pub fn may_close(&self) -> bool {
-        self.complete() && !on!(ReceivingHalf, &self.half, half => half.owes())
+        self.complete() && !on!(ReceivingHalf, &self.half, half => half.ack_pending())
     }
 
-    /// Whether it newly owes pulls: its host gives it a turn.
+    /// Whether it newly ack_pending pulls: its host gives it a turn.
     #[inline]
     pub fn takes_turn(&mut self) -> bool {
         if let ReceivingHalf::Pulled(half) = &mut self.half { half.takes_turn() } else { false }
@@ -572,9 +576,9 @@ impl Receiving {
         }
     }
 
-    /// Its turn has come: the pull, and whether it takes another turn. None if it owes none any more.
+    /// Its turn has come: the pull, and whether it takes another turn. None if it ack_pending none any more.
     pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, bool)> {
-        let out = &mut Outlet::of(self.ends, packets);
+        let out = &mut PacketSink::of(self.ends, packets);
         if let ReceivingHalf::Pulled(half) = &mut self.half { half.pull(now, out) } else { None }
     }
 
@@ -597,11 +601,11 @@ impl Receiving {
 }
 
 /// What a receiver that has closed answers to a packet of its flow, if anything: all `bytes` are there.
-pub fn late_answer(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
+pub fn reply_after_close(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
     let cumulative = Message::new(bytes, mss).end;
     let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
     let header = match *header {
-        Header::TcpData(data) | Header::TracedData(data) => Header::TcpAck(tcp(data.sent)),
+        Header::TcpData(data) | Header::IntData(data) => Header::TcpAck(tcp(data.sent)),
         Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
         Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
         Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, 0)),
@@ -629,13 +633,13 @@ mod tests {
     #[test]
     fn a_flow_whose_hops_write_records_hears_answers_without() {
         let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
-        let (host, ends) = (Network::bare().host, Ends { flow: 0, src: 0, dst: 1, port: 0, way: 0 });
+        let (host, ends) = (Network::bare().host, FlowEndpoint { flow: 0, src: 0, dst: 1, port: 0, way: 0 });
         let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
-        let opening = Opening {
+        let opening = SenderConfig {
             bytes: mss,
             mss,
             ecn: false,
-            traced: true,
+            has_int: true,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&Values::defaults(row.parameters), &path),
@@ -644,9 +648,9 @@ mod tests {
         let mut packets = Slab::default();
         let now = Time::from_micros(100);
         let (sent, _) = sending.send(now, Bytes(40), &mut packets);
-        assert!(packets.header(sent).is_traced());
-        let (_, answer) = late_answer(now, packets.header(sent), (mss, mss)).expect("it is answered");
-        let at = Outlet::of(ends, &mut packets).put(MIN_FRAME, answer);
+        assert!(packets.header(sent).has_int());
+        let (_, answer) = reply_after_close(now, packets.header(sent), (mss, mss)).expect("it is answered");
+        let at = PacketSink::of(ends, &mut packets).put(MIN_FRAME, answer);
         assert!(sending.on_packet(now, at, &packets).is_none(), "all has come");
     }
 }

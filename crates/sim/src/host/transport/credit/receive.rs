@@ -6,7 +6,7 @@ use shallows_cc::units::Time;
 
 use crate::host::transport::credit::CONTROL_FRAME;
 use crate::host::transport::message::Message;
-use crate::host::transport::{Expecting, Outlet, Replies};
+use crate::host::transport::{PacketSink, ReceiverConfig, Responses};
 use crate::packet::header::{Credit, CreditData, Header};
 
 /// One flow at its receiver.
@@ -29,7 +29,7 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    pub fn new(expecting: Expecting) -> Self {
+    pub fn new(expecting: ReceiverConfig) -> Self {
         let (credits, draws) = expecting.credits.expect("a flow over credits has some");
         Self {
             credits,
@@ -47,7 +47,7 @@ impl Receiving {
 
     /// A packet came from the sender.
     #[inline(always)]
-    pub fn on_packet(&mut self, now: Time, header: &Header, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_packet(&mut self, now: Time, header: &Header, out: &mut PacketSink<'_>) -> Responses {
         let reply = match header {
             Header::CreditRequest { .. } => {
                 if !self.open {
@@ -65,7 +65,7 @@ impl Receiving {
             }
             _ => unreachable!("a packet of another transport: {header:?}"),
         };
-        Replies::new(None, reply.map(|header| out.put(CONTROL_FRAME, header)))
+        Responses::new(None, reply.map(|header| out.put(CONTROL_FRAME, header)))
     }
 
     /// Takes a frame in; whether it shows a hole that has not been reported.
@@ -94,20 +94,20 @@ impl Receiving {
 
     /// A credit is due, unless the sender has said stop meanwhile.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.timer_armed = false;
         if !self.open || self.due > now {
-            return Replies::NONE;
+            return Responses::NONE;
         }
         let grant = self.credits.grant(now, [self.draws.uniform(), self.draws.uniform()]);
         self.due = grant.next;
         self.granted += 1;
         let credit = Credit { number: grant.number, granted_at: now, cumulative: self.expected };
-        Replies::new(None, Some(out.put(grant.size, Header::Credit(credit))))
+        Responses::new(None, Some(out.put(grant.size, Header::Credit(credit))))
     }
 
     /// Whether its sender may still be granted credits.
-    pub fn owes(&self) -> bool {
+    pub fn ack_pending(&self) -> bool {
         self.open
     }
 

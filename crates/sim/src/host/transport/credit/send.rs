@@ -6,17 +6,17 @@ use shallows_cc::receiver::CreditEcho;
 use shallows_cc::sender::Sender;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::transport::alarm::Alarm;
 use crate::host::transport::credit::CONTROL_FRAME;
 use crate::host::transport::credit::request::{Action, CreditRequest};
+use crate::host::transport::lazy_timer::LazyTimer;
 use crate::host::transport::message::Message;
-use crate::host::transport::{Lack, Opening, Outlet, Turn};
+use crate::host::transport::{BlockedBy, PacketSink, Readiness, SenderConfig};
 use crate::packet::header::{Credit, CreditData, Header};
 
-/// A credit that came and whose frame has not left.
+/// A credit that arrived and whose frame has not left.
 #[derive(Clone, Copy, Debug)]
-struct Call {
-    came: Time,
+struct PendingCredit {
+    arrived: Time,
     /// When the host is done with the credit, after those before it.
     ready: Time,
     answered: CreditEcho,
@@ -26,23 +26,23 @@ struct Call {
 #[derive(Debug)]
 pub struct Sending {
     control: Box<dyn Sender>,
-    asking: CreditRequest,
+    request: CreditRequest,
     /// A request or a stop that is to leave before anything else.
     say: Action,
     /// Credits whose frames wait for the host and for the NIC.
-    called: VecDeque<Call>,
-    /// When the host is done with all credits that came.
+    pending: VecDeque<PendingCredit>,
+    /// When the host is done with all credits that arrived.
     busy_until: Time,
     /// From the newest answered credit to its frame.
     answered_in: Time,
-    /// When the newest credit came and when it was handed out, and by how much its gap to the one before has changed on the way.
+    /// When the newest credit arrived and when it was handed out, and by how much its gap to the one before has changed on the way.
     newest: Option<(Time, Time)>,
     gap_change_us: f64,
     message: Message,
     next: u32,
     /// Packets below have been sent before.
     sent_below: u32,
-    alarm: Alarm,
+    timer: LazyTimer,
     done: bool,
     sent_bytes: u64,
     pub retransmits: u32,
@@ -52,14 +52,14 @@ pub struct Sending {
 }
 
 impl Sending {
-    pub fn new(opening: Opening<'_>, now: Time) -> Self {
-        let mut asking = CreditRequest::new(opening.first_timeout);
-        let say = asking.open(now);
+    pub fn new(opening: SenderConfig<'_>, now: Time) -> Self {
+        let mut request = CreditRequest::new(opening.first_timeout);
+        let say = request.open(now);
         Self {
             control: opening.control,
-            asking,
+            request,
             say,
-            called: VecDeque::new(),
+            pending: VecDeque::new(),
             busy_until: Time::ZERO,
             answered_in: Time::ZERO,
             newest: None,
@@ -67,7 +67,7 @@ impl Sending {
             message: Message::new(opening.bytes, opening.mss),
             next: 0,
             sent_below: 0,
-            alarm: Alarm::SILENT,
+            timer: LazyTimer::DISARMED,
             done: false,
             sent_bytes: 0,
             retransmits: 0,
@@ -77,18 +77,18 @@ impl Sending {
     }
 
     /// Whether it may send now.
-    pub fn turn(&mut self, now: Time) -> Turn {
-        match self.called.front() {
-            _ if self.say != Action::Nothing => Turn::Now,
-            None => Turn::No(Lack::Answer),
-            Some(call) if call.ready <= now => Turn::Now,
-            Some(call) => Turn::Answering { until: call.ready, came: call.came },
+    pub fn readiness(&mut self, now: Time) -> Readiness {
+        match self.pending.front() {
+            _ if self.say != Action::Nothing => Readiness::Ready,
+            None => Readiness::Blocked(BlockedBy::Answer),
+            Some(credit) if credit.ready <= now => Readiness::Ready,
+            Some(credit) => Readiness::HostBusy { until: credit.ready, arrived: credit.arrived },
         }
     }
 
     /// Sends the packet whose turn it is.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let next = self.next;
         match std::mem::replace(&mut self.say, Action::Nothing) {
             Action::Request => out.put(CONTROL_FRAME, Header::CreditRequest { next }),
@@ -98,9 +98,10 @@ impl Sending {
     }
 
     #[inline(always)]
-    fn send_frame(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
-        let Call { came, answered, .. } = self.called.pop_front().expect("a frame leaves only for a credit");
-        self.answered_in = now - came;
+    fn send_frame(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        let PendingCredit { arrived, answered, .. } =
+            self.pending.pop_front().expect("a frame leaves only for a credit");
+        self.answered_in = now - arrived;
         let seq = self.next;
         self.next += 1;
         self.retransmits += u32::from(seq < self.sent_below);
@@ -116,13 +117,13 @@ impl Sending {
     /// Says so once nothing is left; what was still granted is in vain.
     fn finish_if_drained(&mut self, now: Time) {
         if self.next == self.message.end {
-            self.say = self.asking.drained(now);
-            self.wasted += self.called.len() as u64;
-            self.called.clear();
+            self.say = self.request.drained(now);
+            self.wasted += self.pending.len() as u64;
+            self.pending.clear();
         }
     }
 
-    /// A credit came, or word from the receiver.
+    /// A credit arrived, or word from the receiver.
     pub fn on_packet(&mut self, now: Time, header: &Header) {
         match *header {
             Header::Credit(credit) => self.on_credit(now, credit),
@@ -133,17 +134,17 @@ impl Sending {
     }
 
     fn on_credit(&mut self, now: Time, Credit { number, granted_at, .. }: Credit) {
-        if let Some((came, granted)) = self.newest.replace((now, granted_at)) {
+        if let Some((arrived, granted)) = self.newest.replace((now, granted_at)) {
             // As numbers: a way that changed may turn the order of two credits around.
             let gap = |from: Time, to: Time| to.as_micros() - from.as_micros();
-            self.gap_change_us = gap(came, now) - gap(granted, granted_at);
+            self.gap_change_us = gap(arrived, now) - gap(granted, granted_at);
         }
         let left = self.message.end - self.next;
-        match self.asking.on_credit(now, left as usize > self.called.len()) {
+        match self.request.on_credit(now, left as usize > self.pending.len()) {
             Action::Data => {
                 self.busy_until = self.busy_until.max(now + self.control.answer_time());
                 let answered = CreditEcho { number, granted_at };
-                self.called.push_back(Call { came: now, ready: self.busy_until, answered });
+                self.pending.push_back(PendingCredit { arrived: now, ready: self.busy_until, answered });
             }
             _ => self.wasted += 1,
         }
@@ -152,7 +153,7 @@ impl Sending {
     /// The answer to a stop; it means nothing where there is more to send again.
     fn on_ack(&mut self, now: Time, cumulative: u32) {
         if cumulative == self.message.end {
-            self.asking.close();
+            self.request.close();
             self.say = Action::Nothing;
             self.done = true;
         } else if self.next == self.message.end {
@@ -165,26 +166,26 @@ impl Sending {
         if expected < self.next {
             self.next = expected;
             // While credits keep coming there is nothing to ask for, nor a stop to be said.
-            self.say = self.asking.open(now);
+            self.say = self.request.open(now);
         }
     }
 
     /// The time to look again at what went unanswered, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
-        self.alarm.set(self.asking.deadline())
+        self.timer.set(self.request.deadline())
     }
 
-    /// Its algorithm never asks to be called.
+    /// Its algorithm never asks to be pending.
     pub const fn newly_asked(&self) -> Option<Time> {
         None
     }
 
     /// The world's timer ran out: says it again, if the deadline has not moved meanwhile.
     pub fn on_timer(&mut self, now: Time) {
-        self.alarm.ran_out(now);
-        if self.asking.deadline() <= now {
+        self.timer.ran_out(now);
+        if self.request.deadline() <= now {
             self.timeouts += 1;
-            self.say = self.asking.on_timer(now);
+            self.say = self.request.on_timer(now);
         }
     }
 

@@ -2,14 +2,14 @@
 
 use shallows_cc::units::Time;
 
-use crate::host::transport::alarm::{Alarm, Backoff};
+use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
 use crate::host::transport::selective::Ranges;
-use crate::host::transport::{Expecting, Outlet, Replies};
+use crate::host::transport::{PacketSink, ReceiverConfig, Responses};
 use crate::packet::header::{Header, PulledAnswer, PulledData};
 use crate::spec::network::MIN_FRAME;
 
-/// How often in a row a receiver says again what it has called, as often as Linux tries anything by itself (`tcp_retries2`).
+/// How often in a row a receiver says again what it has pulled, as often as Linux tries anything by itself (`tcp_retries2`).
 const RETRIES: u32 = 15;
 
 /// One flow at its receiver.
@@ -21,19 +21,19 @@ pub struct Receiving {
     beyond: Ranges,
     /// Payload that is there, in whatever order it came.
     pub delivered: u64,
-    /// Pulls that it owes: what came has earned them, and its host has not sent them yet.
+    /// PullPacer that it ack_pending: what came has earned them, and its host has not sent them yet.
     owed: u32,
     /// Whether it waits for its turn there.
     in_turn: bool,
-    /// How many packets it has called.
-    called: u32,
+    /// How many packets it has pulled.
+    pulled: u32,
     backoff: Backoff,
     deadline: Time,
-    alarm: Alarm,
+    timer: LazyTimer,
 }
 
 impl Receiving {
-    pub fn new(expecting: Expecting) -> Self {
+    pub fn new(expecting: ReceiverConfig) -> Self {
         let (initial, max) = expecting.patience;
         Self {
             message: Message::new(expecting.bytes, expecting.mss),
@@ -42,18 +42,18 @@ impl Receiving {
             delivered: 0,
             owed: 0,
             in_turn: false,
-            called: 0,
+            pulled: 0,
             backoff: Backoff::new(initial, max),
             deadline: Time::MAX,
-            alarm: Alarm::SILENT,
+            timer: LazyTimer::DISARMED,
         }
     }
 
     /// A packet came, `whole` or cut.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut Outlet<'_>) -> Replies {
-        let answer = PulledAnswer::to(data, now, self.called);
-        let there = if whole { self.take_in(data.seq) } else { self.has(data.seq) };
+    pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut PacketSink<'_>) -> Responses {
+        let answer = PulledAnswer::to(data, now, self.pulled);
+        let there = if whole { self.accept(data.seq) } else { self.has(data.seq) };
         let header = if there { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
         self.backoff.reset();
         if self.complete() {
@@ -62,10 +62,10 @@ impl Receiving {
             self.owed += 1;
             self.deadline = now + self.backoff.current();
         }
-        Replies::new(None, Some(out.put(MIN_FRAME, header)))
+        Responses::new(None, Some(out.put(MIN_FRAME, header)))
     }
 
-    /// Whether it owes pulls and has no turn at its host, which gives it one.
+    /// Whether it ack_pending pulls and has no turn at its host, which gives it one.
     pub fn takes_turn(&mut self) -> bool {
         self.owed > 0 && !std::mem::replace(&mut self.in_turn, true)
     }
@@ -74,7 +74,7 @@ impl Receiving {
         seq < self.expected || self.beyond.holes_in(seq, seq + 1) == 0
     }
 
-    fn take_in(&mut self, seq: u32) -> bool {
+    fn accept(&mut self, seq: u32) -> bool {
         if !self.has(seq) {
             self.delivered += self.message.payload(seq).0;
             self.beyond.insert(seq, seq + 1);
@@ -87,47 +87,47 @@ impl Receiving {
     pub fn pull_with(&mut self, answer: &mut Header) {
         if let Header::PulledAck(told) | Header::PulledNack(told) = answer {
             self.owed -= 1;
-            self.called += 1;
-            (told.called, told.calls) = (self.called, true);
+            self.pulled += 1;
+            (told.pulled, told.is_pull) = (self.pulled, true);
             self.in_turn = self.owed > 0;
         }
     }
 
-    /// It is the turn of this flow to call a packet: the pull, and whether it owes another. None if all has come meanwhile.
-    pub fn pull(&mut self, now: Time, out: &mut Outlet<'_>) -> Option<(u32, bool)> {
+    /// It is the turn of this flow to call a packet: the pull, and whether it ack_pending another. None if all has come meanwhile.
+    pub fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<(u32, bool)> {
         self.in_turn = self.owed > 1;
         self.owed = self.owed.checked_sub(1)?;
-        self.called += 1;
-        Some((self.call(now, out), self.in_turn))
+        self.pulled += 1;
+        Some((self.pull_frame(now, out), self.in_turn))
     }
 
-    fn call(&self, now: Time, out: &mut Outlet<'_>) -> u32 {
-        out.put(MIN_FRAME, Header::Pull { left: now, number: self.called })
+    fn pull_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
+        out.put(MIN_FRAME, Header::Pull { left: now, number: self.pulled })
     }
 
     /// When it will have heard nothing for too long, if the world does not know it yet.
     pub fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        self.alarm.set(self.deadline)
+        self.timer.set(self.deadline)
     }
 
-    /// That may be now: then it says again how many packets it has called, unless it waits for its turn or has said so for too
+    /// That may be now: then it says again how many packets it has pulled, unless it waits for its turn or has said so for too
     /// long: the flow may have been stopped.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
-        self.alarm.ran_out(now);
+    pub fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
+        self.timer.ran_out(now);
         if self.deadline > now {
-            return Replies::NONE;
+            return Responses::NONE;
         }
         let says = self.owed == 0;
         if says {
             self.backoff.fail();
         }
         self.deadline = if self.backoff.failures() > RETRIES { Time::MAX } else { now + self.backoff.current() };
-        Replies::new(None, says.then(|| self.call(now, out)))
+        Responses::new(None, says.then(|| self.pull_frame(now, out)))
     }
 
-    /// It owes nothing but pulls, which nobody needs once all is there.
-    pub fn owes(&self) -> bool {
+    /// It ack_pending nothing but pulls, which nobody needs once all is there.
+    pub fn ack_pending(&self) -> bool {
         false
     }
 

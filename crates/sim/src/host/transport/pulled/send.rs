@@ -1,14 +1,14 @@
-//! The half that sends what is called.
+//! The half that sends what is pulled.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use shallows_cc::event::Ack;
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::transport::alarm::{Alarm, Backoff};
 use crate::host::transport::gate::Gate;
+use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
-use crate::host::transport::{Lack, Opening, Outlet, Turn};
+use crate::host::transport::{BlockedBy, PacketSink, Readiness, SenderConfig};
 use crate::packet::header::{Header, PulledAnswer, PulledData};
 use crate::spec::network::MIN_FRAME;
 
@@ -34,25 +34,25 @@ pub struct Sending {
     packets: VecDeque<(Time, State)>,
     missing: BTreeSet<u32>,
     out: u32,
-    /// Packets that may leave uncalled.
-    uncalled: u32,
-    /// How many have been called, and how many of those calls have been followed.
-    called: u32,
+    /// Packets that may leave unsolicited.
+    unsolicited: u32,
+    /// How many have been pulled, and how many of those calls have been followed.
+    pulled: u32,
     followed: u32,
-    /// Pulls that what was sent should earn, less those that have come; what is lost or returned earns none.
+    /// PullPacer that what was sent should earn, less those that have come; what is lost or returned earns none.
     expected_pulls: i64,
     /// What left, in order; what has been heard of since is skipped.
     departures: VecDeque<(Time, u32)>,
     backoff: Backoff,
     /// When it last heard something.
     heard: Time,
-    alarm: Alarm,
+    timer: LazyTimer,
     pub retransmits: u32,
     pub timeouts: u32,
 }
 
 impl Sending {
-    pub fn new(opening: Opening<'_>) -> Self {
+    pub fn new(opening: SenderConfig<'_>) -> Self {
         let backoff = Backoff::new(opening.first_timeout, opening.host.rto_max);
         let (gate, message) = (Gate::new(opening.control), Message::new(opening.bytes, opening.mss));
         let first = gate.window.0.div_ceil(opening.mss.0).clamp(1, u64::from(message.end));
@@ -63,14 +63,14 @@ impl Sending {
             packets: VecDeque::new(),
             missing: BTreeSet::new(),
             out: 0,
-            uncalled: first as u32,
-            called: 0,
+            unsolicited: first as u32,
+            pulled: 0,
             followed: 0,
             expected_pulls: 0,
             departures: VecDeque::new(),
             backoff,
             heard: Time::ZERO,
-            alarm: Alarm::SILENT,
+            timer: LazyTimer::DISARMED,
             retransmits: 0,
             timeouts: 0,
         }
@@ -82,19 +82,19 @@ impl Sending {
     }
 
     /// Whether it may send now.
-    pub fn turn(&mut self, _now: Time) -> Turn {
+    pub fn readiness(&mut self, _now: Time) -> Readiness {
         let has_data = !self.missing.is_empty() || self.next() < self.message.end;
-        let may = self.called > self.followed || self.uncalled > 0 || self.expected_pulls <= 0;
-        if has_data && may { Turn::Now } else { Turn::No(Lack::Answer) }
+        let may = self.pulled > self.followed || self.unsolicited > 0 || self.expected_pulls <= 0;
+        if has_data && may { Readiness::Ready } else { Readiness::Blocked(BlockedBy::Answer) }
     }
 
     /// Sends the packet whose turn it is: what is missing before what is new.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
-        if self.called > self.followed {
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        if self.pulled > self.followed {
             self.followed += 1;
         } else {
-            self.uncalled = self.uncalled.saturating_sub(1);
+            self.unsolicited = self.unsolicited.saturating_sub(1);
         }
         let seq = if let Some(seq) = self.missing.pop_first() {
             self.retransmits += 1;
@@ -117,26 +117,26 @@ impl Sending {
         match *header {
             Header::PulledAck(answer) => {
                 self.on_ack(now, &answer);
-                self.on_call(answer.called);
+                self.on_pull(answer.pulled);
             }
             Header::PulledNack(answer) => {
                 self.miss(answer.sent, answer.seq);
-                self.on_call(answer.called);
+                self.on_pull(answer.pulled);
             }
             Header::PulledData(PulledData { sent, seq }) => {
                 if self.miss(sent, seq) {
                     self.expected_pulls -= 1;
                 }
             }
-            Header::Pull { number, .. } => self.on_call(number),
+            Header::Pull { number, .. } => self.on_pull(number),
             _ => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    /// So many have been called in all.
-    fn on_call(&mut self, number: u32) {
-        self.expected_pulls -= i64::from(number.saturating_sub(self.called));
-        self.called = self.called.max(number);
+    /// So many have been pulled in all.
+    fn on_pull(&mut self, number: u32) {
+        self.expected_pulls -= i64::from(number.saturating_sub(self.pulled));
+        self.pulled = self.pulled.max(number);
     }
 
     fn on_ack(&mut self, now: Time, answer: &PulledAnswer) {
@@ -207,10 +207,10 @@ impl Sending {
     /// The time to look again at the timer, if no timer comes in time.
     pub fn arm_timer(&mut self) -> Option<Time> {
         let deadline = self.deadline();
-        self.alarm.set(deadline)
+        self.timer.set(deadline)
     }
 
-    /// When its algorithm has newly asked to be called.
+    /// When its algorithm has newly asked to be pulled.
     #[inline]
     pub fn newly_asked(&mut self) -> Option<Time> {
         self.gate.newly_asked()
@@ -218,7 +218,7 @@ impl Sending {
 
     /// The world's timer ran out: everything that has been out for so long is sent again.
     pub fn on_timer(&mut self, now: Time) {
-        self.alarm.ran_out(now);
+        self.timer.ran_out(now);
         let patience = self.backoff.current();
         let mut lost = 0;
         while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + patience <= now) {
@@ -228,7 +228,7 @@ impl Sending {
         if lost > 0 {
             self.timeouts += 1;
             self.backoff.fail();
-            self.uncalled += lost;
+            self.unsolicited += lost;
             self.expected_pulls -= i64::from(lost);
         }
     }
@@ -269,11 +269,11 @@ mod tests {
         values.set("window", 2.0).expect("a parameter");
         let (line_rate, base_rtt) = (Rate::from_gbps(10), US(10));
         let path = Path { mss: MSS, initial_window: MSS, line_rate, base_rtt, seed: 1, ..Path::default() };
-        Sending::new(Opening {
+        Sending::new(SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
             ecn: false,
-            traced: false,
+            has_int: false,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&values, &path),
@@ -284,16 +284,16 @@ mod tests {
     fn sends(sending: &mut Sending, now: Time) -> Vec<u32> {
         let mut packets = Slab::default();
         let mut sent = Vec::new();
-        while sending.turn(now) == Turn::Now {
-            let at = sending.send(now, Bytes(40), &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
+        while sending.readiness(now) == Readiness::Ready {
+            let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
             let Header::PulledData(data) = *packets.header(at) else { panic!("no data") };
             sent.push(data.seq);
         }
         sent
     }
 
-    fn answer(seq: u32, sent: Time, called: u32) -> PulledAnswer {
-        PulledAnswer { sent, seq, called, ..PulledAnswer::default() }
+    fn answer(seq: u32, sent: Time, pulled: u32) -> PulledAnswer {
+        PulledAnswer { sent, seq, pulled, ..PulledAnswer::default() }
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         flow.on_packet(US(11), &Header::Pull { left: US(5), number: 1 });
         assert_eq!(sends(&mut flow, US(11)), [0]);
         flow.on_packet(US(12), &Header::PulledAck(answer(1, US(0), 1)));
-        // The second was lost: the third says that three were called in all.
+        // The second was lost: the third says that three were pulled in all.
         flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 });
         assert_eq!(sends(&mut flow, US(20)), [2, 3]);
         assert_eq!((flow.retransmits, flow.reached()), (1, (4, Some(3))));

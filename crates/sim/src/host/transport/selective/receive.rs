@@ -3,11 +3,11 @@
 use shallows_cc::receiver::{Data, Echo, Receiver};
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::timestamps::Measure;
-use crate::host::transport::asks::Answering;
+use crate::host::timestamps::TimestampModel;
+use crate::host::transport::inband::InbandEcho;
 use crate::host::transport::message::Message;
 use crate::host::transport::selective::ranges::Ranges;
-use crate::host::transport::{Expecting, Outlet, Replies};
+use crate::host::transport::{PacketSink, ReceiverConfig, Responses};
 use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::MIN_FRAME;
 
@@ -23,7 +23,7 @@ pub struct Receiving {
     early: Ranges,
     pending: Pending,
     ack_delay: Time,
-    measure: Option<Box<Measure>>,
+    measure: Option<Box<TimestampModel>>,
     /// Whether acknowledgements bear a window.
     advertises: bool,
     timer_armed: bool,
@@ -52,7 +52,7 @@ impl Pending {
 }
 
 impl Receiving {
-    pub fn new(expecting: Expecting) -> Self {
+    pub fn new(expecting: ReceiverConfig) -> Self {
         Self {
             advertises: expecting.notification.window().is_some(),
             notification: expecting.notification,
@@ -69,7 +69,7 @@ impl Receiving {
 
     /// A data packet arrived.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_data(&mut self, now: Time, packet: &TcpData, marked: bool, out: &mut PacketSink<'_>) -> Responses {
         let &TcpData { sent, heard, seq, window_reduced } = packet;
         let payload = self.message.payload(seq);
         let in_order = seq == self.expected && self.early.is_empty();
@@ -88,12 +88,12 @@ impl Receiving {
             self.expected = seq + 1;
             self.delivered += payload.0;
         } else {
-            self.take_in(seq, payload);
+            self.accept(seq, payload);
         }
         if reply.now.is_none() {
             self.pending = pending;
         }
-        Replies::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, pending, out)))
+        Responses::new(earlier, reply.now.map(|echo| self.acknowledge(now, echo, pending, out)))
     }
 
     /// The same of a flow whose data asks the ports on its way for something; it lay `at` this place.
@@ -101,22 +101,22 @@ impl Receiving {
     pub fn on_asking_data(
         &mut self,
         now: Time,
-        (at, answering): (u32, &mut Answering),
+        (at, echo): (u32, &mut InbandEcho),
         marked: bool,
-        out: &mut Outlet<'_>,
-    ) -> Replies {
+        out: &mut PacketSink<'_>,
+    ) -> Responses {
         let header = *out.packets.header(at);
-        let replies = match answering.note(at, &header, out) {
+        let responses = match echo.record(at, &header, out) {
             Ok(data) => self.on_data(now, data, marked, out),
-            Err(replies) => replies,
+            Err(responses) => responses,
         };
-        answering.bring(replies, out.packets);
-        replies
+        echo.attach(responses, out.packets);
+        responses
     }
 
     /// A packet behind a hole, or in one, or one that has come before.
     #[inline(never)]
-    fn take_in(&mut self, seq: u32, payload: Bytes) {
+    fn accept(&mut self, seq: u32, payload: Bytes) {
         if seq == self.expected {
             self.expected = self.early.take_run_at(seq + 1).unwrap_or(seq + 1);
         } else if seq < self.expected || self.early.insert(seq, seq + 1) == 0 {
@@ -126,7 +126,7 @@ impl Receiving {
     }
 
     /// Whether data waits for its acknowledgement.
-    pub fn owes(&self) -> bool {
+    pub fn ack_pending(&self) -> bool {
         self.pending.samples > 0
     }
 
@@ -146,20 +146,20 @@ impl Receiving {
 
     /// The delayed-acknowledgement timer ran out.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut Outlet<'_>) -> Replies {
+    pub fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
         self.timer_armed = false;
         let owed = (self.pending.samples > 0).then(|| self.notification.on_timer(now));
-        Replies::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.again())))
+        Responses::new(None, owed.map(|echo| self.acknowledge_earlier(now, echo, out.again())))
     }
 
     /// Acknowledges what came before this moment.
     #[inline(never)]
-    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, mut out: Outlet<'_>) -> u32 {
+    fn acknowledge_earlier(&mut self, now: Time, echo: Echo, mut out: PacketSink<'_>) -> u32 {
         self.acknowledge(now, echo, self.pending, &mut out)
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut Outlet<'_>) -> u32 {
+    fn acknowledge(&mut self, now: Time, echo: Echo, pending: Pending, out: &mut PacketSink<'_>) -> u32 {
         let (block_from, block) = if self.early.is_empty() { (0, 0) } else { self.block(pending.newest) };
         let ack = TcpAck {
             sent: pending.newest_sent,
@@ -204,15 +204,15 @@ mod tests {
     fn receiving() -> Receiving {
         let (bytes, mss) = (Bytes(4 * 1460 + 60), Bytes(1460));
         let (ack_delay, notification) = (Time::from_micros(500), Accurate::boxed(&Values::defaults(&[]), 1));
-        let (traced, measure, credits) = (false, None, None);
+        let (has_int, measure, credits) = (false, None, None);
         let patience = (Time::ZERO, Time::ZERO);
-        Receiving::new(Expecting { bytes, mss, ack_delay, patience, notification, traced, measure, credits })
+        Receiving::new(ReceiverConfig { bytes, mss, ack_delay, patience, notification, has_int, measure, credits })
     }
 
     /// What it acknowledges at once when packet `seq` comes.
     fn ack(receiving: &mut Receiving, seq: u32) -> TcpAck {
         let (mut packets, data) = (Slab::default(), TcpData { seq, ..TcpData::default() });
-        let out = &mut Outlet { packets: &mut packets, flow: 0, way: 0 };
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
         let at = receiving.on_data(Time::from_micros(10), &data, false, out).now().unwrap();
         let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         ack
@@ -247,7 +247,7 @@ mod tests {
         let mut receiving = Receiving { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..receiving() };
         let mut come = |seq, sent| {
             let data = TcpData { seq, sent, ..TcpData::default() };
-            receiving.on_data(us(100), &data, false, &mut Outlet { packets: &mut packets, flow: 0, way: 0 }).now()
+            receiving.on_data(us(100), &data, false, &mut PacketSink { packets: &mut packets, flow: 0, way: 0 }).now()
         };
         assert_eq!(come(0, us(0)), None);
         let at = come(1, us(90)).unwrap();

@@ -15,13 +15,13 @@
 use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::units::{Bytes, Time};
 
-use crate::host::stats::Smoothed;
-use crate::host::transport::asks::Asking;
+use crate::host::stats::RttStats;
 use crate::host::transport::gate::Gate;
+use crate::host::transport::inband::InbandRequest;
 use crate::host::transport::message::Message;
 use crate::host::transport::selective::scoreboard::{Arrivals, Scoreboard};
 use crate::host::transport::selective::timeout::Timeout;
-use crate::host::transport::{Lack, Opening, Outlet, Turn};
+use crate::host::transport::{BlockedBy, PacketSink, Readiness, SenderConfig};
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpAck, TcpData};
 use crate::spec::network::{MIN_FRAME, Supply};
@@ -37,7 +37,7 @@ pub struct Sending {
     segment: u32,
     segment_left: u32,
     /// The window has stopped the flow when everything below had been sent: until that is acknowledged, the flow fills
-    /// its window, also while its NIC still owes it packets (Linux's `is_cwnd_limited`).
+    /// its window, also while its NIC still ack_pending it packets (Linux's `is_cwnd_limited`).
     limited_below: u32,
     ecn: bool,
     report_reduction: bool,
@@ -49,7 +49,7 @@ pub struct Sending {
 
 impl Sending {
     /// A hole is lost once `dup_thresh` packets behind it have arrived.
-    pub fn new(opening: Opening<'_>, dup_thresh: u32) -> Self {
+    pub fn new(opening: SenderConfig<'_>, dup_thresh: u32) -> Self {
         Self {
             gate: Gate::new(opening.control),
             message: Message::new(opening.bytes, opening.mss),
@@ -68,22 +68,22 @@ impl Sending {
 
     /// Whether it may send now. The window counts the last, shorter packet as a full one.
     #[inline(always)]
-    pub fn turn(&mut self, now: Time) -> Turn {
-        if self.board.next >= self.message.written && self.board.next_repair().is_none() {
-            return Turn::No(if self.message.pauses() { Lack::Application } else { Lack::Answer });
+    pub fn readiness(&mut self, now: Time) -> Readiness {
+        if self.board.next >= self.message.available && self.board.next_repair().is_none() {
+            return Readiness::Blocked(if self.message.pauses() { BlockedBy::Application } else { BlockedBy::Answer });
         }
         let in_flight = u64::from(self.board.in_flight);
         let least = if self.segment > 1 { self.least_segment() } else { 1 };
         let needed = self.message.mss * (in_flight + least);
         if in_flight > 0 && needed > self.gate.window && !self.board.repair_at_once {
             let short = needed - self.gate.window;
-            if self.gate.peer_limited {
-                return Turn::No(Lack::Receiver(short));
+            if self.gate.rwnd_limited {
+                return Readiness::Blocked(BlockedBy::Receiver(short));
             }
             self.limited_below = self.board.next;
-            return Turn::No(Lack::Window(short));
+            return Readiness::Blocked(BlockedBy::Window(short));
         }
-        self.gate.paced_until(now).map_or(Turn::Now, Turn::At)
+        self.gate.paced_until(now).map_or(Readiness::Ready, Readiness::At)
     }
 
     /// The window in packets.
@@ -99,7 +99,7 @@ impl Sending {
             return 1;
         }
         let third = self.window_packets() / 3;
-        u64::from(self.segment.min(self.message.written - self.board.next)).min(third).max(1)
+        u64::from(self.segment.min(self.message.available - self.board.next)).min(third).max(1)
     }
 
     /// A packet of new data leaves: one of the segment under way, or the first of the next.
@@ -114,7 +114,7 @@ impl Sending {
 
     /// Sends the packet whose turn it is.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut Outlet<'_>) -> u32 {
+    pub fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
         let seq = match self.board.next_repair() {
             Some(seq) => {
                 self.board.repaired(seq);
@@ -129,7 +129,7 @@ impl Sending {
             }
         };
         let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        self.gate.space(self.gate.next_paced.max(now), length);
+        self.gate.advance_pacing(self.gate.next_paced.max(now), length);
         self.timer.start(now);
         let data = TcpData { sent: now, heard: self.heard, seq, window_reduced: self.report_reduction };
         self.report_reduction = false;
@@ -139,9 +139,9 @@ impl Sending {
 
     /// An answer arrived to what its data asks of the ports on its way. It lay `at` this place.
     #[inline(never)]
-    pub fn on_answer(&mut self, now: Time, (at, packets): (u32, &Slab), asking: &mut Asking) {
+    pub fn on_answer(&mut self, now: Time, (at, packets): (u32, &Slab), request: &mut InbandRequest) {
         let header = packets.header(at);
-        asking.on_answer(now, header, (at, packets), &mut self.gate);
+        request.on_answer(now, header, (at, packets), &mut self.gate);
         if let Some(ack) = header.tcp_ack() {
             self.on_ack(now, ack);
         }
@@ -251,7 +251,7 @@ impl Sending {
     }
 
     /// Its smoothed round trips.
-    pub fn smoothed(&self) -> Smoothed {
+    pub fn smoothed(&self) -> RttStats {
         self.timer.smoothed
     }
 
@@ -279,11 +279,11 @@ mod tests {
         let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
         let path = Path { mss: MSS, initial_window: MSS * 10, line_rate, base_rtt, seed: 1, ..Path::default() };
         let control = (row.sender)(&Values::defaults(row.parameters), &path);
-        let opening = Opening {
+        let opening = SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
             ecn: false,
-            traced: false,
+            has_int: false,
             host: &host,
             first_timeout: host.rto_initial,
             control,
@@ -307,7 +307,7 @@ mod tests {
 
     fn send_all(sending: &mut Sending, now: Time) -> Vec<u32> {
         let mut sent = Vec::new();
-        while sending.turn(now) == Turn::Now {
+        while sending.readiness(now) == Readiness::Ready {
             sent.push(send_one(sending, now));
         }
         sent
@@ -316,7 +316,7 @@ mod tests {
     /// The number of the packet that leaves.
     fn send_one(sending: &mut Sending, now: Time) -> u32 {
         let mut packets = Slab::default();
-        let at = sending.send(now, Bytes(40), &mut Outlet { packets: &mut packets, flow: 0, way: 0 });
+        let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
         packets.header(at).numbers().0
     }
 
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(send_all(&mut reno(50), Time::ZERO), (0..10).collect::<Vec<_>>());
     }
 
-    /// Its NIC has sent the first window and owes it the next: every acknowledgement of that window counts, those of the
+    /// Its NIC has sent the first window and ack_pending it the next: every acknowledgement of that window counts, those of the
     /// next do not.
     #[test]
     fn a_window_that_was_filled_grows_while_the_nic_is_slow() {

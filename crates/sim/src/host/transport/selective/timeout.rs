@@ -2,16 +2,16 @@
 
 use shallows_cc::units::Time;
 
-use crate::host::stats::Smoothed;
-use crate::host::transport::alarm::Alarm;
+use crate::host::stats::RttStats;
+use crate::host::transport::lazy_timer::LazyTimer;
 use crate::spec::network::HostSpec;
 
-/// Smoothed round trip, and the timeout that follows from it.
+/// RttStats round trip, and the timeout that follows from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {
     srtt: Option<Time>,
     /// Of all samples.
-    pub smoothed: Smoothed,
+    pub smoothed: RttStats,
     variation: Time,
     timeout: Time,
     backoff: u32,
@@ -19,7 +19,7 @@ pub struct Timeout {
     max: Time,
     /// When it runs out; [`Time::MAX`] is never.
     pub deadline: Time,
-    alarm: Alarm,
+    timer: LazyTimer,
 }
 
 impl Timeout {
@@ -27,14 +27,14 @@ impl Timeout {
     pub fn new(host: &HostSpec, first: Time) -> Self {
         Self {
             srtt: None,
-            smoothed: Smoothed::NOTHING,
+            smoothed: RttStats::NOTHING,
             variation: Time::ZERO,
             timeout: first,
             backoff: 0,
             min: host.rto_min,
             max: host.rto_max,
             deadline: Time::MAX,
-            alarm: Alarm::SILENT,
+            timer: LazyTimer::DISARMED,
         }
     }
 
@@ -52,7 +52,7 @@ impl Timeout {
             }
         };
         self.srtt = Some(srtt);
-        self.smoothed.note(srtt);
+        self.smoothed.record(srtt);
         self.timeout = srtt + self.variation * 4;
         self.backoff = 0;
     }
@@ -74,12 +74,12 @@ impl Timeout {
 
     /// The time to look again at it, if no timer of the world comes in time.
     pub fn arm(&mut self) -> Option<Time> {
-        self.alarm.set(self.deadline)
+        self.timer.set(self.deadline)
     }
 
     /// A timer of the world came; whether this one has run out. It then stands still, and waits twice as long next time.
     pub fn has_run_out(&mut self, now: Time) -> bool {
-        self.alarm.ran_out(now);
+        self.timer.ran_out(now);
         let run_out = self.deadline <= now;
         if run_out {
             self.backoff += 1;

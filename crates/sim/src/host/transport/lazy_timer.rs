@@ -7,13 +7,13 @@ use shallows_cc::units::Time;
 
 /// When the next of a half's timers runs out.
 #[derive(Clone, Copy, Debug)]
-pub struct Alarm {
+pub struct LazyTimer {
     next: Time,
 }
 
-impl Alarm {
+impl LazyTimer {
     /// No timer is set.
-    pub const SILENT: Self = Self { next: Time::MAX };
+    pub const DISARMED: Self = Self { next: Time::MAX };
 
     /// The time to set a timer to, if none runs out by this deadline.
     #[inline]
@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn a_deadline_that_comes_nearer_gets_a_timer_of_its_own() {
         let ms = Time::from_millis;
-        let mut alarm = Alarm::SILENT;
-        assert_eq!(alarm.set(Time::MAX), None);
-        assert_eq!(alarm.set(ms(10)), Some(ms(10)));
-        assert_eq!(alarm.set(ms(12)), None);
-        assert_eq!(alarm.set(ms(2)), Some(ms(2)));
-        alarm.ran_out(ms(2));
-        assert_eq!(alarm.set(ms(20)), Some(ms(20)));
+        let mut timer = LazyTimer::DISARMED;
+        assert_eq!(timer.set(Time::MAX), None);
+        assert_eq!(timer.set(ms(10)), Some(ms(10)));
+        assert_eq!(timer.set(ms(12)), None);
+        assert_eq!(timer.set(ms(2)), Some(ms(2)));
+        timer.ran_out(ms(2));
+        assert_eq!(timer.set(ms(20)), Some(ms(20)));
         // That of 10 ms: the one of 20 ms is still to come.
-        alarm.ran_out(ms(10));
-        assert_eq!(alarm.set(ms(20)), None);
+        timer.ran_out(ms(10));
+        assert_eq!(timer.set(ms(20)), None);
     }
 }

@@ -1,35 +1,35 @@
 //! What a flow's data asks of the ports on its way, beside what all data does: a rate ([`rated`]), or records of every hop
-//! ([`traced`]). Few flows ask, and only they pay for it.
+//! ([`has_int`]). Few flows ask, and only they pay for it.
 
 use shallows_cc::catalog::{SendControl, Transport};
 use shallows_cc::units::Time;
 
 use crate::host::transport::gate::Gate;
-use crate::host::transport::{Outlet, Replies, rated, traced};
+use crate::host::transport::{PacketSink, Responses, int, rated};
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpData};
 
 /// At the sender.
 #[derive(Debug)]
-pub enum Asking {
-    Rates(rated::Asking),
+pub enum InbandRequest {
+    Rates(rated::RateRequester),
     Records,
 }
 
-impl Asking {
+impl InbandRequest {
     /// Of a flow over this transport, into whose data hops write records or not.
-    pub fn of(transport: &Transport, traced: bool) -> Option<Box<Self>> {
+    pub fn of(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
-            SendControl::AtRates => Some(Box::new(Self::Rates(rated::Asking::default()))),
-            _ => traced.then(|| Box::new(Self::Records)),
+            SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateRequester::default()))),
+            _ => has_int.then(|| Box::new(Self::Records)),
         }
     }
 
     /// Data leaves.
     pub fn on_data(&mut self, now: Time, at: u32, packets: &mut Slab) {
         match self {
-            Self::Rates(asking) => asking.on_data(now, packets[at].bytes(), packets.header_mut(at)),
-            Self::Records => traced::begin(at, packets),
+            Self::Rates(request) => request.on_data(now, packets[at].bytes(), packets.header_mut(at)),
+            Self::Records => int::begin(at, packets),
         }
     }
 
@@ -40,8 +40,8 @@ impl Asking {
     #[inline(never)]
     pub fn on_answer(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
         match (self, header) {
-            (Self::Records, Header::TracedAck(_)) => gate.control.on_records(now, packets.trail(at)),
-            (Self::Rates(asking), _) => asking.on_answer(now, header, gate),
+            (Self::Records, Header::IntAck(_)) => gate.control.on_records(now, packets.int_stack(at)),
+            (Self::Rates(request), _) => request.on_answer(now, header, gate),
             (Self::Records, _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
@@ -49,17 +49,17 @@ impl Asking {
 
 /// At the receiver.
 #[derive(Debug)]
-pub enum Answering {
-    Rates(rated::Answering),
-    Records(traced::Newest),
+pub enum InbandEcho {
+    Rates(rated::RateEcho),
+    Records(int::IntEcho),
 }
 
-impl Answering {
+impl InbandEcho {
     /// Of a flow over this transport, into whose data hops write records or not.
-    pub fn of(transport: &Transport, traced: bool) -> Option<Box<Self>> {
+    pub fn of(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
-            SendControl::AtRates => Some(Box::new(Self::Rates(rated::Answering::default()))),
-            _ => traced.then(|| Box::new(Self::Records(traced::Newest::default()))),
+            SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateEcho::default()))),
+            _ => has_int.then(|| Box::new(Self::Records(int::IntEcho::default()))),
         }
     }
 
@@ -68,26 +68,31 @@ impl Answering {
     /// # Panics
     /// If it asks for something else.
     #[inline(never)]
-    pub fn note<'a>(&mut self, at: u32, header: &'a Header, out: &mut Outlet<'_>) -> Result<&'a TcpData, Replies> {
+    pub fn record<'a>(
+        &mut self,
+        at: u32,
+        header: &'a Header,
+        out: &mut PacketSink<'_>,
+    ) -> Result<&'a TcpData, Responses> {
         match (self, header) {
-            (Self::Records(newest), Header::TracedData(data)) => {
+            (Self::Records(newest), Header::IntData(data)) => {
                 newest.take(at, out.packets);
                 Ok(data)
             }
-            (Self::Rates(answering), _) => answering.note(header, out),
+            (Self::Rates(echo), _) => echo.record(header, out),
             (Self::Records(_), _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
     /// Acknowledgements that leave bring the answer.
     #[inline(never)]
-    pub fn bring(&self, replies: Replies, packets: &mut Slab) {
-        for at in replies.places() {
+    pub fn attach(&self, responses: Responses, packets: &mut Slab) {
+        for at in responses.places() {
             let Header::TcpAck(ack) = *packets.header(at) else { continue };
             match self {
-                Self::Rates(answering) => *packets.header_mut(at) = Header::RatedAck(ack, answering.offered),
+                Self::Rates(echo) => *packets.header_mut(at) = Header::RatedAck(ack, echo.offered),
                 Self::Records(newest) => {
-                    *packets.header_mut(at) = Header::TracedAck(ack);
+                    *packets.header_mut(at) = Header::IntAck(ack);
                     newest.copy_to(at, packets);
                 }
             }
