@@ -23,9 +23,9 @@ def scenario(ports="bottleneck"):
         mtu=1500,
         warmup_ps=100 * US,
         hosts=SimpleNamespace(rto_max=10**12),
-        network=SimpleNamespace(balancing="flow", convergence=NEVER),
+        network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],
-        doubts=[],
+        warnings=[],
         flows=flows(),
         duration_ps=300 * US,
         frame=Frame(1500, 1460),
@@ -66,7 +66,9 @@ def flows():
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         ccs=[
-            SimpleNamespace(name=name, transport="tcp", supported_keys=frozenset(), trims=False)
+            SimpleNamespace(
+                name=name, transport="tcp", supported_keys=frozenset(), trims=False, least_threshold=None
+            )
             for name in ("dctcp", "dx")
         ],
         loads=[None],

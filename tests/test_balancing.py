@@ -42,5 +42,5 @@ def test_a_flow_over_several_slow_ways_beats_the_ideal_of_one_and_the_run_says_s
     }
     run = sh.run(SCENARIO.replace(change))
     assert 0.25 <= run.flows.slowdown[0] < 0.5
-    (doubt,) = (doubt for doubt in run.summary["doubts"] if "slowdown" in doubt)
-    assert "1 of 1 flows have a slowdown below 1" in doubt
+    (warning,) = (warning for warning in run.summary["warnings"] if "slowdown" in warning)
+    assert "1 of 1 flows have a slowdown below 1" in warning

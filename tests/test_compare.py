@@ -122,8 +122,8 @@ def test_slow_links_have_units_that_show_something(capsys):
     assert re.search(r"goodput \(Mbit/s\) +0\.9\d\d", text)
     assert re.search(r"backlog p99 \(ms\) +\d{3,4}\.\d", text)
     # A rate of at least 10 Mbps a flow finds no room here, and only DCQCN has one.
-    (doubt,) = [line for line in text.splitlines() if "sent again" in line]
-    assert doubt.startswith("doubtful    dcqcn: ")
+    (warning,) = [line for line in text.splitlines() if "sent again" in line]
+    assert warning.startswith("warning     dcqcn: ")
     report = run_report(comparison.runs["reno"].summary)[0]
     assert re.search(r"goodput +0\.9\d\d Mbit/s", report)
     assert re.search(r"backlog p99 \d{3,4}\.\d ms", report)

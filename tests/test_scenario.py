@@ -497,30 +497,30 @@ def test_the_documents_example_runs():
     assert Scenario.from_toml(example).flow_count == 40
 
 
-@pytest.mark.parametrize(("pauses_at", "doubts"), [("53KB", 0), ("52.5KB", 1), ("20KB", 1)])
-def test_pauses_before_marks_are_doubtful(pauses_at, doubts):
+@pytest.mark.parametrize(("pauses_at", "warnings"), [("53KB", 0), ("52.5KB", 1), ("20KB", 1)])
+def test_pauses_before_marks_get_a_warning(pauses_at, warnings):
     # Marking begins at 35 frames of 1500 B: 52500 B.
     scenario = read(network__pfc={"threshold": pauses_at})
-    assert len(scenario.doubts) == doubts
-    assert all("35pkt" in doubt for doubt in scenario.doubts)
+    assert len(scenario.warnings) == warnings
+    assert all("35pkt" in warning for warning in scenario.warnings)
 
 
-def test_flows_that_go_first_for_ever_are_doubtful():
+def test_flows_that_go_first_for_ever_get_a_warning():
     endless, sized = {"kind": "long-lived", "priority": 1}, {"kind": "incast", "senders": 2, "size": "20KB"}
     waiting = read(duration="until-done", warmup="0s", traffic=[sized, endless])
-    assert len(waiting.doubts) == 1
-    assert waiting.doubts[0].startswith("traffic[1].priority = 1")
-    assert not waiting.replace({"duration": "1s"}).doubts
-    assert not waiting.replace({"traffic.1.stop": "1ms"}).doubts
+    assert len(waiting.warnings) == 1
+    assert waiting.warnings[0].startswith("traffic[1].priority = 1")
+    assert not waiting.replace({"duration": "1s"}).warnings
+    assert not waiting.replace({"traffic.1.stop": "1ms"}).warnings
 
 
-@pytest.mark.parametrize(("size", "doubts"), [("104KB", 1), ("107KB", 0)])
-def test_pauses_of_shared_memory_are_held_against_marks_by_what_a_lone_link_may_hold(size, doubts):
+@pytest.mark.parametrize(("size", "warnings"), [("104KB", 1), ("107KB", 0)])
+def test_pauses_of_shared_memory_are_held_against_marks_by_what_a_lone_link_may_hold(size, warnings):
     # A lone link is paused at alpha B / (1 + alpha), half of it; marking begins at 35 frames: 52500 B. The
     # threshold, which the memory replaces, is far below both.
     shared = {"size": size, "alpha": 1}
     scenario = read(network__pfc={"threshold": "20KB"}, network__shared=shared)
-    assert len(scenario.doubts) == doubts
+    assert len(scenario.warnings) == warnings
 
 
 def test_a_port_named_twice_is_recorded_once():

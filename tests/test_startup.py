@@ -82,7 +82,7 @@ PAIRS, MOST_PAIRS = 9, 45
 
 
 def test_a_short_run_takes_at_most_two_and_a_half_times_what_its_libraries_take_to_load(tmp_path):
-    """In processor time, in pairs, more if in doubt: as installed, no checkout is asked what was edited."""
+    """In processor time, in pairs, more where needed: as installed, no checkout is asked what was edited."""
     installed = tmp_path / "installed"
     shutil.copytree(Path(shallows.__file__).parent, installed / "shallows")
     (installed / "shallows" / "commit.txt").write_text("0123456789")

@@ -3,6 +3,7 @@
 import pytest
 
 import fake_packet_run as fake
+from shallows import warnings
 from shallows.report import run_report
 from shallows.summary import jain, quantile
 
@@ -216,7 +217,7 @@ def test_a_run_that_ends_before_its_warm_up_has_no_statistics():
     assert run.summary["network"]["sent"] == 0
     assert run.summary["network"]["dropped_in_warmup"] == 4
     assert run.summary["flows"]["goodput_gbps"] is None
-    assert any("before its warm-up of 100us" in doubt for doubt in run.summary["doubts"])
+    assert any("before its warm-up of 100us" in warning for warning in warnings.of_run(run.answer))
     assert run.ports.utilization.isna().all()
 
 

@@ -9,13 +9,13 @@ import shallows as sh
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
 
-def doubts(**tables):
+def warnings(**tables):
     tables = {"duration": "50ms", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps"}, **tables}
-    return sh.run(sh.Scenario(**tables)).summary["doubts"]
+    return sh.run(sh.Scenario(**tables)).summary["warnings"]
 
 
 def test_a_run_that_ends_before_its_warm_up_says_so():
-    said = doubts(duration="until-done", warmup="1s", cc="dctcp", traffic=[{"kind": "incast"}])
+    said = warnings(duration="until-done", warmup="1s", cc="dctcp", traffic=[{"kind": "incast"}])
     assert len(said) == 1
     assert "before its warm-up of 1s was over" in said[0]
 
@@ -24,25 +24,25 @@ def test_flows_that_never_began_are_not_passed_over():
     """The flows of a staircase begin 10 ms apart: the first six within 50 ms, the one at its end too."""
     stairs = [{"kind": "staircase", "flows": 8, "interval": "10ms"}]
     settings = {"cc": "fixed", "topology": {"kind": "dumbbell", "hosts": 8, "rate": "1Gbps"}}
-    said = doubts(duration="45ms", traffic=stairs, **settings)
+    said = warnings(duration="45ms", traffic=stairs, **settings)
     assert said == [
         "3 of 8 flows without an end had not begun when the run ended at 45ms, and count as cut off"
     ]
-    assert doubts(duration="150ms", traffic=stairs, **settings) == []
+    assert warnings(duration="150ms", traffic=stairs, **settings) == []
 
 
 def test_a_span_of_a_few_frames_is_coarse():
     """At 1 Gbps a frame takes 12 us: 99 in 1.19 ms, 101 in 1.22 ms."""
     settings = {"cc": "dctcp", "traffic": [{"kind": "long-lived"}], "warmup": "1ms"}
-    said = doubts(duration="2190us", **settings)
+    said = warnings(duration="2190us", **settings)
     assert len(said) == 1
-    assert "a host's link carries 99 frames" in said[0]
-    assert doubts(duration="2220us", **settings) == []
+    assert "a host link carries 99 frames" in said[0]
+    assert warnings(duration="2220us", **settings) == []
 
 
 def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
     """Nine windows of 50 packets, of which a port holds four: who is inside stays, the others repeat."""
-    said = doubts(
+    said = warnings(
         topology={"kind": "star", "rate": "1Gbps", "rtt": "4us"},
         cc={"name": "fixed", "window": 50},
         network={"buffer": "4pkt"},
@@ -58,12 +58,12 @@ def test_a_timeout_shorter_than_the_path_says_so():
     settings = {"cc": "reno", "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "400us"}}
     times = {"rto_min": "50us", "rto_initial": "60us"}
     for rto_max, sent_again in (("425us", True), ("426us", False)):
-        (said,) = doubts(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **settings)
+        (said,) = warnings(traffic=[{"kind": "incast"}], hosts={**times, "rto_max": rto_max}, **settings)
         assert ("hosts.rto_max = 425us is over" in said and "425024ns after" in said) == sent_again
         # Four first windows of ten packets still take 480 us.
         assert ("timeouts, and 0 packets were lost" in said) == (not sent_again)
     credit = {**settings, "cc": "expresspass"}
-    assert doubts(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
+    assert warnings(traffic=[{"kind": "incast"}], duration="20ms", **credit) == []
 
 
 def test_packets_that_were_cut_are_not_losses():
@@ -72,22 +72,22 @@ def test_packets_that_were_cut_are_not_losses():
     settings = {"topology": star, "traffic": [{"kind": "incast", "size": "20KB"}], "duration": "until-done"}
     run = sh.run(sh.Scenario(cc="ndp", **settings))
     assert run.summary["flows"]["retransmits"] > 100
-    assert run.summary["doubts"] == []
+    assert run.summary["warnings"] == []
 
 
 def test_a_link_that_slows_down_is_told_at_its_own_rate():
     """Full at 200 Mbps, it sends a fifth of the time; what never left its rate is not told."""
     faults = [{"link": "h4<->s0", "kind": "rate", "value": "200Mbps"}]
     settings = {"cc": "dctcp", "traffic": [{"kind": "long-lived", "from": 0, "to": 4}]}
-    (said,) = doubts(faults=faults, **settings)
+    (said,) = warnings(faults=faults, **settings)
     assert said.startswith("h4->s0 and 1 more slowed down, to 200Mbps of 1Gbps: utilization")
-    assert doubts(faults=[{**faults[0], "value": "1Gbps"}], **settings) == []
+    assert warnings(faults=[{**faults[0], "value": "1Gbps"}], **settings) == []
 
 
 def test_runs_as_they_should_be_raise_none():
     short = {"duration": "100ms", "warmup": "20ms"}
     for name in ("dctcp-40", "dx-10", "hull-20", "small-flows"):
-        assert sh.run(SCENARIOS / f"{name}.toml", overrides=short).summary["doubts"] == []
+        assert sh.run(SCENARIOS / f"{name}.toml", overrides=short).summary["warnings"] == []
 
 
 LINK = {
@@ -102,9 +102,9 @@ def test_more_drops_than_halved_windows_cause():
     """167 packets are on their way and 250 wait: ten windows of 45 are 33 too many, and stay so.
 
     Halved at a loss, windows of 42 would have 3 / 42^2 of 83,000 packets dropped, 142; four times that is no
-    doubt yet.
+    warning yet.
     """
-    said = doubts(**LINK, cc={"name": "fixed", "window": 45}, network={"buffer": "250pkt"})
+    said = warnings(**LINK, cc={"name": "fixed", "window": 45}, network={"buffer": "250pkt"})
     assert len(said) == 1
     assert "flows that halve their windows at a loss" in said[0]
     assert int(said[0].split("would have ")[1].split()[0]) == pytest.approx(142, rel=0.15)
@@ -114,7 +114,7 @@ def test_more_drops_than_halved_windows_cause():
 def test_flows_that_have_heard_nothing_have_halved_nothing():
     """400 packets at once into a buffer of 10, and the run ends before any answer: there is no window yet."""
     long = {"kind": "dumbbell", "hosts": 1, "rate": "1Gbps", "edge_rate": "40Gbps", "rtt": "100ms"}
-    said = doubts(
+    said = warnings(
         duration="40ms",
         topology=long,
         traffic=[{"kind": "long-lived"}],
@@ -122,7 +122,7 @@ def test_flows_that_have_heard_nothing_have_halved_nothing():
         network={"buffer": "10pkt"},
         hosts={"initial_window": "400pkt"},
     )
-    assert not any("halve" in doubt for doubt in said)
+    assert not any("halve" in warning for warning in said)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_drops_of_flows_that_answer_them_are_none(cc, rate, rtt, flows):
     tables = {**LINK, "topology": topology, "traffic": traffic, "cc": cc}
     run = sh.run(sh.Scenario(**tables, network={"buffer": "130pkt"}))
     assert run.summary["network"]["dropped"] > 50
-    assert run.summary["doubts"] == []
+    assert run.summary["warnings"] == []
 
 
 def dctcp(threshold, *, flows=9, rate="230Mbps", rtt="7ms", duration="4s"):
-    """Doubts of DCTCP at 230 Mbps, which for 7 ms are 134 packets."""
-    return doubts(
+    """Warnings of DCTCP at 230 Mbps, which for 7 ms are 134 packets."""
+    return warnings(
         duration=duration,
         warmup="1s",
         cc="dctcp",
@@ -174,8 +174,8 @@ def test_timeouts_without_a_loss_took_what_waited_for_lost():
         "cc": "dctcp",
         "topology": {"kind": "dumbbell", "hosts": 10, "rate": "10Mbps", "rtt": "100us"},
     }
-    said = doubts(**tables | {"duration": "3s", "warmup": "500ms"})
+    said = warnings(**tables | {"duration": "3s", "warmup": "500ms"})
     assert len(said) == 1
     assert "timeouts, and 0 packets were lost" in said[0]
     assert "hosts.rto_initial = 10ms" in said[0]
-    assert doubts(**tables | {"duration": "3s", "warmup": "500ms"}, hosts={"rto": "internet"}) == []
+    assert warnings(**tables | {"duration": "3s", "warmup": "500ms"}, hosts={"rto": "internet"}) == []

@@ -10,6 +10,9 @@ from shallows.errors import ScenarioError
 from shallows.parameters import read, text
 from shallows.units import Frame, did_you_mean
 
+LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
+"""Least thresholds of the algorithms whose paper gives one."""
+
 
 @cache
 def catalog() -> list[dict[str, Any]]:
@@ -102,6 +105,11 @@ class Algorithm:
         if not self.needs_marking:
             return None
         return "step" if self.user_class else _row(self.name)["port"]
+
+    @property
+    def least_threshold(self) -> tuple[int, str] | None:
+        """(n, source): a lower step threshold than 1/n of the bandwidth-delay product leaves a link idle."""
+        return LEAST_THRESHOLD.get(self.name)
 
     @property
     def credits(self) -> tuple[int, int, int] | None:

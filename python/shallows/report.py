@@ -80,7 +80,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
         f"{flows['retransmits']} retransmits, {flows['timeouts']} timeouts",
     ]
     lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
-    lines += _doubts({label: summary})
+    lines += _warnings({label: summary})
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
     return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
 
@@ -165,18 +165,18 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
-    return [*sizes, table, *mechanisms, *loads, *_doubts(summaries), *_distances(comparison.distances)]
+    return [*sizes, table, *mechanisms, *loads, *_warnings(summaries), *_distances(comparison.distances)]
 
 
-def _doubts(summaries: dict[str, dict[str, Any]]) -> list[str]:
-    """Each doubt once, with the labels of the runs that raise it unless all do."""
+def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
+    """Each warning once, with the labels of the runs that raise it unless all do."""
     raised: dict[str, list[str]] = {}
     for label, summary in summaries.items():
-        for doubt in summary["doubts"]:
-            raised.setdefault(doubt, []).append(label)
+        for warning in summary["warnings"]:
+            raised.setdefault(warning, []).append(label)
     return [
-        f"doubtful    {doubt}" if len(by) == len(summaries) else f"doubtful    {', '.join(by)}: {doubt}"
-        for doubt, by in raised.items()
+        f"warning     {warning}" if len(by) == len(summaries) else f"warning     {', '.join(by)}: {warning}"
+        for warning, by in raised.items()
     ]
 
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from shallows import extras
+from shallows import extras, warnings
 from shallows.errors import ScenarioError
 from shallows.results import store
 from shallows.results.run import Run
@@ -125,7 +125,7 @@ def in_world(
 
     def noted(scenario: "Scenario", on_progress: OnProgress | None) -> Run:
         try:
-            return simulate(scenario, on_progress, **how)
+            run = simulate(scenario, on_progress, **how)
         except RuntimeError as bug:
             from shallows import __version__
 
@@ -134,6 +134,9 @@ def in_world(
             bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())
             raise
+        if run.answer is not None:
+            run.summary["warnings"] = warnings.of_run(run.answer)
+        return run
 
     return noted
 

@@ -17,6 +17,8 @@ from pydantic_core import CoreSchema, core_schema
 
 NEVER = 2**64 - 1
 """A time that does not come, and a buffer without a limit."""
+ACK_BYTES = 64
+"""An acknowledgement on the wire, the minimum Ethernet frame."""
 MOST_ROWS = 20_000_000
 """Samples of queues, and of senders, that a run keeps."""
 

@@ -1,6 +1,6 @@
-"""What a run did that is lawful and hardly meant: sentences for who reads the result.
+"""Warnings of a finished run: the numbers are right, but the scenario hardly asks what its author meant.
 
-`Scenario.doubts` says it of what can be seen before a run, these of what the run shows.
+`Scenario.warnings` holds those that are known before a run. The runner adds these to the summary.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,55 +9,55 @@ import numpy as np
 
 from shallows.summary import jain
 from shallows.traffic import NO_FLOW
-from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
+from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shallows.contract import Flags
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
-"""More is not what an algorithm that answers losses does to a network that it fits."""
+"""A run with more retransmissions measures loss recovery, not the algorithm."""
 FULL = 0.98
-"""Flows without an end use more of a link where DCTCP's threshold is not below theory's."""
+"""Flows without an end use a larger share of a link if the marking threshold is not below theory's."""
 TIMES_THEORY = 4
-"""So many times more drops than theory has are hardly a matter of phase."""
+"""Synchronised flows explain at most so many times the drops of theory."""
 UNFAIR, ROUND_TRIPS = 0.7, 1000
-"""Jain's index below which flows that are alike are not, after so many round trips."""
-
-
+"""Jain's index below which equal flows share unequally, and the round trips after which it counts."""
 FRAMES = 100
-"""Fewer in what is measured make the goodput of a flow coarse: a packet counts whole when it arrives."""
+"""With fewer frames in the measured time goodput is coarse: a packet counts whole when it arrives."""
 
 
 def of_run(answer: "Answer") -> list[str]:
-    """The doubts of a run."""
+    """The warnings of a run, before those of its scenario."""
     checks = (
-        _no_statistics,
+        _nothing_measured,
         _not_begun,
         _coarse,
         _not_recorded,
-        _no_patience,
-        _impatient,
-        _repaired,
-        _idle,
-        _unlike,
-        _several_ways,
-        _slower,
+        _short_rto_max,
+        _spurious_timeouts,
+        _many_losses,
+        _idle_links,
+        _unequal_shares,
+        _several_paths,
+        _slow_links,
     )
-    return [doubt for check in checks for doubt in check(answer)]
+    return [*answer.scenario.warnings, *(warning for check in checks for warning in check(answer))]
 
 
-def _no_statistics(answer: Any) -> list[str]:
+def _nothing_measured(answer: "Answer") -> list[str]:
     if answer.measured_ps:
         return []
     ended, warmup = (TIME.text(int(time)) for time in (answer.ended_ps, answer.scenario.warmup_ps))
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
 
 
-def _not_begun(answer: Any) -> list[str]:
-    """Flows without an end that were to start after the run's: how many share a link is meant."""
+def _not_begun(answer: "Answer") -> list[str]:
+    """Flows without an end that were to start after the end of the run."""
     flows = answer.scenario.flows
     endless = (flows.bytes == 0) & (flows.after == NO_FLOW)
     late = int(np.sum(endless & (flows.start_ps > answer.ended_ps)))
@@ -70,122 +70,112 @@ def _not_begun(answer: Any) -> list[str]:
     ]
 
 
-def _several_ways(answer: Any) -> list[str]:
-    """The ideal time is that of one way, which a flow over several may beat."""
+def _several_paths(answer: "Answer") -> list[str]:
+    """The ideal time is that of one path. A flow over several paths may beat it."""
     quicker = answer.flow_columns["slowdown"] < 1
     if answer.one_way or not quicker.any():
         return []
     return [
-        f"{quicker.sum()} of {len(quicker)} flows have a slowdown below 1: their packets went several ways, "
-        "and the ideal time is that of one"
+        f"{quicker.sum()} of {len(quicker)} flows have a slowdown below 1: their packets took several paths, "
+        "and the ideal time is that of one path"
     ]
 
 
-def _coarse(answer: Any) -> list[str]:
-    """What is measured of flows without an end is shorter than `FRAMES` frames of a host's link."""
+def _coarse(answer: "Answer") -> list[str]:
+    """The measured time of flows without an end is shorter than `FRAMES` frames of a host's link."""
     if not answer.measured_ps or not np.isnan(answer.flow_columns["bytes"]).any():
         return []
     host_links = answer.network.rate_bps[answer.network.is_nic]
-    if not len(host_links):  # a fluid world's: it has no frames
+    if not len(host_links):  # a fluid has no frames
         return []
-    slowest = int(host_links.min())
-    frames = int(answer.measured_ps) * slowest // (8 * 10**12 * answer.scenario.mtu)
+    frames = int(answer.measured_ps) * int(host_links.min()) // (8 * 10**12 * answer.scenario.mtu)
     if frames >= FRAMES:
         return []
     span = TIME.text(int(answer.measured_ps))
     return [
-        f"measured for {span}, in which a host's link carries {frames} frames: packets count whole as they "
-        "arrive, so goodput is coarse, and may pass the link's rate"
+        f"only {span} were measured, in which a host link carries {frames} frames: a packet counts whole "
+        "when it arrives, so goodput is coarse and may exceed the rate of the link"
     ]
 
 
-def _not_recorded(answer: Any) -> list[str]:
-    """Samples of a run without a set duration end where they would fill the memory."""
-    rows = {
-        "queues": (answer.answer["queues"]["time_ps"], len(answer.answer["queues"]["bytes"])),
-        "probes": (answer.answer["probes"]["time_ps"], 1),
-    }
-    said: list[str] = []
-    for key, (times, series) in rows.items():
+def _not_recorded(answer: "Answer") -> list[str]:
+    """Samples of a run without a set duration stop at a limit of rows."""
+    queues, probes = answer.answer["queues"], answer.answer["probes"]
+    warnings: list[str] = []
+    for key, times, series in (
+        ("queues", queues["time_ps"], len(queues["bytes"])),
+        ("probes", probes["time_ps"], 1),
+    ):
         if len(times) * series >= MOST_ROWS:
             until = TIME.text(int(times[-1]))
-            said.append(f"record.{key} stopped at {until}, with {MOST_ROWS} rows; the run went on")
-    return said
+            warnings.append(f"record.{key} stopped at {until}, with {MOST_ROWS} rows; the run continued")
+    return warnings
 
 
-def _no_patience(answer: Any) -> list[str]:
-    """A sender gives up waiting before an acknowledgement can come, and sends all of it again for ever."""
+def _short_rto_max(answer: "Answer") -> list[str]:
+    """The retransmission timer expires before an acknowledgement can arrive, so all is sent again."""
     scenario, network = answer.scenario, answer.network
-    most = scenario.hosts.rto_max
-    if not _may_be_longer(network, scenario.mtu, most):
+    limit_ps = scenario.hosts.rto_max or NEVER
+    sending = 8 * 10**12 * scenario.mtu / network.rate_bps
+    # A path crosses each link once at most. The exact round trips are computed only where they may matter.
+    if float((network.delay_ps + sending).sum()) <= limit_ps:
         return []
-    there_and_back = _round_trips(scenario, network)
-    waits = np.array(["hosts.rto_max" in used.supported_keys for used in scenario.flows.ccs])
-    late = (there_and_back > most) & waits[scenario.flows.cc]
+    round_trips = np.array([_round_trip(network, scenario.mtu, *path) for path in _paths(scenario)])
+    late = (round_trips > limit_ps) & _of_algorithms(scenario, "hosts.rto_max")
     if not late.any():
         return []
-    flow = int(np.argmax(np.where(late, there_and_back, 0)))
-    limit, took = TIME.text(most), TIME.text(int(there_and_back[flow]))
-    which = f"{late.sum()} of {len(late)} flows"
+    flow = int(np.argmax(np.where(late, round_trips, 0)))
+    limit, took = TIME.text(limit_ps), TIME.text(int(round_trips[flow]))
     return [
         f"hosts.rto_max = {limit} is over before an ack can come, {took} after its packet on the empty path "
-        f"of flow {flow}: {which} send again what is not lost; write more than {took}"
+        f"of flow {flow}: {late.sum()} of {len(late)} flows send again what is not lost; write more than "
+        f"{took}"
     ]
 
 
-ACK_BYTES = 64
-"""An acknowledgement on the wire."""
+def _of_algorithms(scenario: "Scenario", key: str) -> "Flags":
+    """The flows on whose algorithm the key acts."""
+    return np.array([key in used.supported_keys for used in scenario.flows.ccs])[scenario.flows.cc]
 
 
-def _may_be_longer(network: "Network", mtu: int, than: int) -> Any:
-    """Whether any way, there and back, may take longer: it crosses no link twice."""
-    sending = 8 * 10**12 * mtu / network.rate_bps
-    return float((network.delay_ps + sending).sum()) > than
-
-
-def _round_trips(scenario: "Scenario", network: "Network") -> Any:
-    """Picoseconds that a full frame and its acknowledgement take on the empty path of each flow."""
-    return np.array([_round_trip(network, scenario.mtu, *way) for way in _ways(scenario)])
-
-
-def _ways(scenario: "Scenario") -> Any:
-    """By flow, the links on its way there and on its way back."""
+def _paths(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
+    """The links of each flow's path, forward and back."""
     from shallows import _core
     from shallows.worlds.packet import request
 
     return _core.paths(request(scenario))
 
 
-def _round_trip(network: "Network", mtu: int, there: list[int], back: list[int]) -> int:
+def _round_trip(network: "Network", mtu: int, forward: list[int], back: list[int]) -> int:
+    """Picoseconds of a full frame and its acknowledgement on an empty path."""
+
     def crossed(links: list[int], frame: int) -> int:
         return int((network.delay_ps[links] + np.uint64(8 * 10**12 * frame) // network.rate_bps[links]).sum())
 
-    return crossed(there, mtu) + crossed(back, ACK_BYTES)
+    return crossed(forward, mtu) + crossed(back, ACK_BYTES)
 
 
-def _impatient(answer: Any) -> list[str]:
-    """More timeouts than packets that could have caused them: what waited was taken for lost."""
+def _spurious_timeouts(answer: "Answer") -> list[str]:
+    """More timeouts than lost packets: queueing was taken for loss."""
     hosts, flows = answer.scenario.hosts, answer.flow_columns
-    waits = np.array(["hosts.rto_min" in used.supported_keys for used in answer.scenario.flows.ccs])
-    its = waits[answer.scenario.flows.cc]
-    timeouts = int(flows["timeouts"][its].sum())
-    gone = sum(int(answer.port_columns[of].sum()) for of in ("dropped", "lost", "trimmed"))
-    gone += int(answer.answer["ports"]["dropped_in_warmup"].sum())
-    if timeouts <= gone or _no_patience(answer) or len(answer.answer["deadlock"]["links"]):
+    timeouts = int(flows["timeouts"][_of_algorithms(answer.scenario, "hosts.rto_min")].sum())
+    lost = sum(int(answer.port_columns[of].sum()) for of in ("dropped", "lost", "trimmed"))
+    lost += int(answer.answer["ports"]["dropped_in_warmup"].sum())
+    if timeouts <= lost or _short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
         return []
-    longest = _about(1e6 * np.nanmax(flows["srtt_max_us"][its], initial=0.0))
-    least, first = TIME.text(hosts.rto_min), TIME.text(hosts.rto_initial)
+    longest = _about(1e6 * np.nanmax(flows["srtt_max_us"], initial=0.0))
+    least, first = (TIME.text(time or 0) for time in (hosts.rto_min, hosts.rto_initial))
     return [
-        f"{timeouts} timeouts, and {gone} packets were lost: the others only waited, in smoothed round trips "
+        f"{timeouts} timeouts, and {lost} packets were lost: the others only waited, in smoothed round trips "
         f"of up to {longest}, while hosts.rto_min = {least} and hosts.rto_initial = {first}; raise them to "
         'twice that, or write hosts.rto = "internet"'
     ]
 
 
-def _repaired(answer: Any) -> list[str]:
-    """Where so much is lost, the goodput is not the algorithm's but its loss recovery's.
+def _many_losses(answer: "Answer") -> list[str]:
+    """So many losses that the goodput is that of the loss recovery, not of the algorithm.
 
-    Where ports cut packets instead of dropping them, to send again is the algorithm's own way.
+    An algorithm whose packets are trimmed expects to send packets again.
     """
     payload, flows = answer.scenario.frame.payload, answer.scenario.flows
     lost = ~np.array([used.trims for used in flows.ccs])[flows.cc]
@@ -193,12 +183,12 @@ def _repaired(answer: Any) -> list[str]:
     first = float(answer.answer["flows"]["delivered_bytes"][lost].sum()) / payload
     share = again / (again + first) if again else 0.0
     if again >= RESENT_PACKETS and share >= RESENT_SHARE:
-        return [f"{share:.0%} of the data packets were sent again: what is measured is the repair of losses"]
-    return _more_than_halving_drops(answer)
+        return [f"{share:.0%} of the data packets were sent again: this run measures the repair of losses"]
+    return _more_drops_than_theory(answer)
 
 
-def _more_than_halving_drops(answer: Any) -> list[str]:
-    """Drops of flows without an end beyond what halving windows w can cause, 3 of w^2 packets.
+def _more_drops_than_theory(answer: "Answer") -> list[str]:
+    """Drops of flows without an end beyond those that halving windows w can cause, 3 of w^2 packets.
 
     A packet more a round trip from 2 w / 3 to 4 w / 3, then one or two lost: a sawtooth is 2 w^2 / 3 packets
     (Mathis et al., CCR 27(3), 1997, with one lost). A flow that starts while it is measured overshoots too.
@@ -222,38 +212,41 @@ def _more_than_halving_drops(answer: Any) -> list[str]:
     ]
 
 
-def _idle(answer: Any) -> list[str]:
-    """DCTCP leaves a link idle that marks too early for what is on its way, or while it climbs."""
+def _idle_links(answer: "Answer") -> list[str]:
+    """Links left idle by flows that are marked too early for the path, or that still grow."""
     scenario, flows = answer.scenario, answer.flow_columns
-    of_dctcp = np.array([cc.name == "dctcp" for cc in scenario.flows.ccs])[scenario.flows.cc]
+    marked = np.array([cc.least_threshold is not None for cc in scenario.flows.ccs])[scenario.flows.cc]
     steady = np.array([table.kind == "long-lived" and not table.off for table in scenario.traffic])
     began = flows["start_us"] * 1e6 <= answer.warmup_ps
-    its = np.flatnonzero(of_dctcp & steady[flows["traffic"]] & began)
+    its = np.flatnonzero(marked & steady[flows["traffic"]] & began)
     if not answer.measured_ps or not len(its) or not answer.network.is_nic.any() or scenario.faults:
-        return []  # a link that fails or slows down is idle for reasons of its own
-    ways, used = _ways(scenario), answer.port_columns["utilization"]
-    at: dict[int, list[int]] = {}
+        return []  # a link that fails or slows down is idle for another reason
+    paths, used = _paths(scenario), answer.port_columns["utilization"]
+    by_link: dict[int, list[int]] = {}
     for flow in its:
-        busiest = max(ways[flow][0], key=lambda link: float(used[link]))
+        busiest = max(paths[flow][0], key=lambda link: float(used[link]))
         if used[busiest] < FULL:
-            at.setdefault(busiest, []).append(_round_trip(answer.network, scenario.mtu, *ways[flow]))
-    return [doubt for link, trips in at.items() for doubt in _of_idle_link(answer, link, trips)]
+            by_link.setdefault(busiest, []).append(int(flow))
+    return [warning for link, its in by_link.items() for warning in _idle_link(answer, link, its, paths)]
 
 
-def _of_idle_link(answer: Any, link: int, trips: list[int]) -> list[str]:
-    """Of the busiest link of some flows, which take such round trips when all queues are empty."""
-    network, mtu, longest = answer.network, answer.scenario.mtu, max(trips)
-    on_its_way = int(network.rate_bps[link]) * longest // (8 * 10**12)
+def _idle_link(answer: "Answer", link: int, flows: list[int], paths: Any) -> list[str]:
+    """The warning for the busiest link of some flows, by their round trips over empty queues."""
+    network, mtu = answer.network, answer.scenario.mtu
+    longest = max(_round_trip(network, mtu, *paths[flow]) for flow in flows)
+    in_flight = int(network.rate_bps[link]) * longest // (8 * 10**12)  # the bandwidth-delay product in bytes
     used = float(answer.port_columns["utilization"][link])
     where = f"{network.port_names[link]} was used to {used:.0%} by flows without an end"
-    threshold, least = _step(answer.scenario, link), on_its_way // 7
+    algorithm = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flows[0]])]
+    part, source = algorithm.least_threshold or (1, "")
+    threshold, least = _step(answer.scenario, link), in_flight // part
     if threshold is not None and threshold < least:
         is_, should = SIZE.text(threshold, mtu), SIZE.text(least - least % mtu, mtu)
         return [
-            f"{where}: network.marking.threshold = {is_} is below a seventh of what fills it for a "
-            f"round trip of {_about(longest)}, {should}: cuts empty its queue (DCTCP, SIGCOMM 2010 eq. 13)"
+            f"{where}: network.marking.threshold = {is_} is below 1/{part} of the bandwidth-delay product of "
+            f"a round trip of {_about(longest)}, {should}: window cuts empty its queue ({source})"
         ]
-    missing, measured = (1 - used) * on_its_way / mtu / len(trips), int(answer.measured_ps) // longest
+    missing, measured = (1 - used) * in_flight / mtu / len(flows), int(answer.measured_ps) // longest
     if missing <= measured:
         return []
     return [
@@ -263,7 +256,7 @@ def _of_idle_link(answer: Any, link: int, trips: list[int]) -> list[str]:
 
 
 def _step(scenario: "Scenario", link: int) -> int | None:
-    """Bytes beyond which the port of a link marks every packet, if it does."""
+    """The queue length in bytes above which the port of a link marks every packet, if it has one."""
     from shallows.worlds.packet import request
 
     asked = request(scenario)
@@ -276,8 +269,8 @@ def _about(time_ps: float) -> str:
     return TIME.text(int(float(f"{time_ps:.3g}")))
 
 
-def _slower(answer: Any) -> list[str]:
-    """A full link that a fault has slowed down reads as one that is nearly idle."""
+def _slow_links(answer: "Answer") -> list[str]:
+    """Links that a fault slowed down: a full one looks nearly idle in the statistics."""
     slower = _slowed_down(answer)
     if not slower:
         return []
@@ -286,52 +279,53 @@ def _slower(answer: Any) -> list[str]:
     others = f" and {len(slower) - 1} more" if len(slower) > 1 else ""
     return [
         f"{answer.network.port_names[link]}{others} slowed down, to {RATE.text(rate)} of {own}: utilization "
-        "and backlog are told at a link's own rate"
+        "and backlog refer to a link's own rate"
     ]
 
 
-def _slowed_down(answer: Any) -> dict[int, int]:
-    """By number of a link that was slower for a time, its slowest rate."""
+def _slowed_down(answer: "Answer") -> dict[int, int]:
+    """The slowest rate in bit/s of each link that was slower for a time."""
     slower: dict[int, int] = {}
     for fault in answer.scenario.faults:
-        for link in (
-            fault.links(answer.network) if fault.kind == "rate" and fault.at < answer.ended_ps else ()
-        ):
+        if fault.kind != "rate" or fault.at >= answer.ended_ps:
+            continue
+        for link in fault.links(answer.network):
             rate = min(int(fault.number), slower.get(link, NEVER))
             if rate < answer.network.rate_bps[link]:
                 slower[link] = rate
     return slower
 
 
-def _unlike(answer: Any) -> list[str]:
-    """Flows of one table, without an end, that go the same ways at the same time and share unequally."""
+def _unequal_shares(answer: "Answer") -> list[str]:
+    """Equal flows of one table, without an end, that share a link unequally."""
     flows = answer.flow_columns
-    said: list[str] = []
+    warnings: list[str] = []
     for number, table in enumerate(answer.scenario.traffic):
         used = table.cc or answer.scenario.cc
         its = (flows["traffic"] == number) & np.isnan(flows["bytes"])
         if table.kind != "long-lived" or table.stop != NEVER or used.transport != "tcp" or its.sum() < 2:
             continue
         fairness = jain(flows["goodput_gbps"][its])
-        if fairness is None or fairness >= UNFAIR or not _long_enough(answer) or not _alike(answer, its):
+        if fairness is None or fairness >= UNFAIR or not _long_enough(answer) or not _equal(answer, its):
             continue
-        said.append(
-            f"flows of traffic[{number}] are alike and share unequally, Jain {fairness:.2f}: packets that "
-            "stay in step can do that; compare other seeds, or a jitter of a round trip and more"
+        warnings.append(
+            f"flows of traffic[{number}] are equal and share unequally, Jain {fairness:.2f}: synchronised "
+            "packets can cause that; compare other seeds, or a jitter of at least a round trip"
         )
-    return said
+    return warnings
 
 
-def _alike(answer: Any, its: "Flags") -> bool:
-    """Whether each has hosts of its own, and all cables of hosts are alike."""
+def _equal(answer: "Answer", its: "Flags") -> bool:
+    """True if each flow has hosts of its own and all links of hosts are equal."""
     src, dst = (answer.flow_columns[end].codes[its] for end in ("src", "dst"))
     network = answer.network
     edges = (network.link_from < network.hosts) | (network.link_to < network.hosts)
-    alike = all(np.ptp(column[edges]) == 0 for column in (network.rate_bps, network.delay_ps))
+    columns: tuple[NDArray[Any], ...] = (network.rate_bps, network.delay_ps)
+    equal = all(np.ptp(column[edges]) == 0 for column in columns)
     senders, receivers = (np.count_nonzero(np.bincount(hosts)) for hosts in (src, dst))
-    return senders == len(src) and receivers in (1, len(dst)) and alike
+    return equal and senders == len(src) and receivers in (1, len(dst))
 
 
-def _long_enough(answer: Any) -> Any:
+def _long_enough(answer: "Answer") -> bool:
     longest = int(answer.network.delay_ps.max()) if len(answer.network.delay_ps) else 0
     return answer.measured_ps > ROUND_TRIPS * 6 * longest

@@ -119,11 +119,11 @@ def about_run(run, scenario):
     if (ports.utilization > LITTLE).any():
         return f"utilization: {ports.utilization.max()}"
     # Over several ways a flow may beat the ideal time, which is that of one; the run says so.
-    doubted = any("slowdown below 1" in doubt for doubt in run.summary["doubts"])
+    warned = any("slowdown below 1" in warning for warning in run.summary["warnings"])
     several = scenario.network_options.balancing != "flow" or (
         scenario.faults and scenario.network_options.convergence != NEVER
     )
-    if (flows.slowdown < 1).any() and not (doubted and several):
+    if (flows.slowdown < 1).any() and not (warned and several):
         return f"slowdown: {flows.slowdown.min()}"
     fastest = float(scenario.network.host_rate_bps.max()) / 1e9
     # A packet counts whole when it arrives: one under way before its flow was measured may come on top.

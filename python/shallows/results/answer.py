@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows import summary as sums
-from shallows import warnings
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
 from shallows.results.tables import Block, Names, stacked
+from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shallows.topology import Network
     from shallows.traffic import Flows
 
-NO_FLOW = 2**32 - 1
 BATCH_ROWS = 1 << 16
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "lost", "pauses")
 
@@ -129,7 +128,7 @@ class Answer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
             "load": self._load(),
-            "doubts": [*self.scenario.doubts, *warnings.of_run(self)],
+            "warnings": [],  # the runner adds them
             "books": self._books(),
         }
 

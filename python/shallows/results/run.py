@@ -47,7 +47,8 @@ class Run:
     asked for; `TABLES` names their columns with unit and definition.
 
     `blocks` maps the name of a table to a function that yields it piecewise, as dicts of equally long
-    columns (numpy arrays, NaN for what does not exist, or `Names`).
+    columns (numpy arrays, NaN for what does not exist, or `Names`). `answer` is what the world returned; a
+    run that was read from a folder has none.
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class Run:
         scenario_toml: str,
         summary: dict[str, Any],
         blocks: Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]],
+        answer: Answer | None = None,
     ) -> None:
+        self.answer = answer
         self.scenario_toml = scenario_toml
         self.summary = summary
         self._blocks = blocks
@@ -79,7 +82,7 @@ class Run:
         the flows and `cc_names`; times in picoseconds, sizes in bytes. `wall_s` is how long it took.
         """
         results = Answer(scenario, network, flows, answer)
-        return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks())
+        return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks(), results)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Run":
@@ -112,6 +115,7 @@ class Run:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
             run = cls(scenario_toml, json.loads(summary), {})
+            run.summary.setdefault("warnings", run.summary.pop("doubts", []))  # its name before 0.1.0
             _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"

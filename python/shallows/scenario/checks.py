@@ -10,7 +10,7 @@ from shallows.faults import LEAST_RATE_BPS
 from shallows.literal import is_list
 from shallows.supported_keys import algorithms, refuse_unused_keys
 from shallows.traffic import NO_FLOW
-from shallows.units import MOST_ROWS, NEVER, RATE, SIZE, TIME
+from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.scenario.model import Scenario
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 MOST_DELAY_PS = 2 * 10**12
 MOST_PACKETS = 2**31
-_ACK = 64
 _PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
 
 
@@ -38,7 +37,7 @@ def check(scenario: "Scenario") -> None:
     _check_rows(scenario)
 
 
-def doubts(scenario: "Scenario") -> list[str]:
+def warnings(scenario: "Scenario") -> list[str]:
     """What is lawful and yet hardly meant: sentences for who reads the result."""
     return [*_pauses_before_marks(scenario), *_priority_without_end(scenario)]
 
@@ -126,11 +125,13 @@ def _check_credits(scenario: "Scenario") -> None:
 def _check_trimming(scenario: "Scenario") -> None:
     if not scenario.trimming:
         return
-    if scenario.trimming.headers < _ACK:
+    if scenario.trimming.headers < ACK_BYTES:
         size = SIZE.text(scenario.trimming.headers)
-        raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(_ACK)}, an ack")
-    if scenario.mtu <= _ACK:
-        expected = f"more than {SIZE.text(_ACK)}, the header to which ports cut frames: cut, it takes as long"
+        raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(ACK_BYTES)}, an ack")
+    if scenario.mtu <= ACK_BYTES:
+        expected = (
+            f"more than {SIZE.text(ACK_BYTES)}, the header to which ports cut frames: cut, it takes as long"
+        )
         raise ScenarioError("network.mtu", SIZE.text(scenario.mtu), expected)
     clashes = {
         "network.shared": (scenario.network_options.shared, "no shared memory"),

@@ -187,9 +187,9 @@ class Scenario(Table):
         return len(self.flows)
 
     @property
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What is lawful and yet hardly meant: sentences for who reads the result."""
-        return checks.doubts(self)
+        return checks.warnings(self)
 
     @cached_property
     def network(self) -> Network:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows.routing import Routes
+from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
     from shallows.contract import F64, Flags
     from shallows.scenario import Scenario
-    from shallows.topology import Network
 
 
 SAMPLED = 256
@@ -28,7 +29,6 @@ MOMENTS = 100
 """At most so many times at which flows without an end come or go are told apart."""
 ROCE_SEGMENT_BYTES = 16_000
 """What one acknowledgement of RoCE answers, unless the algorithm has a segment of its own."""
-NO_FLOW = 2**32 - 1
 
 
 def packet_hops(scenario: "Scenario") -> "F64":
@@ -36,15 +36,15 @@ def packet_hops(scenario: "Scenario") -> "F64":
     flows = scenario.flows
     if not len(flows):
         return np.zeros(len(flows.ccs))
-    ways, ends_s = _Ways(scenario.network), run_ends_s(scenario)
+    routes, ends_s = Routes(scenario.network), run_ends_s(scenario)
     begins = (flows.after != NO_FLOW) | (flows.start_ps <= ends_s * 1e12)
-    ending = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes > 0)))
+    ending = _Sample(scenario, routes, np.flatnonzero(begins & (flows.bytes > 0)))
     if scenario.duration == NEVER:
         ends_s = max(ends_s, float(ending.busy_s(ending.packets).max(initial=0)))
         carried = ending.packets
     else:
         carried = ending.in_time(ends_s)
-    endless = _Sample(scenario, ways, np.flatnonzero(begins & (flows.bytes == 0)))
+    endless = _Sample(scenario, routes, np.flatnonzero(begins & (flows.bytes == 0)))
     left = np.maximum(
         1 - ending.busy_s(carried) / max(ends_s, 1e-12), 0.05
     ) * scenario.network.rate_bps.astype(float)
@@ -62,13 +62,13 @@ def run_ends_s(scenario: "Scenario") -> float:
 class _Sample:
     """Some of the flows `of`, each for `weight` of them to all but itself; their links one after another."""
 
-    def __init__(self, scenario: "Scenario", ways: "_Ways", of: "NDArray[np.intp]") -> None:
+    def __init__(self, scenario: "Scenario", routes: Routes, of: "NDArray[np.intp]") -> None:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
         flows = scenario.flows
         self.weight = len(of) / max(len(chosen), 1)
         self.network = scenario.network
         self.algorithms = len(flows.ccs)
-        paths = [ways.links(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
+        paths = [routes.path(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
         self.lengths = np.array([len(path) for path in paths], int)
         self.links = np.concatenate([np.array([], int), *paths])
         self.owner = np.repeat(np.arange(len(chosen)), self.lengths)
@@ -148,41 +148,3 @@ def _acks_a_packet(scenario: "Scenario", algorithm: "Algorithm") -> float:
         return 1 / scenario.hosts.acks_every
     segment = algorithm.parameters.get("segment", ROCE_SEGMENT_BYTES)
     return 1 / max(segment / scenario.frame.payload, 1)
-
-
-class _Ways:
-    """Shortest ways through a network, found outwards from a host, level by level."""
-
-    def __init__(self, network: "Network") -> None:
-        order = np.argsort(network.link_from, kind="stable")
-        self.links_by_node = order
-        self.starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
-        self.to, self.nodes, self.came_from = network.link_to, network.nodes, network.link_from
-        self.trees: dict[int, NDArray[np.intp]] = {}
-
-    def links(self, src: int, dst: int) -> "NDArray[np.intp]":
-        """The links of one of the shortest ways."""
-        if src not in self.trees:
-            self.trees[src] = self._tree(src)
-        way: list[int] = []
-        node = dst
-        while node != src:
-            link = self.trees[src][node]
-            way.append(link)
-            node = int(self.came_from[link])
-        return np.array(way, int)
-
-    def _tree(self, src: int) -> "NDArray[np.intp]":
-        """The link by which each node is first reached: any of several, as flows spread over equal paths."""
-        dice = np.random.default_rng(src)
-        by = np.full(self.nodes, -1)
-        edge, by[src] = np.array([src]), 0
-        while len(edge):
-            counts = self.starts[edge + 1] - self.starts[edge]
-            offsets = np.repeat(self.starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-            links = self.links_by_node[np.arange(counts.sum()) + offsets]
-            links = links[by[self.to[links]] < 0]
-            dice.shuffle(links)
-            by[self.to[links]] = links  # the last of a node's stays
-            edge = np.unique(self.to[links])
-        return by

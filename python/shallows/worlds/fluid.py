@@ -16,6 +16,7 @@ import numpy as np
 from shallows import contract
 from shallows.algorithm import choose
 from shallows.errors import ScenarioError
+from shallows.routing import Routes
 from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_models import MODELS, PROBES, ModelInputs
@@ -203,7 +204,8 @@ def _path(scenario: "Scenario") -> Path:
     """The `Path` of the flows. Raises `ScenarioError` where a fluid of one queue would not be like it."""
     network, flows = scenario.network, scenario.flows
     ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
-    ways = [_way(network, *pair) for pair in ends]
+    routes = Routes(network)
+    ways = [routes.path(*pair)[::-1].tolist() for pair in ends]
     shared = [link for link in ways[0] if all(link in way for way in ways) and not network.is_nic[link]]
     if not shared:
         raise ScenarioError("traffic", None, "flows that all cross one switch port: a fluid has one queue")
@@ -220,16 +222,6 @@ def _path(scenario: "Scenario") -> Path:
         expected = f"{network.port_names[link]}, the only queue of a fluid"
         raise ScenarioError("record.ports", ", ".join(scenario.record.ports), expected)
     return Path(link, int(network.rate_bps[link]), rtts.pop() * 1e-12, _only(network, link))
-
-
-def _way(network: "Network", src: int, dst: int) -> list[int]:
-    """The links from a host to another, in order; there is one way in these topologies."""
-    up, down = (int(np.flatnonzero(ends == host)[0]) for ends, host in
-                ((network.link_from, src), (network.link_to, dst)))  # fmt: skip
-    first, last = network.link_to[up], network.link_from[down]
-    if first == last:
-        return [up, down]
-    return [up, int(np.flatnonzero((network.link_from == first) & (network.link_to == last))[0]), down]
 
 
 def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:

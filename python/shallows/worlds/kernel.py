@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shallows import contract, live
 from shallows.errors import ScenarioError
+from shallows.routing import path_counts
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -88,7 +89,7 @@ def check(scenario: "Scenario") -> None:
         expected = "a kind that marks: no algorithm here asks for rates or records"
         raise ScenarioError("network.marking.kind", kind, expected)
     network = scenario.network
-    _check_ways(network, scenario.flows)
+    _check_paths(network, scenario.flows)
     slowest = int(network.rate_bps[~network.is_nic].min())
     if slowest > MOST_RATE:
         expected = f"at most {RATE.text(MOST_RATE)} at the bottleneck, which one processor can emulate"
@@ -104,33 +105,16 @@ def check(scenario: "Scenario") -> None:
         raise ScenarioError("duration", "until-done", expected)
 
 
-def _check_ways(network: "Network", flows: "Flows") -> None:
-    """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest ways."""
+def _check_paths(network: "Network", flows: "Flows") -> None:
+    """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest paths."""
     pairs = {(int(a), int(b)) for a, b in zip(flows.src, flows.dst, strict=True)}
     pairs |= {(b, a) for a, b in pairs}
-    into: dict[int, list[int]] = {}
-    for a, b in zip(network.link_from.tolist(), network.link_to.tolist(), strict=True):
-        into.setdefault(b, []).append(a)
     for target in {b for _, b in pairs}:
-        ways = _shortest_ways(into, target, network.hosts)
-        for source in (a for a, b in pairs if b == target and ways[a] > 1):
+        paths = path_counts(network, target)
+        for source in (a for a, b in pairs if b == target and paths[a] > 1):
             names = f"{network.host_names[source]} to {network.host_names[target]}"
-            expected = f"one shortest way from {names}, not {ways[source]}: the kernel world has no ECMP"
+            expected = f"one shortest path from {names}, not {paths[source]}: the kernel world has no ECMP"
             raise ScenarioError("topology", None, expected)
-
-
-def _shortest_ways(into: dict[int, list[int]], target: int, hosts: int) -> dict[int, int]:
-    """How many shortest ways lead from each node to `target`; hosts do not forward."""
-    ways, reached = {target: 1}, [target]
-    while reached:
-        found: dict[int, int] = {}
-        for node in reached:
-            for before in into.get(node, ()) if node >= hosts or node == target else ():
-                if before not in ways:
-                    found[before] = found.get(before, 0) + ways[node]
-        ways |= found
-        reached = list(found)
-    return ways
 
 
 def check_receiver(receiver: "Receiver | None") -> None:
