@@ -103,7 +103,7 @@ fn at<'py>(
             return Err(PyKeyboardInterrupt::new_err("before that moment"));
         }
     }
-    let (moment, crew) = guarded(py, || (crew.simulation.moment(Time(time_ps)), crew))?;
+    let (moment, crew) = guarded(py, || (crew.simulation.snapshot(Time(time_ps)), crew))?;
     let (answer, ()) = run(py, crew, &asked)?;
     Ok((answer, moment::to_python(py, &moment)?))
 }

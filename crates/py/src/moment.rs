@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::Time;
-use shallows_sim::engine::snapshot::{FlowState, Moment, PLACES, PacketState, PortState};
+use shallows_sim::engine::snapshot::{FlowState, PLACES, PacketState, PortState, Snapshot};
 use shallows_sim::observe::{BlockedBy, Readiness};
 use shallows_sim::packet::PACKET_KINDS;
 
@@ -13,7 +13,7 @@ use crate::table::Table;
 const NONE: u32 = u32::MAX;
 
 /// Its tables, and the names of its kinds.
-pub fn to_python<'py>(py: Python<'py>, moment: &Moment) -> PyResult<Bound<'py, PyDict>> {
+pub fn to_python<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     tables.set_item("ports", ports(py, &moment.ports)?)?;
     tables.set_item("flows", flows(py, &moment.flows)?)?;

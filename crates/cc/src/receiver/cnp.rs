@@ -31,7 +31,7 @@ impl Cnp {
         Box::new(Self { interval: values.time("tau"), sampled: values.flag("sampled"), from: None })
     }
 
-    fn next_look(&mut self, now: Time) -> Time {
+    fn next_check(&mut self, now: Time) -> Time {
         let from = *self.from.get_or_insert(now);
         now + self.interval - Time((now - from).0 % self.interval.0)
     }
@@ -40,7 +40,7 @@ impl Cnp {
 impl Receiver for Cnp {
     fn notification(&mut self, now: Time, data: &Data) -> Option<Time> {
         if self.sampled {
-            let look = self.next_look(now);
+            let look = self.next_check(now);
             return data.marked.then_some(look);
         }
         let due = data.marked && self.from.is_none_or(|last| now - last >= self.interval);

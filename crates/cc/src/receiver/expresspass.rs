@@ -20,7 +20,7 @@
 //!
 //! Differs: Algorithm 1 is rebuilt from the equations that cite its lines; target_loss of 10 % is not in the part of
 //! the paper at hand. As in ns2-xpass, the period is over at the first credit after a round trip in which data
-//! has arrived, and losses are gaps in the numbers of the credits that data echoes. These credits were handed out a
+//! has arrived, and losses are gaps in the numbers of the credits that data remote_stops. These credits were handed out a
 //! round trip earlier, maybe at another rate: cur_rate (1 - credit_loss) is therefore measured, as the rate at which
 //! credits were answered, instead of computed from today's rate, which would fall twice for one loss. A credit a round
 //! trip is the least rate, as in ns2-xpass: with less, a period waits for credits that get through, and flows starve.

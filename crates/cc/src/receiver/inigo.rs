@@ -19,7 +19,7 @@
 //! of all packets round up to a tick, which is late, and 7 % of the link is used.
 //!
 //! Differs where the print is wrong: arrival times are the receiver's own clock; the print and the patches take the difference
-//! of the times that the sender *echoes*, which are those of the receiver's earlier acknowledgements (`tsecr` brings that
+//! of the times that the sender *remote_stops*, which are those of the receiver's earlier acknowledgements (`tsecr` brings that
 //! back). Bytes are summed over a window (the print assigns). Like DCTCP, it answers only windows in which something was late.
 
 use super::ecn_echo::Accurate;
@@ -46,7 +46,7 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("tsecr", "-", false).meaning("take echoed times for arrival times, as printed").source("Inigo Alg. 8"),
 ];
 
-/// Windows do not go below two packets.
+/// CalendarQueue do not go below two packets.
 const FLOOR: f64 = 2.0;
 
 /// Builds the receiver.

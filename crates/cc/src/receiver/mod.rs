@@ -115,7 +115,7 @@ pub struct CreditEcho {
 /// A credit that leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Its number, which the data echoes.
+    /// Its number, which the data remote_stops.
     pub number: u32,
     /// Its length on the wire.
     pub size: Bytes,

@@ -15,7 +15,7 @@ use crate::host::hosts::Hosts;
 use crate::host::nics::Nic;
 use crate::observe::Observer;
 use crate::packet::Packet;
-use crate::parallel::partition::Share;
+use crate::parallel::partition::Ownership;
 use crate::port::link::Link;
 use crate::spec::network::Network;
 
@@ -29,18 +29,18 @@ const BEFORE: [usize; 4] = [2, 4, 7, 10];
 /// Bytes that come together.
 const LINE: usize = 64;
 
-/// How many events have to be known ahead for what a share of the network holds; none if all is at hand.
-pub fn reach(network: &Network, share: &Share) -> usize {
-    let links = network.ports.iter().filter(|port| share.owns_port(port)).count();
+/// How many events have to be known ahead for what a ownership of the network holds; none if all is at hand.
+pub fn prefetch_depth(network: &Network, ownership: &Ownership) -> usize {
+    let links = network.ports.iter().filter(|port| ownership.owns_port(port)).count();
     if links > LINKS_AT_HAND { BEFORE[BEFORE.len() - 1] + 1 } else { 0 }
 }
 
 impl<O: Observer> Domain<O> {
     /// Asks for one thing more of each event that has just come nearer.
     #[inline(never)]
-    pub fn look_ahead(&self) {
+    pub fn prefetch_next(&self) {
         let (fabric, hosts) = (&self.fabric, &self.hosts);
-        let [near, soon, later, far] = BEFORE.map(|before| fabric.events.coming(before));
+        let [near, soon, later, far] = BEFORE.map(|before| fabric.events.peek_nth(before));
         if let Some(port) = far.and_then(|(_, number)| fabric.ports.get(number as usize)) {
             port.fetch();
         }

@@ -12,7 +12,7 @@ use crate::spec::network::{Balancing, Network};
 const NAMED: usize = 10;
 
 /// What the books are closed over.
-pub struct Ledger<'a> {
+pub struct Audit<'a> {
     pub network: &'a Network,
     pub ports: &'a [PortReport],
     pub flows: &'a [FlowReport],
@@ -24,7 +24,7 @@ pub struct Ledger<'a> {
     pub span: Time,
 }
 
-impl Ledger<'_> {
+impl Audit<'_> {
     /// Everything that does not add up.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = conservation(self.ports, self.packets);

@@ -12,7 +12,7 @@ use crate::fabric::route::Routes;
 use crate::fabric::{Arrival, Fabric};
 use crate::host::hosts::Hosts;
 use crate::observe::Observer;
-use crate::parallel::partition::Share;
+use crate::parallel::partition::Ownership;
 use crate::queue::timers::Timer;
 use crate::spec::fault::Fault;
 use crate::spec::network::Network;
@@ -25,10 +25,10 @@ pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
     network: Arc<Network>,
-    /// What has happened so far,
+    /// What has processed so far,
     events: u64,
     /// and how much of it was passed over.
-    passed_over: u64,
+    stale_wakes: u64,
 }
 
 /// What happens next at some instant, in the order in which it goes there.
@@ -42,14 +42,19 @@ pub enum Next {
 
 impl<O: Observer> Domain<O> {
     /// Everything at rest, at time zero.
-    pub fn new(network: &Arc<Network>, routes: &Arc<Routes>, share: Share, observer: O) -> Result<Self, String> {
-        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &share, observer)?;
+    pub fn new(
+        network: &Arc<Network>,
+        routes: &Arc<Routes>,
+        ownership: Ownership,
+        observer: O,
+    ) -> Result<Self, String> {
+        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, observer)?;
         Ok(Self {
             fabric,
-            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), share),
+            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), ownership),
             network: Arc::clone(network),
             events: 0,
-            passed_over: 0,
+            stale_wakes: 0,
         })
     }
 
@@ -70,9 +75,9 @@ impl<O: Observer> Domain<O> {
         self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.nics.timers.next())
     }
 
-    /// How much has happened that was not passed over and does not also happen elsewhere.
-    pub fn happened(&self) -> u64 {
-        self.events - self.passed_over - self.hosts.remote_stops
+    /// How much has processed that was not passed over and does not also happen elsewhere.
+    pub fn processed(&self) -> u64 {
+        self.events - self.stale_wakes - self.hosts.remote_stops
     }
 
     /// What happens next, if it happens `at` this time.
@@ -81,11 +86,11 @@ impl<O: Observer> Domain<O> {
             return None;
         }
         let timer = self.hosts.nics.timers.peek().filter(|timer| timer.at == at);
-        Some(timer.map_or_else(|| Next::Event(self.fabric.events.rank()), Next::Timer))
+        Some(timer.map_or_else(|| Next::Event(self.fabric.events.tie_rank()), Next::Timer))
     }
 
     /// Lets everything happen that is due before `limit`, whatever the driver may have to look at.
-    pub fn run_on(&mut self, limit: Time) {
+    pub fn run_until(&mut self, limit: Time) {
         while self.next() < limit {
             self.fabric.look = false;
             self.run(limit, u64::MAX);
@@ -94,7 +99,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
-    /// look: a link has been paused, or the last flow of those to wait for has finished. How many happened.
+    /// look: a link has been paused, or the last flow of those to wait for has finished. How many processed.
     ///
     /// # Panics
     /// If an invariant is broken, such as time running backwards.
@@ -103,20 +108,20 @@ impl<O: Observer> Domain<O> {
         let mut left = events;
         while left > 0 && !self.fabric.look {
             let timer = self.hosts.nics.timers.next();
-            match self.fabric.events.take_before(timer.min(limit)) {
+            match self.fabric.events.pop_before(timer.min(limit)) {
                 Some((at, entity, others)) => {
                     self.go_on(at);
                     if others {
-                        self.look_ahead();
+                        self.prefetch_next();
                     }
                     self.on_event(entity);
-                    self.fabric.events.close();
+                    self.fabric.events.finish();
                 }
                 _ if timer < limit => {
                     self.go_on(timer);
-                    if let Some(timer) = self.hosts.nics.timers.take() {
+                    if let Some(timer) = self.hosts.nics.timers.pop() {
                         self.hosts.on_timer(&mut self.fabric, timer);
-                        self.hosts.nics.timers.close();
+                        self.hosts.nics.timers.finish();
                     }
                 }
                 _ => break,
@@ -147,7 +152,7 @@ impl<O: Observer> Domain<O> {
         if self.fabric.wake_port(port) {
             self.serve_behind(port);
         } else {
-            self.passed_over += 1;
+            self.stale_wakes += 1;
         }
     }
 

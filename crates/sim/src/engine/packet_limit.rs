@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 use crate::observe::Observer;
 use crate::packet::PACKET_SIZE;
-use crate::parallel::network::Domains;
+use crate::parallel::network::ParallelNetwork;
 use crate::spec::network::{Network, Nic};
 
 /// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 34 GB on the wire, 340 for each of the hosts
 /// of a fat tree of 64 pods.
-pub const MOST_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
+pub const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
 
 /// Events between two looks. An event makes a few packets at most; a NIC that takes all that a window allows looks itself.
-pub const LOOK_EVERY: u64 = 1 << 16;
+pub const CHECK_INTERVAL: u64 = 1 << 16;
 
 /// And packets more in flight, each time: a tenth of a second of nothing but one NIC that takes them.
-pub const LOOK_AFTER: u64 = 1 << 20;
+pub const CHECK_GROWTH: u64 = 1 << 20;
 
 /// Says which port holds the most packets, of which flow, and what to write so that it does not.
-pub fn problem<O: Observer>(network: &Network, domains: &Domains<O>) -> String {
+pub fn problem<O: Observer>(network: &Network, domains: &ParallelNetwork<O>) -> String {
     let live = domains.live();
     let all = format!("{live} packets are in flight, {} MiB, at which a run ends", (live * PACKET_SIZE as u64) >> 20);
     let held = |port: u32| domains.on_its_way(port);

@@ -4,7 +4,7 @@ use shallows_cc::units::Time;
 
 /// What is due, in the order in which it goes at the same time; before all that happens in the network then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Due {
+pub enum Task {
     /// The run is over.
     End,
     /// Statistics begin.
@@ -27,11 +27,11 @@ pub enum Due {
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// What is due last comes first.
-    due: Vec<(Time, Due)>,
+    due: Vec<(Time, Task)>,
 }
 
 impl Schedule {
-    pub fn set(&mut self, at: Time, due: Due) {
+    pub fn set(&mut self, at: Time, due: Task) {
         // What is due again is mostly so before all else.
         let later = self.due.iter().rposition(|&other| other > (at, due)).map_or(0, |place| place + 1);
         if self.due.get(later) != Some(&(at, due)) {
@@ -44,11 +44,11 @@ impl Schedule {
         self.due.last().map_or(Time::MAX, |&(at, _)| at)
     }
 
-    pub fn pop(&mut self) -> Option<(Time, Due)> {
+    pub fn pop(&mut self) -> Option<(Time, Task)> {
         self.due.pop()
     }
 
-    pub fn has(&self, due: Due) -> bool {
+    pub fn has(&self, due: Task) -> bool {
         self.due.iter().any(|&(_, other)| other == due)
     }
 }

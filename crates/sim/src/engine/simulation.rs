@@ -6,17 +6,17 @@ use std::sync::Arc;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::engine::answer::{Answer, Deadlock, FlowReport};
-use crate::engine::audit::{self, Ledger};
+use crate::engine::audit::{self, Audit};
 use crate::engine::deadlock;
 use crate::engine::packet_limit;
-use crate::engine::schedule::{Due, Schedule};
-use crate::engine::snapshot::Moment;
-use crate::engine::stall_detector::Watchman;
+use crate::engine::schedule::{Schedule, Task};
+use crate::engine::snapshot::Snapshot;
+use crate::engine::stall_detector::StallDetector;
 use crate::fabric::route::Routes;
 use crate::host::stats;
 use crate::observe::Observer;
 use crate::observe::series::Record;
-use crate::parallel::network::{Domains, Stop};
+use crate::parallel::network::{ParallelNetwork, Stop};
 use crate::parallel::partition;
 use crate::port::clock::Clock;
 use crate::port::link::mix;
@@ -39,11 +39,11 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Simulation<O = ()> {
     network: Arc<Network>,
-    domains: Domains<O>,
+    domains: ParallelNetwork<O>,
     /// What the driver itself has done so far.
     turns: u64,
     schedule: Schedule,
-    watchman: Watchman,
+    stall_detector: StallDetector,
     record: Record,
     /// How many changes of links are done.
     faults: usize,
@@ -99,16 +99,16 @@ impl<O: Observer + Send> Simulation<O> {
         let ideal = ideal_times(&network, &routes);
         let observers = observers(&network, &routes);
         let network = Arc::new(network);
-        let domains = Domains::new(&network, routes, &ideal, observers)?;
+        let domains = ParallelNetwork::new(&network, routes, &ideal, observers)?;
         let frame =
             network.ports.iter().map(|port| Clock::new(port.rate).time(network.mtu)).max().unwrap_or(Time::ZERO);
-        let watchman = Watchman::new(network.host.rto_max, frame);
+        let stall_detector = StallDetector::new(network.host.rto_max, frame);
         let mut simulation = Self {
-            schedule: schedule(&network, &watchman),
+            schedule: schedule(&network, &stall_detector),
             record: Record::new(&network.record),
             domains,
             turns: 0,
-            watchman,
+            stall_detector,
             faults: 0,
             ideal,
             measured_from: Time::ZERO,
@@ -123,8 +123,8 @@ impl<O: Observer + Send> Simulation<O> {
 
     /// The same, but the run ends once so many packets are in flight, in place of what 2 GiB hold.
     #[must_use]
-    pub fn holding_at_most(mut self, packets: u64) -> Self {
-        self.domains.set_most_packets(packets);
+    pub fn with_packet_limit(mut self, packets: u64) -> Self {
+        self.domains.set_max_packets(packets);
         self
     }
 
@@ -188,20 +188,20 @@ impl<O: Observer + Send> Simulation<O> {
         while !self.over && self.events() < until {
             let due = self.schedule.next();
             match self.domains.run(due.min(behind), until - self.turns, self.awaits_pause()) {
-                Stop::Due if due >= behind && behind < Time::MAX => return true,
-                Stop::Crowded => self.end_crowded(),
-                Stop::Due => self.do_what_is_due(),
+                Stop::TimeLimit if due >= behind && behind < Time::MAX => return true,
+                Stop::TooManyPackets => self.stop_at_packet_limit(),
+                Stop::TimeLimit => self.run_task(),
                 Stop::Paused(at) => self.watch_for_deadlock(at),
-                Stop::Done => self.over = true,
-                Stop::Enough => return false,
+                Stop::Finished => self.over = true,
+                Stop::EventLimit => return false,
             }
         }
         self.over
     }
 
     /// What everything is doing `at` a time up to which this has [`Self::reach`]ed.
-    pub fn moment(&mut self, at: Time) -> Moment {
-        Moment::of(&mut self.domains, at, self.network.flows.len() as u32)
+    pub fn snapshot(&mut self, at: Time) -> Snapshot {
+        Snapshot::of(&mut self.domains, at, self.network.flows.len() as u32)
     }
 
     fn events(&self) -> u64 {
@@ -209,39 +209,39 @@ impl<O: Observer + Send> Simulation<O> {
     }
 
     /// The network has come to the next thing that is due, or to rest.
-    fn do_what_is_due(&mut self) {
-        if self.waits_for_nothing() {
-            return self.run_dry();
+    fn run_task(&mut self) {
+        if self.is_stalled() {
+            return self.no_more_events();
         }
-        let Some((at, due)) = self.schedule.pop() else { return self.run_dry() };
+        let Some((at, due)) = self.schedule.pop() else { return self.no_more_events() };
         self.domains.set_now(at);
         self.turns += 1;
         match due {
-            Due::End => self.over = true,
-            Due::Warmup => self.end_warmup(),
-            Due::Fault => self.change_links(),
-            Due::Convergence => self.converge(),
-            Due::Queues => self.read_queues(),
-            Due::Probes => self.read_probes(),
-            Due::Deadlock => self.search_deadlock(),
-            Due::Watch => self.watch(),
+            Task::End => self.over = true,
+            Task::Warmup => self.end_warmup(),
+            Task::Fault => self.change_links(),
+            Task::Convergence => self.converge(),
+            Task::Queues => self.read_queues(),
+            Task::Probes => self.read_probes(),
+            Task::Deadlock => self.search_deadlock(),
+            Task::Watch => self.watch(),
         }
     }
 
     /// Whether flows are unfinished, nothing is left to happen, and nothing that the driver does can change that.
-    fn waits_for_nothing(&self) -> bool {
+    fn is_stalled(&self) -> bool {
         let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX && self.deadlock.is_none();
-        waits && !self.schedule.has(Due::Deadlock) && !self.links_may_change()
+        waits && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
     }
 
     /// More packets are in flight than a run may hold.
-    fn end_crowded(&mut self) {
+    fn stop_at_packet_limit(&mut self) {
         self.over = true;
         self.problems.push(packet_limit::problem(&self.network, &self.domains));
     }
 
     /// Nothing is left to happen.
-    fn run_dry(&mut self) {
+    fn no_more_events(&mut self) {
         self.over = true;
         match (self.domains.unfinished(), self.domains.first_live()) {
             (0, _) => {}
@@ -263,7 +263,7 @@ impl<O: Observer + Send> Simulation<O> {
     /// Ends the run if no flow can get on.
     fn watch(&mut self) {
         let now = self.now();
-        let stuck = self.watchman.look(now, self.domains.standings().into_iter());
+        let stuck = self.stall_detector.look(now, self.domains.flow_progress().into_iter());
         if let Some((first, count)) = stuck
             && !self.domains.has_starts()
             && !self.links_may_change()
@@ -275,13 +275,13 @@ impl<O: Observer + Send> Simulation<O> {
                 "{flows} cannot get on: timers repeat and nothing arrives any more, after {progress} bytes of flow {flow}{}",
                 self.down_on_the_way(flow)
             ));
-        } else if let Some(at) = self.watchman.next_look(now) {
-            self.schedule.set(at, Due::Watch);
+        } else if let Some(at) = self.stall_detector.next_check(now) {
+            self.schedule.set(at, Task::Watch);
         }
     }
 
     fn links_may_change(&self) -> bool {
-        self.schedule.has(Due::Fault) || self.schedule.has(Due::Convergence)
+        self.schedule.has(Task::Fault) || self.schedule.has(Task::Convergence)
     }
 
     /// All changes of links that are due; the next one is then.
@@ -289,14 +289,14 @@ impl<O: Observer + Send> Simulation<O> {
         let now = self.now();
         while let Some(&change) = self.network.faults.get(self.faults) {
             if change.at > now {
-                return self.schedule.set(change.at, Due::Fault);
+                return self.schedule.set(change.at, Task::Fault);
             }
             self.domains.change(change);
             self.faults += 1;
             // MAX is never, also of what happens at time zero.
             let heard = now.0.checked_add(self.network.convergence.0).filter(|&at| at != Time::MAX.0);
             if let (Change::Down | Change::Up, Some(at)) = (change.change, heard) {
-                self.schedule.set(Time(at), Due::Convergence);
+                self.schedule.set(Time(at), Task::Convergence);
             }
         }
     }
@@ -318,20 +318,20 @@ impl<O: Observer + Send> Simulation<O> {
 
     /// Whether a link that is paused is news.
     fn awaits_pause(&self) -> bool {
-        self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Due::Deadlock)
+        self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Task::Deadlock)
     }
 
     /// A link was, or still is, paused.
     fn watch_for_deadlock(&mut self, at: Time) {
         if self.awaits_pause() {
-            self.schedule.set(at + DEADLOCK_INTERVAL, Due::Deadlock);
+            self.schedule.set(at + DEADLOCK_INTERVAL, Task::Deadlock);
         }
     }
 
     /// Looks for a deadlock. Flows that wait for one never end: a run until they are done is over.
     fn search_deadlock(&mut self) {
         // A port that nobody pauses any more: the books name it.
-        self.over |= deadlock::disagreements(&self.domains).next().is_some();
+        self.over |= deadlock::pause_mismatches(&self.domains).next().is_some();
         let ports = deadlock::deadlock(&self.domains);
         if !ports.is_empty() {
             self.deadlock = Some(Deadlock { at: self.now(), ports });
@@ -354,7 +354,7 @@ impl<O: Observer + Send> Simulation<O> {
         let (now, all) = (self.now(), &self.domains);
         let spec = &self.network.record;
         self.record.queues(now, spec.ports.iter().map(|&port| all.port(port).queue(now)));
-        self.schedule.set(now + spec.queue_interval, Due::Queues);
+        self.schedule.set(now + spec.queue_interval, Task::Queues);
     }
 
     fn read_probes(&mut self) {
@@ -366,7 +366,7 @@ impl<O: Observer + Send> Simulation<O> {
         for &flow in &spec.flows {
             self.domains.probe(flow, spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
         }
-        self.schedule.set(now + spec.probe_interval, Due::Probes);
+        self.schedule.set(now + spec.probe_interval, Task::Probes);
     }
 
     /// Ends the run where it stands and closes the books.
@@ -384,10 +384,10 @@ impl<O: Observer + Send> Simulation<O> {
         }
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
-        let mut extra: Vec<_> = deadlock::disagreements(&self.domains).map(audit::pause_problem).collect();
+        let mut extra: Vec<_> = deadlock::pause_mismatches(&self.domains).map(audit::pause_problem).collect();
         extra.extend(self.domains.balance().and_then(audit::memory_problem));
         let ports = self.domains.port_reports(now, measured);
-        let ledger = Ledger {
+        let ledger = Audit {
             network: &self.network,
             ports: &ports,
             flows: &flows,
@@ -437,22 +437,22 @@ fn flows(first: u32, count: usize) -> String {
 }
 
 /// What is due from the start.
-fn schedule(network: &Network, watchman: &Watchman) -> Schedule {
+fn schedule(network: &Network, stall_detector: &StallDetector) -> Schedule {
     let mut schedule = Schedule::default();
     let mut set = |at, wanted: bool, due| {
         if wanted {
             schedule.set(at, due);
         }
     };
-    set(network.duration, network.duration < Time::MAX, Due::End);
-    set(network.warmup, network.warmup > Time::ZERO, Due::Warmup);
-    set(Time::ZERO, network.record.queue_interval > Time::ZERO, Due::Queues);
-    set(network.record.probe_interval, network.record.probe_interval > Time::ZERO, Due::Probes);
+    set(network.duration, network.duration < Time::MAX, Task::End);
+    set(network.warmup, network.warmup > Time::ZERO, Task::Warmup);
+    set(Time::ZERO, network.record.queue_interval > Time::ZERO, Task::Queues);
+    set(network.record.probe_interval, network.record.probe_interval > Time::ZERO, Task::Probes);
     if let Some(first) = network.faults.first() {
-        set(first.at, true, Due::Fault);
+        set(first.at, true, Task::Fault);
     }
-    if let Some(look) = watchman.next_look(Time::ZERO) {
-        set(look, true, Due::Watch);
+    if let Some(look) = stall_detector.next_check(Time::ZERO) {
+        set(look, true, Task::Watch);
     }
     schedule
 }

@@ -7,7 +7,7 @@ use crate::observe::series::Record;
 use crate::observe::{Observer, Readiness};
 use crate::packet::header::Header;
 use crate::packet::{Flags, Packet, PacketKind};
-use crate::parallel::network::Domains;
+use crate::parallel::network::ParallelNetwork;
 use crate::port::Port;
 
 /// An egress port.
@@ -95,7 +95,7 @@ pub struct PacketState {
 
 /// All of it.
 #[derive(Debug)]
-pub struct Moment {
+pub struct Snapshot {
     /// By link.
     pub ports: Vec<PortState>,
     /// Flows that have begun, in order.
@@ -106,9 +106,9 @@ pub struct Moment {
     pub packets: Vec<PacketState>,
 }
 
-impl Moment {
-    /// That of a network in which everything up to `now` has happened, and nothing after it.
-    pub(crate) fn of<O: Observer + Send>(domains: &mut Domains<O>, now: Time, flows: u32) -> Self {
+impl Snapshot {
+    /// That of a network in which everything up to `now` has processed, and nothing after it.
+    pub(crate) fn of<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();
         let mut record = Record::default();
         let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
@@ -121,7 +121,7 @@ impl Moment {
     }
 }
 
-fn flow_state<O: Observer + Send>(domains: &mut Domains<O>, now: Time, flow: u32) -> Option<FlowState> {
+fn flow_state<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
     let (sent, received) = (*domains.sender(flow), *domains.receiver(flow));
     (sent.start < Time::MAX).then(|| FlowState {
         flow,
@@ -134,7 +134,12 @@ fn flow_state<O: Observer + Send>(domains: &mut Domains<O>, now: Time, flow: u32
     })
 }
 
-fn port_state<O: Observer>(domains: &Domains<O>, link: u32, now: Time, packets: &mut Vec<PacketState>) -> PortState {
+fn port_state<O: Observer>(
+    domains: &ParallelNetwork<O>,
+    link: u32,
+    now: Time,
+    packets: &mut Vec<PacketState>,
+) -> PortState {
     let port = domains.port(link);
     let mine = packets.len();
     let on_its_way: Vec<_> = domains.on_its_way(link).collect();

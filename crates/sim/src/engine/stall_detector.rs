@@ -15,7 +15,7 @@ const PATIENCE: u32 = 15;
 
 /// How a flow stands that has begun and not ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct FlowProgress {
     pub flow: u32,
     /// Grows whenever something new of it has arrived.
     pub progress: u64,
@@ -34,7 +34,7 @@ struct Mark {
 
 /// Looks at all flows now and then.
 #[derive(Debug)]
-pub struct Watchman {
+pub struct StallDetector {
     /// The longest timeout, and a frame on the slowest link.
     longest: Time,
     frame: Time,
@@ -43,7 +43,7 @@ pub struct Watchman {
     open: (usize, Time),
 }
 
-impl Watchman {
+impl StallDetector {
     /// For flows whose timeouts are at most `longest`, on links that take at most `frame` for a full frame.
     pub fn new(longest: Time, frame: Time) -> Self {
         Self { longest, frame, marks: BTreeMap::new(), open: (0, Time::ZERO) }
@@ -56,12 +56,12 @@ impl Watchman {
     }
 
     /// When to look next; never where that lies beyond all time.
-    pub fn next_look(&self, now: Time) -> Option<Time> {
+    pub fn next_check(&self, now: Time) -> Option<Time> {
         now.0.checked_add(self.patience(0).0 / 2).map(Time)
     }
 
     /// Looks at `flows`. The first one, and how many there are, if none of them can get on.
-    pub fn look(&mut self, now: Time, flows: impl Iterator<Item = Standing>) -> Option<(Standing, usize)> {
+    pub fn look(&mut self, now: Time, flows: impl Iterator<Item = FlowProgress>) -> Option<(FlowProgress, usize)> {
         let before = std::mem::take(&mut self.marks);
         let flows: Vec<_> = flows.collect();
         let patience = self.patience(flows.len());
@@ -89,17 +89,17 @@ mod tests {
 
     const SECOND: Time = Time::from_secs_whole(1);
 
-    fn flow(flow: u32, progress: u64, timeouts: u32, paced: bool) -> Standing {
-        Standing { flow, progress, timeouts, paced }
+    fn flow(flow: u32, progress: u64, timeouts: u32, paced: bool) -> FlowProgress {
+        FlowProgress { flow, progress, timeouts, paced }
     }
 
-    fn stuck(looks: &[(u64, &[Standing])]) -> Option<(u32, usize)> {
+    fn stuck(looks: &[(u64, &[FlowProgress])]) -> Option<(u32, usize)> {
         stuck_over(Time::ZERO, looks)
     }
 
-    fn stuck_over(frame: Time, looks: &[(u64, &[Standing])]) -> Option<(u32, usize)> {
-        let mut watchman = Watchman::new(SECOND, frame);
-        let last = looks.iter().map(|&(at, flows)| watchman.look(SECOND * at, flows.iter().copied())).last();
+    fn stuck_over(frame: Time, looks: &[(u64, &[FlowProgress])]) -> Option<(u32, usize)> {
+        let mut stall_detector = StallDetector::new(SECOND, frame);
+        let last = looks.iter().map(|&(at, flows)| stall_detector.look(SECOND * at, flows.iter().copied())).last();
         last.flatten().map(|(first, count)| (first.flow, count))
     }
 

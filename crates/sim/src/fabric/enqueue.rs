@@ -57,7 +57,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// The packet waits in its class, or is refused.
-    // Four numbers go in registers, a struct of three of them does not.
+    // Node numbers go in registers, a struct of three of them does not.
     #[inline(never)]
     fn join_class(&mut self, number: u32, at: u32, from: u32, lane: Lane) {
         let joining = Joining { packet: at, from, lane };

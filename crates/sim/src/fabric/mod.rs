@@ -9,15 +9,15 @@ use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
 use crate::arch::prefetch;
-use crate::engine::packet_limit::MOST_PACKETS;
+use crate::engine::packet_limit::MAX_PACKETS;
 use crate::fabric::route::{Routes, pick};
 use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
-use crate::parallel::partition::Share;
+use crate::parallel::partition::Ownership;
 use crate::port::Port;
 use crate::port::admission::{Offered, Outcome};
-use crate::port::link::Leads;
+use crate::port::link::LinkTarget;
 use crate::queue::event_queue::EventQueue;
 use crate::spec::fault::Wire;
 use crate::spec::network::{Balancing, Network, PortSpec};
@@ -27,7 +27,7 @@ mod outbox;
 pub mod route;
 pub mod shared_buffer;
 
-pub use outbox::{Border, Parcel};
+pub use outbox::{Batch, Outbox};
 
 /// Where a packet is that has come to the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,12 @@ pub struct Fabric<O> {
     pub events: EventQueue,
     pub packets: Slab,
     /// How many of them are too many.
-    pub most_packets: u64,
+    pub max_packets: u64,
     /// From how many on the driver has to look, while a NIC takes all that a window allows.
-    pub look_from: u64,
+    pub check_from: u64,
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
-    border: Border,
+    outbox: Outbox,
     /// Their memories, where they have one.
     pub switches: Option<Switches>,
     /// Links to be told to pause or to go on, in the order in which that was decided.
@@ -75,31 +75,26 @@ pub struct Fabric<O> {
 }
 
 impl<O: Observer> Fabric<O> {
-    /// Idle, at time zero: a domain's share of it. What others own has a place here that is never used.
-    pub fn new(network: Arc<Network>, routes: Arc<Routes>, share: &Share, observer: O) -> Result<Self, String> {
+    /// Idle, at time zero: a domain's ownership of it. What others own has a place here that is never used.
+    pub fn new(network: Arc<Network>, routes: Arc<Routes>, ownership: &Ownership, observer: O) -> Result<Self, String> {
         let mut known = BTreeSet::new();
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
         let port = |(number, spec): (u32, &PortSpec)| {
-            let owned = share.owns_port(spec);
+            let owned = ownership.owns_port(spec);
             let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };
-            let port = port.leading(share.leads(spec)).sharing(&mut known);
+            let port = port.with_target(ownership.link_target(spec)).sharing(&mut known);
             if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
         };
         let wakes = network.ports.iter().any(|port| port.discipline.is_some());
         let ports = huge_pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(
-                network.entities(),
-                share.crossing(&network),
-                prefetch::reach(&network, share),
-                wakes,
-            ),
+            events: EventQueue::new(ownership.crossing(&network), prefetch::prefetch_depth(&network, ownership), wakes),
             packets: Slab::default(),
-            most_packets: MOST_PACKETS,
-            look_from: MOST_PACKETS,
+            max_packets: MAX_PACKETS,
+            check_from: MAX_PACKETS,
             routes,
-            border: Border::new(&network, share),
+            outbox: Outbox::new(&network, ownership),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),
             look: false,
@@ -245,8 +240,8 @@ impl<O: Observer> Fabric<O> {
             self.observer.offered(self.now, Hop::of(number, at, &self.packets), offered.outcome);
         }
         if let Some(arrives) = offered.arrives {
-            match self.ports[number as usize].link.leads {
-                Leads::ByPacket => self.go_to_port(number, at),
+            match self.ports[number as usize].link.target {
+                LinkTarget::PerPacket => self.go_to_port(number, at),
                 _ => self.expect(arrives, number),
             }
         } else if let Outcome::Dropped(_) = offered.outcome {
@@ -257,8 +252,8 @@ impl<O: Observer> Fabric<O> {
     /// The first packet on a link arrives then: here, or in the domain that it leads to.
     #[inline]
     fn expect(&mut self, arrives: Time, link: u32) {
-        match self.ports[link as usize].link.leads {
-            Leads::Here => self.events.push(arrives, link),
+        match self.ports[link as usize].link.target {
+            LinkTarget::Local => self.events.push(arrives, link),
             _ => self.leave(link),
         }
     }
@@ -277,8 +272,8 @@ impl<O: Observer> Fabric<O> {
 
     /// Whether more packets are in flight than a run may hold.
     #[inline]
-    pub fn is_crowded(&self) -> bool {
-        self.live() >= self.most_packets
+    pub fn has_too_many_packets(&self) -> bool {
+        self.live() >= self.max_packets
     }
 
     /// What switches count in their memories and what waits there; nothing where they have none.

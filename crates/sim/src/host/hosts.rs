@@ -10,7 +10,7 @@ use std::sync::Arc;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::engine::snapshot::SenderState;
-use crate::engine::stall_detector::Standing;
+use crate::engine::stall_detector::FlowProgress;
 use crate::fabric::Fabric;
 use crate::fabric::route::Routes;
 use crate::host::flow_table::FlowTable;
@@ -22,7 +22,7 @@ use crate::host::stats::{Dependents, ReceiverStats, SenderStats};
 use crate::host::transport::{self, FlowEndpoint, PacketSink, Readiness, ReceiverEvent, Receiving, Sending};
 use crate::observe::Observer;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
-use crate::parallel::partition::Share;
+use crate::parallel::partition::Ownership;
 use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
 
@@ -30,7 +30,7 @@ use crate::spec::network::Network;
 #[derive(Debug)]
 pub struct Hosts {
     network: Arc<Network>,
-    share: Share,
+    ownership: Ownership,
     pub nics: Nics,
     /// By host: the flows that it sends now, ready or not.
     active: Vec<u32>,
@@ -49,10 +49,10 @@ pub struct Hosts {
 
 impl Hosts {
     /// Idle; flows that wait for no other are due.
-    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32, share: Share) -> Self {
+    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32, ownership: Ownership) -> Self {
         let flows = network.flows.len();
-        let here = |host| share.owns(host);
-        let mut nics = Nics::new(&network, share.crossing(&network).0, &nic);
+        let here = |host| ownership.owns(host);
+        let mut nics = Nics::new(&network, ownership.crossing(&network).0, &nic);
         let mut known = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
             if flow.after.is_none() && here(flow.src) {
@@ -76,7 +76,7 @@ impl Hosts {
             }),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
             remote_stops: 0,
-            share,
+            ownership,
             network,
         }
     }
@@ -126,7 +126,7 @@ impl Hosts {
         reaction: ReceiverEvent,
     ) {
         if let Some(at) = reaction.timer {
-            self.nics.timers.set(Timer { at, kind: Kind::Reply, flow });
+            self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in reaction.responses.places() {
             fabric.offer_to_nic(port, at);
@@ -239,12 +239,12 @@ impl Hosts {
         match timer.kind {
             Kind::Start => self.open(fabric, timer.flow),
             Kind::Stop => self.stop(fabric, timer.flow),
-            Kind::Reply => self.reply_is_due(fabric, timer.flow),
+            Kind::AckTimer => self.reply_is_due(fabric, timer.flow),
             Kind::Pull => {
                 let host = self.network.flows[timer.flow as usize].dst;
                 self.pull_pacer.on_timer(fabric, host, &mut self.receiving, &mut self.nics.timers);
             }
-            Kind::Supply => self.on_application(fabric, timer.flow),
+            Kind::AppWrite => self.on_application(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
         }
     }
@@ -309,15 +309,15 @@ impl Hosts {
         let (supply, until) = application.supply(self.sent[flow as usize].start, now);
         sending.supply(supply);
         if until < Time::MAX {
-            self.nics.timers.set(Timer { at: until, kind: Kind::Supply, flow });
+            self.nics.timers.set(Timer { at: until, kind: Kind::AppWrite, flow });
         }
     }
 
     /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
     fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let spec = &self.network.flows[flow as usize];
-        self.remote_stops += u64::from(!self.share.owns(spec.src));
-        if self.share.owns(spec.dst) {
+        self.remote_stops += u64::from(!self.ownership.owns(spec.src));
+        if self.ownership.owns(spec.dst) {
             self.settle_receiver(flow);
             let received = &mut self.received[flow as usize];
             received.by_stop = received.delivered;
@@ -373,8 +373,8 @@ impl Hosts {
     }
 
     /// How every flow stands at its sender that has begun and not ended; how far it has got is for its receiver to say.
-    pub fn standings(&self) -> impl Iterator<Item = Standing> {
-        self.sending.iter().map(|(flow, sending)| Standing {
+    pub fn flow_progress(&self) -> impl Iterator<Item = FlowProgress> {
+        self.sending.iter().map(|(flow, sending)| FlowProgress {
             flow,
             progress: 0,
             timeouts: self.sent[flow as usize].timeouts,

@@ -164,8 +164,8 @@ impl Nics {
     fn takes<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) -> bool {
         if self.fifo {
             // All that a window allows goes in at once: the driver has to look before that is too much, or takes long.
-            fabric.look |= fabric.live() >= fabric.look_from;
-            return !fabric.is_crowded();
+            fabric.look |= fabric.live() >= fabric.check_from;
+            return !fabric.has_too_many_packets();
         }
         let number = self.nics[host as usize].port;
         let port = &fabric.ports[number as usize];

@@ -260,11 +260,11 @@ pub struct Slab {
     /// By place: what hops wrote into its packet, where [`Header::has_int`]; of no packet where none is.
     int_stacks: Vec<Vec<HopRecord>>,
     free: u32,
-    /// Packets that came here: those made here, and those that another slab had made.
-    came: u64,
-    adopted: u64,
+    /// Packets that inserted here: those made here, and those that another slab had made.
+    inserted: u64,
+    imported: u64,
     /// And those that went.
-    gone: u64,
+    removed: u64,
 }
 
 impl Default for Slab {
@@ -274,9 +274,9 @@ impl Default for Slab {
             headers: Vec::new(),
             int_stacks: Vec::new(),
             free: NIL,
-            came: 0,
-            adopted: 0,
-            gone: 0,
+            inserted: 0,
+            imported: 0,
+            removed: 0,
         }
     }
 }
@@ -284,15 +284,15 @@ impl Default for Slab {
 impl Slab {
     /// Stores a packet that another slab has made.
     #[inline(always)]
-    pub fn adopt(&mut self, packet: &Packet, header: &Header) -> u32 {
-        self.adopted += 1;
+    pub fn import(&mut self, packet: &Packet, header: &Header) -> u32 {
+        self.imported += 1;
         self.insert(*packet, *header)
     }
 
     /// Stores a packet.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet, header: Header) -> u32 {
-        self.came += 1;
+        self.inserted += 1;
         if self.free == NIL {
             self.add_place();
         }
@@ -314,14 +314,14 @@ impl Slab {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, at: u32) {
-        self.gone += 1;
+        self.removed += 1;
         self.packets[at as usize].next = self.free;
         self.free = at;
     }
 
     /// Takes out a packet that goes on in another slab.
     #[inline]
-    pub fn hand_over(&mut self, at: u32) -> (Packet, Header) {
+    pub fn export(&mut self, at: u32) -> (Packet, Header) {
         let taken = (self[at], *self.header(at));
         self.remove(at);
         taken
@@ -357,19 +357,19 @@ impl Slab {
     /// Packets that exist now.
     #[must_use]
     pub fn live(&self) -> u64 {
-        self.came - self.gone
+        self.inserted - self.removed
     }
 
     /// Packets that another slab had made.
     #[must_use]
-    pub fn adopted(&self) -> u64 {
-        self.adopted
+    pub fn imported(&self) -> u64 {
+        self.imported
     }
 
     /// Packets that were ever made here.
     #[must_use]
     pub fn created(&self) -> u64 {
-        self.came - self.adopted
+        self.inserted - self.imported
     }
 }
 

@@ -1,52 +1,52 @@
-//! Where threads wait for each other between windows, and learn what they need to go on. Who waits looks again for a while
-//! and then sleeps: for how long it looks, it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy
+//! Where threads wait for each other between windows, and learn what they need to go on. Who waits spins again for a while
+//! and then sleeps: for how long it spins, it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy
 //! one is not kept from its work.
 
 use std::time::Duration;
 
-use crate::parallel::status::{Posted, Report};
+use crate::parallel::status::{AtomicStatus, DomainStatus};
 use crate::parallel::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::parallel::sync::{Apart, Condvar, Mutex, pause, time_of};
+use crate::parallel::sync::{CachePadded, Condvar, Mutex, pause, time_of};
 
 /// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
 /// thread that has no core.
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
 
-/// How often a thread looks for the others before it sleeps.
+/// How often a thread spins for the others before it sleeps.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    looks: u32,
+pub struct SpinBudget {
+    spins: u32,
 }
 
-impl Patience {
+impl SpinBudget {
     /// Of a thread that has a core for itself: some tens of microseconds at first.
-    pub const SOME: Self = Self { looks: 512 };
-    /// Of one that has none: who looks while others wait for its core keeps them from coming.
-    pub const NONE: Self = Self { looks: 0 };
-    /// Of one that looks once.
+    pub const SOME: Self = Self { spins: 512 };
+    /// Of one that has none: who spins while others wait for its core keeps them from coming.
+    pub const NONE: Self = Self { spins: 0 };
+    /// Of one that spins once.
     #[cfg(all(test, loom))]
-    pub const ONE_LOOK: Self = Self { looks: 1 };
+    pub const ONE_LOOK: Self = Self { spins: 1 };
     /// Some tenths of a microsecond, and of a millisecond.
     const FEWEST: u32 = 16;
     const MOST: u32 = 1 << 15;
 
     /// It looked in vain and then slept so long.
     fn learn(&mut self, slept: Duration) {
-        let fewest = self.looks.min(Self::FEWEST);
-        self.looks = if slept < SHORT_SLEEP { self.looks * 2 } else { self.looks / 2 }.clamp(fewest, Self::MOST);
+        let fewest = self.spins.min(Self::FEWEST);
+        self.spins = if slept < SHORT_SLEEP { self.spins * 2 } else { self.spins / 2 }.clamp(fewest, Self::MOST);
     }
 }
 
 /// How many steps are in use at once: who is ahead says what it did two steps after those that are known, and who is behind
 /// still reads of the step before these.
-pub const SIDES: usize = 5;
+pub const BUFFERS: usize = 5;
 
 /// Where parties say how they stand at the end of each step, and wait until all others have, or until one of them fails.
 #[derive(Debug)]
-pub struct Meeting {
+pub struct Barrier {
     /// By step, as far as it is in use, and party.
-    posted: [Vec<Apart<Posted>>; SIDES],
-    /// One of them will never come again.
+    statuses: [Vec<CachePadded<AtomicStatus>>; BUFFERS],
+    /// One of them will never arrive again.
     broken: AtomicBool,
     /// How many of them sleep: it changes with the lock held.
     sleepers: AtomicUsize,
@@ -54,11 +54,11 @@ pub struct Meeting {
     wake: Condvar,
 }
 
-impl Meeting {
-    /// Of so many parties, of which none has come.
+impl Barrier {
+    /// Of so many parties, of which none has arrive.
     pub fn new(parties: usize) -> Self {
         Self {
-            posted: std::array::from_fn(|_| (0..parties).map(|_| Apart(Posted::default())).collect()),
+            statuses: std::array::from_fn(|_| (0..parties).map(|_| CachePadded(AtomicStatus::default())).collect()),
             broken: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
             lock: Mutex::new(()),
@@ -68,42 +68,42 @@ impl Meeting {
 
     /// How many there are.
     pub fn parties(&self) -> usize {
-        self.posted[0].len()
+        self.statuses[0].len()
     }
 
-    /// A party has come to the end of this step, of which it has done all before.
+    /// A party has arrive to the end of this step, of which it has done all before.
     ///
-    /// What it did until then has happened for all who see it here.
-    pub fn come(&self, party: usize, step: u64, report: &Report) {
-        self.posted(step)[party].0.post(step + 1, report);
+    /// What it did until then has processed for all who see it here.
+    pub fn arrive(&self, party: usize, step: u64, report: &DomainStatus) {
+        self.statuses(step)[party].0.publish(step + 1, report);
         self.wake_sleepers();
     }
 
-    /// Waits until all have come to the end of this step; false if one of them never will.
-    pub fn await_all(&self, step: u64, patience: &mut Patience) -> bool {
-        for _ in 0..patience.looks {
+    /// Waits until all have arrive to the end of this step; false if one of them never will.
+    pub fn wait(&self, step: u64, spin_budget: &mut SpinBudget) -> bool {
+        for _ in 0..spin_budget.spins {
             if self.is_over(step) {
                 return !self.is_broken();
             }
             pause();
         }
         if !self.is_over(step) {
-            patience.learn(time_of(|| self.sleep_until(step)));
+            spin_budget.learn(time_of(|| self.sleep_until(step)));
         }
         !self.is_broken()
     }
 
     /// What all have said at the end of a step that is over.
-    pub fn heard(&self, step: u64) -> Report {
-        self.posted(step).iter().map(|posted| posted.0.read()).fold(Report::NONE, Report::with)
+    pub fn total(&self, step: u64) -> DomainStatus {
+        self.statuses(step).iter().map(|statuses| statuses.0.read()).fold(DomainStatus::NONE, DomainStatus::with)
     }
 
-    fn posted(&self, step: u64) -> &[Apart<Posted>] {
-        &self.posted[step as usize % SIDES]
+    fn statuses(&self, step: u64) -> &[CachePadded<AtomicStatus>] {
+        &self.statuses[step as usize % BUFFERS]
     }
 
     /// Nobody waits for this party any more.
-    pub fn leave_for_good(&self) {
+    pub fn poison(&self) {
         self.broken.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         self.wake_sleepers();
@@ -128,7 +128,7 @@ impl Meeting {
     }
 
     fn is_over(&self, step: u64) -> bool {
-        self.posted(step).iter().all(|posted| posted.0.is_after(step + 1)) || self.is_broken()
+        self.statuses(step).iter().all(|statuses| statuses.0.is_after(step + 1)) || self.is_broken()
     }
 
     fn is_broken(&self) -> bool {
@@ -137,12 +137,12 @@ impl Meeting {
 }
 
 /// Leaves a meeting for good where its thread fails.
-pub struct Attendance<'a>(pub &'a Meeting);
+pub struct BarrierGuard<'a>(pub &'a Barrier);
 
-impl Drop for Attendance<'_> {
+impl Drop for BarrierGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.leave_for_good();
+            self.0.poison();
         }
     }
 }
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn who_sleeps_long_looks_less_and_who_sleeps_a_moment_looks_more() {
-        let after = |mut patience: Patience, slept: Duration, times: u32| {
-            (0..times).for_each(|_| patience.learn(slept));
-            patience.looks
+        let after = |mut spin_budget: SpinBudget, slept: Duration, times: u32| {
+            (0..times).for_each(|_| spin_budget.learn(slept));
+            spin_budget.spins
         };
         let (moment, slice) = (Duration::from_micros(30), Duration::from_millis(3));
-        assert_eq!([after(Patience::SOME, moment, 1), after(Patience::SOME, slice, 1)], [1024, 256]);
-        assert_eq!([after(Patience::SOME, moment, 99), after(Patience::SOME, slice, 99)], [1 << 15, 16]);
-        assert_eq!([after(Patience::NONE, moment, 99), after(Patience::NONE, slice, 99)], [0, 0]);
+        assert_eq!([after(SpinBudget::SOME, moment, 1), after(SpinBudget::SOME, slice, 1)], [1024, 256]);
+        assert_eq!([after(SpinBudget::SOME, moment, 99), after(SpinBudget::SOME, slice, 99)], [1 << 15, 16]);
+        assert_eq!([after(SpinBudget::NONE, moment, 99), after(SpinBudget::NONE, slice, 99)], [0, 0]);
     }
 }

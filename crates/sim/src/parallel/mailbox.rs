@@ -2,24 +2,24 @@
 //!
 //! A window begins with the first thing that happens anywhere, as far as is known, and nothing that is sent in it arrives in it.
 //! Each domain goes through it by itself, hands over what leaves it, and says what it has seen; then it takes in what is for
-//! it, and all come to the same next window from what all have said.
+//! it, and all arrive to the same next window from what all have said.
 //!
 //! Several threads do not wait for each other after each window. Their windows are half as long as a packet needs to another
 //! domain, so who goes through one needs what the others have done up to the last but one: one that had less to do there
-//! goes on meanwhile. Boxes and reports are there five times: who is ahead writes while who is behind still reads.
+//! goes on meanwhile. Buffer and reports are there five times: who is ahead writes while who is behind still reads.
 
 use shallows_cc::units::Time;
 
 use crate::engine::domain::Domain;
-use crate::fabric::Parcel;
+use crate::fabric::Batch;
 use crate::observe::Observer;
-use crate::parallel::barrier::{Meeting, Patience, SIDES};
-use crate::parallel::status::Report;
-use crate::parallel::sync::{Apart, Mutex, MutexGuard};
+use crate::parallel::barrier::{BUFFERS, Barrier, SpinBudget};
+use crate::parallel::status::DomainStatus;
+use crate::parallel::sync::{CachePadded, Mutex, MutexGuard};
 
 /// How far windows go.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct RunLimits {
     /// Everything before this.
     pub limit: Time,
     /// Or so many events, and what belongs to the same window.
@@ -28,16 +28,16 @@ pub struct Plan {
     pub awaits_pause: bool,
     /// What is sent to another domain arrives there this much later, or more.
     pub lookahead: Time,
-    /// Windows are no longer than that, and together with what is known late no longer than this.
+    /// CalendarQueue are no longer than that, and together with what is known late no longer than this.
     pub longest: Time,
     /// They end before this: from here on a single event may end the run.
-    pub exact_from: Time,
+    pub earliest_finish: Time,
     /// Or until so many packets are in flight.
-    pub look_from: u64,
+    pub check_from: u64,
 }
 
-impl Plan {
-    /// Where a window ends that begins then, where all that has happened before is known.
+impl RunLimits {
+    /// Where a window ends that begins then, where all that has processed before is known.
     pub fn window(&self, begins: Time) -> Time {
         self.part_of_window(begins, 1)
     }
@@ -49,98 +49,98 @@ impl Plan {
 
     /// Whether no single event may end the run in that window.
     pub fn has_room(&self, begins: Time) -> bool {
-        self.window(begins) <= self.exact_from
+        self.window(begins) <= self.earliest_finish
     }
 
     /// Whether there is such a window to go through, by what all domains have said.
-    fn goes_on(&self, heard: &Report, (begins, end): (Time, Time)) -> bool {
-        let enough = heard.events >= self.events || heard.live >= self.look_from;
-        let paused = self.awaits_pause && heard.paused < Time::MAX;
-        begins < self.limit && !enough && !paused && end <= self.exact_from
+    fn goes_on(&self, total: &DomainStatus, (begins, end): (Time, Time)) -> bool {
+        let enough = total.events >= self.events || total.live >= self.check_from;
+        let paused = self.awaits_pause && total.paused < Time::MAX;
+        begins < self.limit && !enough && !paused && end <= self.earliest_finish
     }
 }
 
-/// One step of the exchange: a box from each domain to each other one.
-type Boxes = Vec<Apart<Mutex<Parcel>>>;
+/// One step of the mailboxes: a box from each domain to each other one.
+type Buffer = Vec<CachePadded<Mutex<Batch>>>;
 
 /// What domains tell each other.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct Mailboxes {
     domains: usize,
-    sides: [Boxes; SIDES],
+    buffers: [Buffer; BUFFERS],
 }
 
-impl Exchange {
+impl Mailboxes {
     /// Between so many domains.
     pub fn new(domains: usize) -> Self {
-        let boxes = || (0..domains * domains).map(|_| Apart(Mutex::new(Parcel::default()))).collect();
-        Self { domains, sides: std::array::from_fn(|_| boxes()) }
+        let boxes = || (0..domains * domains).map(|_| CachePadded(Mutex::new(Batch::default()))).collect();
+        Self { domains, buffers: std::array::from_fn(|_| boxes()) }
     }
 
     /// Lets these domains, of which the first has this number, go on as far as the plan says, together with the others, which
-    /// are elsewhere. Everything before the first time that comes back has happened, and no window may begin after the second.
+    /// are elsewhere. Everything before the first time that comes back has processed, and no window may begin after the second.
     pub fn go_on<O: Observer>(
         &self,
         domains: &mut [Domain<O>],
         first: usize,
-        (mut closed, plan): (Time, &Plan),
-        (meeting, party, mut patience): (&Meeting, usize, Patience),
+        (mut horizon, plan): (Time, &RunLimits),
+        (barrier, party, mut spin_budget): (&Barrier, usize, SpinBudget),
     ) -> (Time, Time) {
-        let ahead = u64::from(meeting.parties() > 1);
+        let ahead = u64::from(barrier.parties() > 1);
         // At the first nothing is gone through: all say how they stand.
         let (mut step, mut taken) = (0, 0);
         loop {
-            let mut report = Report::NONE;
+            let mut report = DomainStatus::NONE;
             for (number, domain) in (first..).zip(&mut *domains) {
-                report = report.with(self.hand_over(step, (number, domain), closed, plan.lookahead));
+                report = report.with(self.flush(step, (number, domain), horizon, plan.lookahead));
             }
-            meeting.come(party, step, &report);
+            barrier.arrive(party, step, &report);
             let known = step.saturating_sub(ahead);
-            if !meeting.await_all(known, &mut patience) {
-                return (closed, closed);
+            if !barrier.wait(known, &mut spin_budget) {
+                return (horizon, horizon);
             }
-            self.take_in(&mut taken, known, (first, domains));
-            let begins = first_to_happen(meeting, known).max(closed);
+            self.receive(&mut taken, known, (first, domains));
+            let begins = first_to_happen(barrier, known).max(horizon);
             let end = plan.part_of_window(begins, 1 + ahead);
-            if !plan.goes_on(&meeting.heard(known), (begins, end)) {
+            if !plan.goes_on(&barrier.total(known), (begins, end)) {
                 break;
             }
-            domains.iter_mut().for_each(|domain| domain.run_on(end));
-            closed = end;
+            domains.iter_mut().for_each(|domain| domain.run_until(end));
+            horizon = end;
             step += 1;
         }
-        if !meeting.await_all(step, &mut patience) {
-            return (closed, closed);
+        if !barrier.wait(step, &mut spin_budget) {
+            return (horizon, horizon);
         }
-        self.take_in(&mut taken, step, (first, domains));
-        (closed, first_to_happen(meeting, step).max(closed))
+        self.receive(&mut taken, step, (first, domains));
+        (horizon, first_to_happen(barrier, step).max(horizon))
     }
 
-    /// A domain has gone through all that is before `closed`.
-    fn hand_over<O: Observer>(
+    /// A domain has gone through all that is before `horizon`.
+    fn flush<O: Observer>(
         &self,
         step: u64,
         (number, domain): (usize, &mut Domain<O>),
-        closed: Time,
+        horizon: Time,
         lookahead: Time,
-    ) -> Report {
-        let sent = domain.fabric.hand_over(closed, lookahead);
+    ) -> DomainStatus {
+        let sent = domain.fabric.flush(horizon, lookahead);
         let live = domain.fabric.live();
-        for (to, parcel) in domain.fabric.parcels().iter_mut().enumerate() {
-            if !parcel.is_empty() {
-                std::mem::swap(parcel, &mut self.open(step, number, to));
+        for (to, batch) in domain.fabric.batches().iter_mut().enumerate() {
+            if !batch.is_empty() {
+                std::mem::swap(batch, &mut self.open(step, number, to));
             }
         }
         let (next, paused) = (domain.next(), domain.fabric.paused);
-        Report { next, sent, paused, events: domain.happened(), live }
+        DomainStatus { next, sent, paused, events: domain.processed(), live }
     }
 
-    /// All have come to the end of this step: takes in what they have handed over up to then, from the first not taken on.
-    fn take_in<O: Observer>(&self, taken: &mut u64, step: u64, (first, domains): (usize, &mut [Domain<O>])) {
+    /// All have arrive to the end of this step: takes in what they have handed over up to then, from the first not taken on.
+    fn receive<O: Observer>(&self, taken: &mut u64, step: u64, (first, domains): (usize, &mut [Domain<O>])) {
         for of in *taken..=step {
             for (number, domain) in (first..).zip(&mut *domains) {
                 for from in (0..self.domains).filter(|&from| from != number) {
-                    domain.fabric.adopt(&mut self.open(of, from, number));
+                    domain.fabric.import(&mut self.open(of, from, number));
                 }
             }
         }
@@ -148,15 +148,15 @@ impl Exchange {
     }
 
     /// A box. Nobody ever waits here: its writer opens it before it comes to the end of the step, its reader after that.
-    fn open(&self, step: u64, from: usize, to: usize) -> MutexGuard<'_, Parcel> {
-        self.sides[step as usize % SIDES][from * self.domains + to].0.lock().expect("nobody panics with a box open")
+    fn open(&self, step: u64, from: usize, to: usize) -> MutexGuard<'_, Batch> {
+        self.buffers[step as usize % BUFFERS][from * self.domains + to].0.lock().expect("nobody panics with a box open")
     }
 }
 
 /// When something happens next, by what all have said at the end of this step. What was handed over a step before may not
 /// have been taken in then.
-fn first_to_happen(meeting: &Meeting, step: u64) -> Time {
-    meeting.heard(step).first().min(meeting.heard(step.saturating_sub(1)).sent)
+fn first_to_happen(barrier: &Barrier, step: u64) -> Time {
+    barrier.total(step).first().min(barrier.total(step.saturating_sub(1)).sent)
 }
 
 /// Every order in which two threads may go through some windows: `make loom`.
@@ -171,23 +171,23 @@ mod loom_tests {
     const STEPS: u64 = 7;
 
     /// What a domain does between windows, with one packet to the other in each.
-    fn go_through(exchange: &Exchange, meeting: &Meeting, mut patience: Patience, number: usize) {
+    fn go_through(mailboxes: &Mailboxes, barrier: &Barrier, mut spin_budget: SpinBudget, number: usize) {
         let other = 1 - number;
         let mut taken = 0;
         for step in 0..STEPS {
             let packet = Packet { flow: step as u32, ..Packet::default() };
-            exchange.open(step, number, other).packets.push((packet, Header::Bare));
-            meeting.come(number, step, &Report { next: Time(step), ..Report::NONE });
+            mailboxes.open(step, number, other).packets.push((packet, Header::Bare));
+            barrier.arrive(number, step, &DomainStatus { next: Time(step), ..DomainStatus::NONE });
             let known = step.saturating_sub(1);
-            assert!(meeting.await_all(known, &mut patience));
+            assert!(barrier.wait(known, &mut spin_budget));
             while taken <= known {
-                let mut parcel = exchange.open(taken, other, number);
-                let came: Vec<_> = parcel.packets.drain(..).map(|(packet, _)| u64::from(packet.flow)).collect();
+                let mut batch = mailboxes.open(taken, other, number);
+                let came: Vec<_> = batch.packets.drain(..).map(|(packet, _)| u64::from(packet.flow)).collect();
                 assert_eq!(came, [taken]);
                 taken += 1;
             }
             for of in [known, known.saturating_sub(1)] {
-                assert_eq!(meeting.heard(of).next, Time(of));
+                assert_eq!(barrier.total(of).next, Time(of));
             }
         }
     }
@@ -197,12 +197,12 @@ mod loom_tests {
         // All orders in which threads are stopped three times at most where they could go on: all of them are too many.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
-        for patience in [Patience::NONE, Patience::ONE_LOOK] {
+        for spin_budget in [SpinBudget::NONE, SpinBudget::ONE_LOOK] {
             model.check(move || {
-                let shared = Arc::new((Exchange::new(2), Meeting::new(2)));
+                let shared = Arc::new((Mailboxes::new(2), Barrier::new(2)));
                 let other = Arc::clone(&shared);
-                let thread = thread::spawn(move || go_through(&other.0, &other.1, patience, 1));
-                go_through(&shared.0, &shared.1, patience, 0);
+                let thread = thread::spawn(move || go_through(&other.0, &other.1, spin_budget, 1));
+                go_through(&shared.0, &shared.1, spin_budget, 0);
                 thread.join().expect("it holds there too");
             });
         }
@@ -211,11 +211,11 @@ mod loom_tests {
     #[test]
     fn nobody_waits_for_who_has_left() {
         loom::model(|| {
-            let meeting = Arc::new(Meeting::new(2));
-            let other = Arc::clone(&meeting);
-            let thread = thread::spawn(move || other.leave_for_good());
-            meeting.come(0, 0, &Report::NONE);
-            assert!(!meeting.await_all(0, &mut Patience::NONE.clone()));
+            let barrier = Arc::new(Barrier::new(2));
+            let other = Arc::clone(&barrier);
+            let thread = thread::spawn(move || other.poison());
+            barrier.arrive(0, 0, &DomainStatus::NONE);
+            assert!(!barrier.wait(0, &mut SpinBudget::NONE.clone()));
             thread.join().expect("it only leaves");
         });
     }

@@ -14,78 +14,78 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::domain::Domain;
 use crate::engine::packet_limit;
 use crate::engine::snapshot::SenderState;
-use crate::engine::stall_detector::Standing;
+use crate::engine::stall_detector::FlowProgress;
 use crate::fabric::route::Routes;
 use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
 use crate::parallel::affinity;
-use crate::parallel::barrier::{Attendance, Meeting, Patience};
-use crate::parallel::mailbox::{Exchange, Plan};
-use crate::parallel::partition::{Partition, Share};
+use crate::parallel::barrier::{Barrier, BarrierGuard, SpinBudget};
+use crate::parallel::mailbox::{Mailboxes, RunLimits};
+use crate::parallel::partition::{Ownership, Partition};
 use crate::port::scheduler;
 use crate::port::{Carried, Port, PortReport};
 use crate::spec::fault::Fault;
 use crate::spec::network::{Balancing, Network};
 
-/// Windows between two questions when the last flow may finish.
+/// CalendarQueue between two questions when the last flow may finish.
 const ASK_EVERY: u64 = 16;
 
 /// Why the network has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Nothing is left to happen before the driver's next turn.
-    Due,
-    /// So many events have happened, or one has made so many packets.
-    Enough,
+    TimeLimit,
+    /// So many events have processed, or one has made so many packets.
+    EventLimit,
     /// A link was paused then.
     Paused(Time),
     /// More packets are in flight than a run may hold.
-    Crowded,
+    TooManyPackets,
     /// The run was to end with its flows, and they have ended.
-    Done,
+    Finished,
 }
 
 /// The whole network in motion.
 #[derive(Debug)]
-pub struct Domains<O> {
+pub struct ParallelNetwork<O> {
     network: Arc<Network>,
     partition: Arc<Partition>,
     parts: Vec<Domain<O>>,
-    exchange: Exchange,
+    mailboxes: Mailboxes,
     threads: usize,
     /// With which threads wait for each other at first.
-    patience: Patience,
-    /// Everything before this has happened in all domains.
-    closed: Time,
+    spin_budget: SpinBudget,
+    /// Everything before this has processed in all domains.
+    horizon: Time,
     /// Before this the last flow cannot have finished, as far as is known,
-    exact_from: Time,
+    earliest_finish: Time,
     /// which is not asked again before this.
-    ask_from: Time,
+    next_finish_check: Time,
     /// How many packets in flight are too many.
-    most_packets: u64,
+    max_packets: u64,
 }
 
-impl<O: Observer + Send> Domains<O> {
+impl<O: Observer + Send> ParallelNetwork<O> {
     /// Everything at rest, at time zero: a domain for each that looks on, as far as the network can be parted. `ideal` are
     /// the completion times of flows on an empty path.
     pub fn new(network: &Arc<Network>, routes: Routes, ideal: &[Time], observers: Vec<O>) -> Result<Self, String> {
         let partition = Arc::new(Partition::new(network, &routes, observers.len()));
         let routes = Arc::new(routes);
         let part = |(domain, observer)| {
-            let share = Share { partition: Arc::clone(&partition), domain };
-            Domain::new(network, &routes, share, observer)
+            let ownership = Ownership { partition: Arc::clone(&partition), domain };
+            Domain::new(network, &routes, ownership, observer)
         };
         let parts = (0..partition.domains()).zip(observers).map(part).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
-            exchange: Exchange::new(parts.len()),
+            mailboxes: Mailboxes::new(parts.len()),
             threads: 1,
-            patience: Patience::NONE,
-            closed: Time::ZERO,
-            exact_from: earliest_end(network, ideal),
-            ask_from: Time::ZERO,
-            most_packets: packet_limit::MOST_PACKETS,
+            spin_budget: SpinBudget::NONE,
+            horizon: Time::ZERO,
+            earliest_finish: earliest_end(network, ideal),
+            next_finish_check: Time::ZERO,
+            max_packets: packet_limit::MAX_PACKETS,
             network: Arc::clone(network),
             partition,
             parts,
@@ -98,67 +98,67 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// The run ends once so many packets are in flight.
-    pub fn set_most_packets(&mut self, packets: u64) {
-        self.most_packets = packets;
-        self.parts.iter_mut().for_each(|part| part.fabric.most_packets = packets);
+    pub fn set_max_packets(&mut self, packets: u64) {
+        self.max_packets = packets;
+        self.parts.iter_mut().for_each(|part| part.fabric.max_packets = packets);
     }
 
     /// From now on it is so many threads that go through windows.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.parts.len());
         let has_cores = || self.threads <= available_parallelism().map_or(1, NonZero::get);
-        self.patience = if self.threads > 1 && has_cores() { Patience::SOME } else { Patience::NONE };
+        self.spin_budget = if self.threads > 1 && has_cores() { SpinBudget::SOME } else { SpinBudget::NONE };
     }
 
-    /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
+    /// Lets everything happen that is due before `limit`, or until `events` have processed in all; stops where the driver has
     /// to look.
     pub fn run(&mut self, limit: Time, events: u64, awaits_pause: bool) -> Stop {
-        let look_from = self.most_packets.min(self.live() + packet_limit::LOOK_AFTER);
-        self.parts.iter_mut().for_each(|part| part.fabric.look_from = look_from);
+        let check_from = self.max_packets.min(self.live() + packet_limit::CHECK_GROWTH);
+        self.parts.iter_mut().for_each(|part| part.fabric.check_from = check_from);
         if let [domain] = &mut self.parts[..] {
             run_whole(domain, limit, events);
         } else {
-            self.run_windows(limit, events, awaits_pause, look_from);
-            self.hand_over_rest();
+            self.run_windows(limit, events, awaits_pause, check_from);
+            self.flush_outboxes();
         }
         let paused = self.take_pause();
-        if self.live() >= self.most_packets {
-            Stop::Crowded
+        if self.live() >= self.max_packets {
+            Stop::TooManyPackets
         } else if self.is_done() {
-            Stop::Done
+            Stop::Finished
         } else if let Some(at) = paused {
             Stop::Paused(at)
         } else if self.events() >= events || self.next() < limit {
-            Stop::Enough
+            Stop::EventLimit
         } else {
-            Stop::Due
+            Stop::TimeLimit
         }
     }
 
-    fn run_windows(&mut self, limit: Time, events: u64, awaits_pause: bool, look_from: u64) {
+    fn run_windows(&mut self, limit: Time, events: u64, awaits_pause: bool, check_from: u64) {
         loop {
-            let mut plan = Plan {
+            let mut plan = RunLimits {
                 limit,
                 events,
                 awaits_pause,
                 lookahead: self.partition.lookahead,
                 longest: if awaits_pause { crate::engine::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
-                exact_from: self.exact_from,
-                look_from,
+                earliest_finish: self.earliest_finish,
+                check_from,
             };
             if !plan.has_room(self.next()) {
-                plan.exact_from = self.look_for_end();
+                plan.earliest_finish = self.look_for_end();
             }
             let threads = if plan.has_room(self.next()) { self.threads } else { 1 };
-            let (closed, next) = self.go_on(&plan, threads);
-            self.closed = closed;
+            let (horizon, next) = self.go_on(&plan, threads);
+            self.horizon = horizon;
             let paused = awaits_pause && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
-            if next >= limit || self.events() >= events || paused || self.live() >= look_from {
+            if next >= limit || self.events() >= events || paused || self.live() >= check_from {
                 return;
             }
             let end = plan.window(next);
-            self.run_in_one_order(end);
-            self.closed = end;
+            self.run_sequential(end);
+            self.horizon = end;
             if self.is_done() {
                 return;
             }
@@ -166,34 +166,34 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// Whoever looks from outside finds every packet in the domain to which its link leads.
-    fn hand_over_rest(&mut self) {
+    fn flush_outboxes(&mut self) {
         for from in 0..self.parts.len() {
-            let parcels: Vec<_> = self.parts[from].fabric.parcels().iter_mut().map(std::mem::take).collect();
-            for (part, mut parcel) in self.parts.iter_mut().zip(parcels) {
-                part.fabric.adopt(&mut parcel);
+            let batches: Vec<_> = self.parts[from].fabric.batches().iter_mut().map(std::mem::take).collect();
+            for (part, mut batch) in self.parts.iter_mut().zip(batches) {
+                part.fabric.import(&mut batch);
             }
         }
     }
 
     /// When the last flow may finish, by what is still to be sent, if it is time to ask.
     fn look_for_end(&mut self) -> Time {
-        if self.closed >= self.ask_from {
-            self.ask_from = self.closed + self.partition.lookahead * ASK_EVERY;
-            let ends = self.parts.iter().map(|part| part.hosts.last_end(self.closed));
-            self.exact_from = ends.fold(self.exact_from, Time::max);
+        if self.horizon >= self.next_finish_check {
+            self.next_finish_check = self.horizon + self.partition.lookahead * ASK_EVERY;
+            let ends = self.parts.iter().map(|part| part.hosts.last_end(self.horizon));
+            self.earliest_finish = ends.fold(self.earliest_finish, Time::max);
         }
-        self.exact_from
+        self.earliest_finish
     }
 
     /// Goes through windows on so many threads.
-    fn go_on(&mut self, plan: &Plan, threads: usize) -> (Time, Time) {
-        let (exchange, closed, patience) = (&self.exchange, self.closed, self.patience);
+    fn go_on(&mut self, plan: &RunLimits, threads: usize) -> (Time, Time) {
+        let (mailboxes, horizon, spin_budget) = (&self.mailboxes, self.horizon, self.spin_budget);
         let each = self.parts.len().div_ceil(threads);
         let chunks: Vec<_> = (0..).step_by(each).zip(self.parts.chunks_mut(each)).collect();
-        let meeting = &Meeting::new(chunks.len());
+        let barrier = &Barrier::new(chunks.len());
         let work = |(party, (first, chunk)): (usize, (usize, &mut [Domain<O>]))| {
-            let _attendance = Attendance(meeting);
-            exchange.go_on(chunk, first, (closed, plan), (meeting, party, patience))
+            let _attendance = BarrierGuard(barrier);
+            mailboxes.go_on(chunk, first, (horizon, plan), (barrier, party, spin_budget))
         };
         let mut chunks = chunks.into_iter().enumerate();
         let own = chunks.next();
@@ -207,18 +207,18 @@ impl<O: Observer + Send> Domains<O> {
             if !others.is_empty() {
                 yield_now();
             }
-            let closed = own.map_or((closed, closed), work);
+            let horizon = own.map_or((horizon, horizon), work);
             for other in others {
                 if let Err(panic) = other.join() {
                     resume_unwind(panic);
                 }
             }
-            closed
+            horizon
         })
     }
 
     /// Lets everything happen that is due before `end`, in the order that all of it has, up to the end of the last flow.
-    fn run_in_one_order(&mut self, end: Time) {
+    fn run_sequential(&mut self, end: Time) {
         while !self.is_done() {
             let (mut first, mut at, mut behind) = (0, Time::MAX, Time::MAX);
             for (number, part) in self.parts.iter().enumerate() {
@@ -231,7 +231,7 @@ impl<O: Observer + Send> Domains<O> {
                 return;
             }
             if at == behind {
-                self.run_instant(at);
+                self.run_ties(at);
             } else {
                 self.parts[first].fabric.look = false;
                 self.parts[first].run(behind.min(end), u64::MAX);
@@ -240,7 +240,7 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// The same where several domains have something to do at one instant.
-    fn run_instant(&mut self, at: Time) {
+    fn run_ties(&mut self, at: Time) {
         while !self.is_done() {
             let next =
                 self.parts.iter_mut().filter_map(|part| Some((part.next_at(at)?, part))).min_by_key(|next| next.0);
@@ -255,24 +255,24 @@ impl<O: Observer + Send> Domains<O> {
         if let [whole] = &self.parts[..] {
             return whole.next();
         }
-        let next = |part: &Domain<O>| part.next().min(part.fabric.first_waiting());
+        let next = |part: &Domain<O>| part.next().min(part.fabric.first_outgoing_arrival());
         self.parts.iter().map(next).min().unwrap_or(Time::MAX)
     }
 
-    /// When the last thing happened.
+    /// When the last thing processed.
     pub fn now(&self) -> Time {
         self.parts.iter().map(|part| part.fabric.now).max().unwrap_or(Time::ZERO)
     }
 
-    /// It is this late: everything before has happened.
+    /// It is this late: everything before has processed.
     pub fn set_now(&mut self, now: Time) {
-        self.closed = now;
+        self.horizon = now;
         self.parts.iter_mut().for_each(|part| part.fabric.now = now);
     }
 
-    /// What has happened so far.
+    /// What has processed so far.
     pub fn events(&self) -> u64 {
-        self.sum(Domain::happened)
+        self.sum(Domain::processed)
     }
 
     /// Packets received over one link so far.
@@ -282,7 +282,7 @@ impl<O: Observer + Send> Domains<O> {
 
     /// Packets that came from another domain so far.
     pub fn crossed(&self) -> u64 {
-        self.sum(|part| part.fabric.packets.adopted())
+        self.sum(|part| part.fabric.packets.imported())
     }
 
     /// Flows with an end that have not reached it.
@@ -309,14 +309,14 @@ impl<O: Observer + Send> Domains<O> {
     }
 
     /// How every flow stands that has begun and not ended, in their order.
-    pub fn standings(&mut self) -> Vec<Standing> {
+    pub fn flow_progress(&mut self) -> Vec<FlowProgress> {
         self.parts.iter_mut().for_each(|part| part.hosts.settle());
-        let mut standings: Vec<_> = self.parts.iter().flat_map(|part| part.hosts.standings()).collect();
-        standings.sort_unstable_by_key(|standing| standing.flow);
-        for standing in &mut standings {
-            standing.progress = self.receiver(standing.flow).delivered;
+        let mut flow_progress: Vec<_> = self.parts.iter().flat_map(|part| part.hosts.flow_progress()).collect();
+        flow_progress.sort_unstable_by_key(|flow| flow.flow);
+        for flow in &mut flow_progress {
+            flow.progress = self.receiver(flow.flow).delivered;
         }
-        standings
+        flow_progress
     }
 
     /// A flow that has begun and not ended, if there is one.
@@ -424,7 +424,7 @@ impl<O: Observer + Send> Domains<O> {
     }
 }
 
-impl<O: Observer> Domains<O> {
+impl<O: Observer> ParallelNetwork<O> {
     /// What all domains count together.
     #[inline]
     fn sum(&self, count: impl Fn(&Domain<O>) -> u64) -> u64 {
@@ -484,7 +484,7 @@ impl<O: Observer> Domains<O> {
     }
 
     /// What the last pause or resume on its way to the port of a link says: it is the switch that sends it over the link back.
-    pub fn last_word(&self, link: u32) -> Option<bool> {
+    pub fn last_pause_frame(&self, link: u32) -> Option<bool> {
         let switches = self.parts[self.down(link)].fabric.switches.as_ref()?;
         let frames = self.on_its_way(switches.reverse(link)).filter(|(packet, _)| packet.flags.for_neighbour());
         frames.last().map(|(packet, _)| packet.flags.is(PacketKind::Pause))
@@ -512,8 +512,8 @@ impl<O: Observer> Domains<O> {
 /// Lets everything happen that is due before `limit`, up to so many events in all, in the only domain there is.
 fn run_whole<O: Observer>(domain: &mut Domain<O>, limit: Time, events: u64) {
     loop {
-        let left = events.saturating_sub(domain.happened()).min(packet_limit::LOOK_EVERY);
-        if left == 0 || domain.run(limit, left) < left || domain.fabric.is_crowded() {
+        let left = events.saturating_sub(domain.processed()).min(packet_limit::CHECK_INTERVAL);
+        if left == 0 || domain.run(limit, left) < left || domain.fabric.has_too_many_packets() {
             return;
         }
     }

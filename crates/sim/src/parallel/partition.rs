@@ -3,7 +3,7 @@
 //! Hosts stay with their rack, and racks with their pod, as long as that leaves as many groups as there are to be domains: a
 //! group is what switches of one more level connect. Groups go to the domain with the least to do, the heaviest first.
 //!
-//! A switch above several domains is divided: each of its ports belongs to the domain that it leads to, so a packet changes domains
+//! A switch above several domains is split: each of its ports belongs to the domain that it link_target to, so a packet changes domains
 //! once, on its way to that port, and between nodes of one domain not at all. A switch that has something in common for its ports
 //! (memory, choices, classes) cannot be: it goes to where most of its links lead, and where that is undecided to the domain
 //! with the least to do.
@@ -19,7 +19,7 @@ use shallows_cc::units::Time;
 use crate::fabric::route::Routes;
 use crate::packet::NIL;
 use crate::port::clock::Clock;
-use crate::port::link::Leads;
+use crate::port::link::LinkTarget;
 use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network, PortSpec};
 
 /// Threads go through windows of half the time that a packet needs to another domain: it has to have a half.
@@ -28,13 +28,13 @@ const SHORTEST: Time = Time(2);
 /// A run longer than this is taken to be as long.
 const LONGEST: Time = Time::from_secs_whole(100);
 
-/// In place of a switch's domain: it is divided.
-const DIVIDED: u32 = NIL - 1;
+/// In place of a switch's domain: it is split.
+const SPLIT: u32 = NIL - 1;
 
 /// Who owns what.
 #[derive(Clone, Debug)]
 pub struct Partition {
-    /// By node: its domain, or [`DIVIDED`].
+    /// By node: its domain, or [`SPLIT`].
     of: Vec<u32>,
     domains: u32,
     /// What is sent to another domain now arrives there this much later, or more.
@@ -63,13 +63,13 @@ impl Partition {
         let plain = plain(network);
         place_switches(network, &plain, (&weights, &loads), &mut shares, &mut of);
         let crosses =
-            |port: &&PortSpec| of[port.from as usize] != DIVIDED && of[port.from as usize] != of[port.to as usize];
+            |port: &&PortSpec| of[port.from as usize] != SPLIT && of[port.from as usize] != of[port.to as usize];
         let ahead = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
         let lookahead = network.ports.iter().filter(crosses).map(ahead).min().unwrap_or(Time::MAX);
         if lookahead < SHORTEST {
             return Self::whole(network);
         }
-        let domains = of.iter().filter(|&&domain| domain != DIVIDED).max().map_or(1, |&last| last + 1);
+        let domains = of.iter().filter(|&&domain| domain != SPLIT).max().map_or(1, |&last| last + 1);
         Self { of, domains, lookahead }
     }
 
@@ -92,13 +92,13 @@ impl Partition {
     /// The domain of a port.
     pub fn of_port(&self, port: &PortSpec) -> u32 {
         let [from, to] = [port.from, port.to].map(|node| self.of[node as usize]);
-        debug_assert!(from != DIVIDED || to != DIVIDED, "of two neighbours one is whole");
-        if from == DIVIDED { to } else { from }
+        debug_assert!(from != SPLIT || to != SPLIT, "of two neighbours one is whole");
+        if from == SPLIT { to } else { from }
     }
 
     /// The domain at the end of a port's link; none where it is the next port of each packet that decides.
     pub fn at_end(&self, port: &PortSpec) -> Option<u32> {
-        Some(self.of[port.to as usize]).filter(|&to| to != DIVIDED)
+        Some(self.of[port.to as usize]).filter(|&to| to != SPLIT)
     }
 }
 
@@ -289,11 +289,11 @@ fn place_switches(
         let several = links.iter().filter(|&&count| count > 0).count() > 1;
         let ends = |&at: &usize| [network.ports[at].from, network.ports[at].to].map(|node| of[node as usize]);
         // Of two neighbours one has to say where the port between them belongs.
-        let alone = || ports[switch as usize].iter().all(|at| !ends(at).contains(&DIVIDED));
+        let alone = || ports[switch as usize].iter().all(|at| !ends(at).contains(&SPLIT));
         if several && plain[switch as usize] && alone() {
             let placed = ports[switch as usize].iter().filter(|at| ends(at)[1] != NIL);
             placed.for_each(|at| shares.add(ends(at)[1], loads[*at] as u64));
-            of[switch as usize] = DIVIDED;
+            of[switch as usize] = SPLIT;
             continue;
         }
         let best = (0_u32..).zip(&links).min_by_key(|&(domain, &count)| (Reverse(count), shares.0[domain as usize]));
@@ -305,14 +305,14 @@ fn place_switches(
 
 /// One domain's part.
 #[derive(Clone, Debug)]
-pub struct Share {
+pub struct Ownership {
     /// Who owns what.
     pub partition: Arc<Partition>,
     /// Which domain it is.
     pub domain: u32,
 }
 
-impl Share {
+impl Ownership {
     /// Whether this domain owns the host.
     #[inline]
     pub fn owns(&self, host: u32) -> bool {
@@ -332,13 +332,13 @@ impl Share {
         (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
     }
 
-    /// Where a link leads that begins in this domain.
-    pub fn leads(&self, port: &PortSpec) -> Leads {
+    /// Where a link link_target that begins in this domain.
+    pub fn link_target(&self, port: &PortSpec) -> LinkTarget {
         match self.partition.at_end(port) {
-            _ if !self.owns_port(port) => Leads::Here,
-            None => Leads::ByPacket,
-            Some(to) if to == self.domain => Leads::Here,
-            Some(_) => Leads::Out,
+            _ if !self.owns_port(port) => LinkTarget::Local,
+            None => LinkTarget::PerPacket,
+            Some(to) if to == self.domain => LinkTarget::Local,
+            Some(_) => LinkTarget::Remote,
         }
     }
 }

@@ -2,25 +2,25 @@
 
 use shallows_cc::units::Time;
 
-use crate::parallel::sync::announce;
 use crate::parallel::sync::atomic::{AtomicU64, Ordering};
+use crate::parallel::sync::publish;
 
 /// How some domains stand at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct DomainStatus {
     /// When something happens next in them.
     pub next: Time,
     /// When something arrives elsewhere of what they have handed over.
     pub sent: Time,
     /// When a link was paused first.
     pub paused: Time,
-    /// What has happened in them so far.
+    /// What has processed in them so far.
     pub events: u64,
     /// Packets that they have.
     pub live: u64,
 }
 
-impl Report {
+impl DomainStatus {
     /// Of no domain.
     pub const NONE: Self = Self { next: Time::MAX, sent: Time::MAX, paused: Time::MAX, events: 0, live: 0 };
 
@@ -45,7 +45,7 @@ impl Report {
 
 /// A report where others see it.
 #[derive(Debug, Default)]
-pub struct Posted {
+pub struct AtomicStatus {
     /// The steps that are done with it; it changes last.
     steps: AtomicU64,
     next: AtomicU64,
@@ -55,15 +55,15 @@ pub struct Posted {
     live: AtomicU64,
 }
 
-impl Posted {
-    /// Says how things stand after so many steps. What happened until then has happened for all who see it here.
-    pub fn post(&self, steps: u64, report: &Report) {
+impl AtomicStatus {
+    /// Says how things stand after so many steps. What processed until then has processed for all who see it here.
+    pub fn publish(&self, steps: u64, report: &DomainStatus) {
         self.next.store(report.next.0, Ordering::Relaxed);
         self.sent.store(report.sent.0, Ordering::Relaxed);
         self.paused.store(report.paused.0, Ordering::Relaxed);
         self.events.store(report.events, Ordering::Relaxed);
         self.live.store(report.live, Ordering::Relaxed);
-        announce(&self.steps, steps);
+        publish(&self.steps, steps);
     }
 
     /// Whether so many steps are done.
@@ -72,8 +72,8 @@ impl Posted {
     }
 
     /// What it says, to who has seen that it is there.
-    pub fn read(&self) -> Report {
-        Report {
+    pub fn read(&self) -> DomainStatus {
+        DomainStatus {
             next: Time(self.next.load(Ordering::Relaxed)),
             sent: Time(self.sent.load(Ordering::Relaxed)),
             paused: Time(self.paused.load(Ordering::Relaxed)),

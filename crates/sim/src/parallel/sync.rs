@@ -11,7 +11,7 @@ pub use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 /// it away from whoever reads this.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Apart<T>(pub T);
+pub struct CachePadded<T>(pub T);
 
 /// Says to the processor, or to the model, that somebody else has to go on.
 pub fn pause() {
@@ -22,7 +22,7 @@ pub fn pause() {
 }
 
 /// Stores what others may read from now on, and with it all that came before, before anything is read that comes after.
-pub fn announce(at: &atomic::AtomicU64, value: u64) {
+pub fn publish(at: &atomic::AtomicU64, value: u64) {
     // One instruction, where a store and a fence are slower; the model takes it for no fence.
     at.swap(value, atomic::Ordering::SeqCst);
     #[cfg(loom)]

@@ -154,7 +154,7 @@ impl Histogram {
     }
 }
 
-/// Share of time by backlog.
+/// Ownership of time by backlog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     /// Time with nothing queued.

@@ -9,14 +9,14 @@ use crate::packet::{NIL, Packet, Slab};
 /// Where the downstream end of a link is, for the domain that has its port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Leads {
+pub enum LinkTarget {
     /// In this domain.
     #[default]
-    Here,
+    Local,
     /// In another one.
-    Out,
+    Remote,
     /// Where the next port of each packet is: the switch there is divided.
-    ByPacket,
+    PerPacket,
 }
 
 /// A directed link: all that a delivery touches. It lies in its port's first cache line ([`crate::port::Port`]).
@@ -29,7 +29,7 @@ pub struct Link {
     /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
     pub(crate) is_special: bool,
     /// Where what it carries arrives.
-    pub(crate) leads: Leads,
+    pub(crate) target: LinkTarget,
     delivered: u64,
     fingerprint: u64,
 }
@@ -38,7 +38,7 @@ impl Link {
     /// An empty one to a node.
     #[must_use]
     pub fn new(to: u32) -> Self {
-        Self { head: NIL, tail: NIL, to, is_special: false, leads: Leads::Here, delivered: 0, fingerprint: 0 }
+        Self { head: NIL, tail: NIL, to, is_special: false, target: LinkTarget::Local, delivered: 0, fingerprint: 0 }
     }
 
     /// The packet that arrives next.
@@ -55,7 +55,7 @@ impl Link {
     /// decides.
     #[inline(always)]
     pub(crate) fn carry(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
-        if self.leads == Leads::ByPacket {
+        if self.target == LinkTarget::PerPacket {
             packets[at as usize].arrives = arrives;
             return Some(arrives);
         }

@@ -17,7 +17,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use crate::packet::{NIL, Packet, Slab};
 use crate::port::clock::Clock;
 use crate::port::histogram::{Distribution, Histogram};
-use crate::port::link::{Leads, Link};
+use crate::port::link::{Link, LinkTarget};
 use crate::spec::fault::Wire;
 use crate::spec::network::{MIN_FRAME, Marking, PortSpec};
 
@@ -225,8 +225,8 @@ impl Port {
 
     /// The same port, whose link leads there.
     #[must_use]
-    pub(crate) fn leading(mut self, leads: Leads) -> Self {
-        self.link.leads = leads;
+    pub(crate) fn with_target(mut self, target: LinkTarget) -> Self {
+        self.link.target = target;
         self
     }
 
@@ -299,7 +299,7 @@ impl Port {
         self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
     }
 
-    /// Feedback the congestion point of all that has happened up to `now`.
+    /// Feedback the congestion point of all that has processed up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
         let Some(special) = &mut self.special else { return };
@@ -407,7 +407,7 @@ pub struct PortReport {
     pub in_flight: u64,
     /// Packets dropped in the whole run.
     pub dropped: u64,
-    /// Packets lost in the whole run because something happened to the link.
+    /// Packets lost in the whole run because something processed to the link.
     pub lost: u64,
     /// Those before the statistics began.
     pub lost_in_warmup: u64,

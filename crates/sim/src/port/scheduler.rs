@@ -361,7 +361,7 @@ impl Classes {
     #[inline(always)]
     fn chosen(&mut self, now: Time, packets: &Slab) -> Option<usize> {
         if self.next == now && self.planned != NO_CLASS {
-            debug_assert_eq!(self.choose(now, packets), (now, self.planned), "something has happened since");
+            debug_assert_eq!(self.choose(now, packets), (now, self.planned), "something has processed since");
             return Some(self.planned.into());
         }
         let (at, class) = self.choose(now, packets);

@@ -22,24 +22,24 @@ pub trait Key: Copy + Ord + Debug {
 
 /// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
 const FEW: usize = 20;
-/// Windows that are at hand.
+/// CalendarQueue that are at hand.
 pub const WINDOWS: u64 = 128;
 
 /// Keys, in a heap and in windows.
 #[derive(Debug)]
-pub struct Windows<K: Key> {
+pub struct CalendarQueue<K: Key> {
     /// What does not wait in a window.
     heap: K::Heap,
     /// Whether the least of that has been taken out, and its place waits for another: what is caused by it is often due soon, and
     /// does not go far down from there.
-    vacant: bool,
+    hole: bool,
     /// The first window that is not sorted.
     soonest: u64,
     /// Its first key; [`Key::NONE`] while all wait in the heap.
     from: K,
     /// A key without so many bits is the number of its window ([`Key::window`]).
     bits: u32,
-    /// Windows by their number, round and round: what is in them, in no order.
+    /// CalendarQueue by their number, round and round: what is in them, in no order.
     windows: Box<[Vec<K>; WINDOWS as usize]>,
     /// What was in the last windows as they were sorted, then [`Key::NONE`].
     sorted: Vec<K>,
@@ -50,19 +50,19 @@ pub struct Windows<K: Key> {
     /// With how many behind the next window is sorted.
     enough: usize,
     /// How many are to be known ahead.
-    ahead: usize,
+    prefetch_depth: usize,
     /// From how many in the heap on they are parted at the earliest, and now.
     least: usize,
     many: usize,
 }
 
-impl<K: Key> Windows<K> {
+impl<K: Key> CalendarQueue<K> {
     /// Without keys. From so `many` on they are parted into windows, whose number has so many bits less, so that so many `ahead`
     /// are known.
-    pub fn new(bits: u32, many: usize, ahead: usize) -> Self {
+    pub fn new(bits: u32, many: usize, prefetch_depth: usize) -> Self {
         Self {
             heap: K::Heap::default(),
-            vacant: false,
+            hole: false,
             soonest: 0,
             from: K::NONE,
             bits,
@@ -71,7 +71,7 @@ impl<K: Key> Windows<K> {
             at: 0,
             next: K::NONE,
             enough: 0,
-            ahead,
+            prefetch_depth,
             least: many,
             many,
         }
@@ -85,31 +85,31 @@ impl<K: Key> Windows<K> {
 
     /// The one before which so many others come, and those that were not known yet; none if that is not known.
     #[inline]
-    pub fn coming(&self, before: usize) -> Option<K> {
+    pub fn peek_nth(&self, before: usize) -> Option<K> {
         self.sorted.get(self.at + before).copied()
     }
 
-    /// Takes the first out; call [`Self::close`] once all that it causes has been pushed. Whether others are known ahead, and have
-    /// come one nearer ([`Self::coming`]).
+    /// Takes the first out; call [`Self::finish`] once all that it causes has been pushed. Whether others are known ahead, and have
+    /// come one nearer ([`Self::peek_nth`]).
     #[inline(always)]
-    pub fn take(&mut self) -> bool {
+    pub fn pop(&mut self) -> bool {
         if self.next >= self.heap.first() {
-            self.vacant = true;
+            self.hole = true;
             return false;
         }
         self.at += 1;
         self.next = self.sorted[self.at];
         if self.at >= self.enough {
-            self.sort_next();
+            self.open_bucket();
         }
-        self.ahead > 0
+        self.prefetch_depth > 0
     }
 
     /// Nothing more is pushed because of what was taken out.
     #[inline(always)]
-    pub fn close(&mut self) {
-        if self.vacant {
-            self.vacant = false;
+    pub fn finish(&mut self) {
+        if self.hole {
+            self.hole = false;
             self.heap.remove_first();
         }
     }
@@ -118,9 +118,9 @@ impl<K: Key> Windows<K> {
     #[inline]
     pub fn push(&mut self, key: K) {
         if key >= self.from {
-            self.note(key);
-        } else if self.vacant {
-            self.settle(key);
+            self.insert(key);
+        } else if self.hole {
+            self.replace_top(key);
         } else {
             self.add(key);
         }
@@ -128,22 +128,22 @@ impl<K: Key> Windows<K> {
 
     /// Adds what is not for the present, while there are windows: to one of them, or to the heap if it lies behind all.
     #[inline(never)]
-    fn note(&mut self, key: K) {
+    fn insert(&mut self, key: K) {
         let number = key.window(self.bits);
         if number - self.soonest < WINDOWS {
             self.windows[(number % WINDOWS) as usize].push(key);
-        } else if self.vacant {
-            self.settle(key);
+        } else if self.hole {
+            self.replace_top(key);
         } else {
             self.heap.add(key);
         }
     }
 
-    /// Puts a key in the vacant place.
+    /// Puts a key in the hole place.
     #[inline(never)]
-    fn settle(&mut self, key: K) {
-        self.vacant = false;
-        self.heap.settle(key);
+    fn replace_top(&mut self, key: K) {
+        self.hole = false;
+        self.heap.replace_top(key);
     }
 
     /// Adds a key to the heap, which is parted if there are many now.
@@ -151,21 +151,21 @@ impl<K: Key> Windows<K> {
     fn add(&mut self, key: K) {
         self.heap.add(key);
         if self.from == K::NONE && self.next == K::NONE && self.heap.others() >= self.many {
-            self.part();
+            self.spill();
         }
     }
 
     /// Parts what waits in the heap into windows.
     #[cold]
-    fn part(&mut self) {
+    fn spill(&mut self) {
         self.soonest = self.heap.first().window(self.bits);
-        self.heap.drain().into_iter().for_each(|key| self.note(key));
-        self.sort_next();
+        self.heap.drain().into_iter().for_each(|key| self.insert(key));
+        self.open_bucket();
     }
 
     /// Sorts the next window in which there is anything.
     #[inline(never)]
-    fn sort_next(&mut self) {
+    fn open_bucket(&mut self) {
         let mut numbers = self.soonest..self.soonest + WINDOWS;
         let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
         let known = self.sorted.len() - 1 - self.at;
@@ -187,7 +187,7 @@ impl<K: Key> Windows<K> {
             sort(&mut self.sorted[known..]);
             self.soonest = number + 1;
             self.from = K::first_of(self.soonest, self.bits);
-            self.enough = self.sorted.len().saturating_sub(self.ahead).max(1);
+            self.enough = self.sorted.len().saturating_sub(self.prefetch_depth).max(1);
         } else if self.sorted.is_empty() {
             self.from = K::NONE;
             // What lies behind all windows is not to be parted again and again.

@@ -11,9 +11,8 @@
 
 use shallows_cc::units::Time;
 
-use crate::queue::calendar::{Key, WINDOWS, Windows};
-use crate::queue::heap::Quaternary;
-use crate::queue::tournament::{PLACES, Tournament};
+use crate::queue::calendar::{CalendarQueue, Key, WINDOWS};
+use crate::queue::heap::Heap4;
 
 /// Bits of a key that hold the entity.
 const ENTITY_BITS: u32 = 20;
@@ -25,7 +24,7 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 pub const HORIZON: Time = Time(SPAN / 4);
 
 /// From how many events on they are parted into windows; in debug builds, those of tests, from a few. Wakes of ports with classes
-/// lie close, within a window, which then is worth it for more only.
+/// lie finish, within a window, which then is worth it for more only.
 const fn many(wakes: bool) -> usize {
     match wakes {
         _ if cfg!(debug_assertions) => 4,
@@ -34,26 +33,16 @@ const fn many(wakes: bool) -> usize {
     }
 }
 
-/// Windows in the time that a packet takes over a link, of few links and of many: what is sorted at once should be few, but some.
+/// CalendarQueue in the time that a packet takes over a link, of few links and of many: what is sorted at once should be few, but some.
 const fn parts(links: usize) -> u64 {
     if links < 256 { 32 } else { 64 }
-}
-
-/// Up to how many entities each has a place: the way through 256 of them is as short as that of a key through windows, and that of
-/// wakes is longer. In debug builds, those of tests, fewer, so that there are windows too.
-const fn few(wakes: bool) -> usize {
-    match wakes {
-        _ if cfg!(debug_assertions) => 40,
-        true => PLACES,
-        false => PLACES / 2,
-    }
 }
 
 const _: () = assert!(WINDOWS >= 2 * parts(usize::MAX), "what a packet's hop causes lies in a window");
 
 /// Time before entity.
 impl Key for u64 {
-    type Heap = Quaternary<Self>;
+    type Heap = Heap4<Self>;
     const NONE: Self = Self::MAX;
 
     #[inline]
@@ -67,34 +56,22 @@ impl Key for u64 {
     }
 }
 
-/// What the keys wait in, of few entities or of many.
-#[derive(Debug)]
-#[repr(u8)] // so that which of them is a byte of its own
-enum Waiting {
-    Few(Tournament),
-    Many(Windows<u64>),
-}
-
 /// Events as 64-bit keys.
 #[derive(Debug)]
 pub struct EventQueue {
     epoch: u64,
-    waiting: Waiting,
+    keys: CalendarQueue<u64>,
     /// Picoseconds that 128 windows last.
     round: u64,
 }
 
 impl EventQueue {
     /// Without events of so many entities. A packet takes about `crossing` over each of so many links, so many events `ahead` are
-    /// to be known, if there are many, and some may be `wakes` of ports with classes.
-    pub fn new(entities: usize, (crossing, links): (Time, usize), ahead: usize, wakes: bool) -> Self {
+    /// to be presorted, if there are many, and some may be `wakes` of ports with classes.
+    pub fn new((crossing, links): (Time, usize), prefetch_depth: usize, wakes: bool) -> Self {
         let bits = (crossing.0 / parts(links)).max(1).ilog2();
-        let waiting = if entities <= few(wakes) {
-            Waiting::Few(Tournament::new(entities))
-        } else {
-            Waiting::Many(Windows::new(ENTITY_BITS + bits, many(wakes), ahead))
-        };
-        Self { epoch: 0, waiting, round: WINDOWS << bits }
+        let keys = CalendarQueue::new(ENTITY_BITS + bits, many(wakes), prefetch_depth);
+        Self { epoch: 0, keys, round: WINDOWS << bits }
     }
 
     /// The next event.
@@ -106,53 +83,35 @@ impl EventQueue {
 
     #[inline(always)]
     fn first(&self) -> u64 {
-        match &self.waiting {
-            Waiting::Few(places) => places.first(),
-            Waiting::Many(keys) => keys.first(),
-        }
+        self.keys.first()
     }
 
-    /// The event that comes when so many others, and those that were not known yet, have come before it; none if that is not known.
+    /// The event that comes when so many others, and those that were not known yet, have come before it; none if that is not presorted.
     #[inline]
     #[must_use]
-    pub fn coming(&self, before: usize) -> Option<(Time, u32)> {
-        match &self.waiting {
-            Waiting::Few(_) => None,
-            Waiting::Many(keys) => event(self.epoch, keys.coming(before)?),
-        }
+    pub fn peek_nth(&self, before: usize) -> Option<(Time, u32)> {
+        event(self.epoch, self.keys.peek_nth(before)?)
     }
 
     /// The place of the next event among all of its time.
     #[must_use]
-    pub fn rank(&self) -> u32 {
+    pub fn tie_rank(&self) -> u32 {
         let first = self.first();
         if first == u64::NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
     }
 
-    /// Takes the next event out if it is due before `limit`; call [`Self::close`] once all that it causes has been pushed. The last
-    /// tells whether others are known ahead, and have come one nearer ([`Self::coming`]).
+    /// Takes the next event out if it is due before `limit`; call [`Self::finish`] once all that it causes has been pushed. The last
+    /// tells whether others are known ahead, and have come one nearer ([`Self::peek_nth`]).
     #[inline(always)]
-    pub fn take_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
-        match &mut self.waiting {
-            Waiting::Few(places) => {
-                let (at, entity) = event(self.epoch, places.first()).filter(|&(at, _)| at < limit)?;
-                places.take(entity);
-                Some((at, entity, false))
-            }
-            Waiting::Many(keys) => {
-                let (at, entity) = event(self.epoch, keys.first()).filter(|&(at, _)| at < limit)?;
-                Some((at, entity, keys.take()))
-            }
-        }
+    pub fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
+        let (at, entity) = event(self.epoch, self.keys.first()).filter(|&(at, _)| at < limit)?;
+        Some((at, entity, self.keys.pop()))
     }
 
     /// Nothing more is pushed because of the event that was taken out.
     #[inline(always)]
-    pub fn close(&mut self) {
-        match &mut self.waiting {
-            Waiting::Few(places) => places.close(),
-            Waiting::Many(keys) => keys.close(),
-        }
+    pub fn finish(&mut self) {
+        self.keys.finish();
     }
 
     /// Adds an event.
@@ -176,15 +135,12 @@ impl EventQueue {
 
     #[inline(always)]
     fn add(&mut self, at: Time, entity: u32) {
-        let key = ((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ shuffle(at));
-        match &mut self.waiting {
-            Waiting::Few(places) => places.put(entity, key),
-            Waiting::Many(keys) => keys.push(key),
-        }
+        let key = ((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ tie_break(at));
+        self.keys.push(key);
     }
 
     /// Moves the epoch up to where nothing can lie before it: no event is further ahead of the present
-    /// than the horizon, so the present is at most a horizon before the next event. Windows keep their places.
+    /// than the horizon, so the present is at most a horizon before the next event. CalendarQueue keep their places.
     fn move_epoch(&mut self, at: Time) {
         let first = self.first();
         let next = if first == u64::NONE { at } else { Time(self.epoch + (first >> ENTITY_BITS)).min(at) };
@@ -193,10 +149,7 @@ impl EventQueue {
         self.epoch += shift;
         assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} ahead");
         let earlier = |key| key - (shift << ENTITY_BITS);
-        match &mut self.waiting {
-            Waiting::Few(places) => places.change(earlier),
-            Waiting::Many(keys) => keys.shift(rounds, earlier),
-        }
+        self.keys.shift(rounds, earlier);
     }
 }
 
@@ -204,12 +157,12 @@ impl EventQueue {
 #[inline(always)]
 fn event(epoch: u64, key: u64) -> Option<(Time, u32)> {
     let at = Time(epoch + (key >> ENTITY_BITS));
-    (key != u64::NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ shuffle(at)))
+    (key != u64::NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ tie_break(at)))
 }
 
 /// What changes the order of entities at this instant: its own inverse, and of any two either is first half the time.
 #[inline]
-fn shuffle(at: Time) -> u32 {
+fn tie_break(at: Time) -> u32 {
     // Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio.
     (at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ENTITY_BITS)) as u32
 }
@@ -224,25 +177,25 @@ mod tests {
 
     #[test]
     fn events_come_out_by_time_and_in_one_order_at_the_same_time() {
-        let order = |entities: usize, events: &[(u64, u32)]| {
-            let mut queue = EventQueue::new(entities, (Time::from_micros(2), 1000), 0, false);
+        let order = |events: &[(u64, u32)]| {
+            let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
             events.iter().for_each(|&(at, entity)| queue.push(Time(at), entity));
             std::iter::from_fn(|| {
-                let (at, entity, _) = queue.take_before(Time::MAX)?;
-                queue.close();
+                let (at, entity, _) = queue.pop_before(Time::MAX)?;
+                queue.finish();
                 Some((at, entity))
             })
             .collect::<Vec<_>>()
         };
         let events = [(50, 1), (10, 7), (10, 3), (90, 0), (20, 2), (10, 5)];
-        let forth = order(MAX_ENTITIES, &events);
+        let forth = order(&events);
         let times: Vec<_> = forth.iter().map(|(at, _)| at.0).collect();
         assert_eq!(times, [10, 10, 10, 20, 50, 90]);
         let mut entities: Vec<_> = forth[..3].iter().map(|&(_, entity)| entity).collect();
         entities.sort_unstable();
         assert_eq!(entities, [3, 5, 7]);
         let back: Vec<_> = events.into_iter().rev().collect();
-        assert_eq!([order(MAX_ENTITIES, &back), order(8, &events), order(8, &back)], [&forth[..]; 3]);
+        assert_eq!(order(&back), forth);
     }
 
     /// Against a sorted set: mostly what a packet's hop causes, now and then something at once or far ahead; few events, a thousand
@@ -250,7 +203,7 @@ mod tests {
     #[test]
     fn many_events_come_out_in_the_order_of_few() {
         for ahead in [0, 11] {
-            let mut queue = EventQueue::new(MAX_ENTITIES, (Time::from_nanos(2200), 1000), ahead, false);
+            let mut queue = EventQueue::new((Time::from_nanos(2200), 1000), ahead, false);
             let (mut all, mut draws) = (BTreeSet::new(), Rng::new(7, 0));
             let (mut now, mut in_windows, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
@@ -262,25 +215,28 @@ mod tests {
                     400..500 => Time::from_nanos(draws.bits() % 8000),
                     _ => Time::from_nanos(1051 + 10 * (draws.bits() % 116)),
                 };
-                let next = all.first().map(|&(at, place): &(Time, u32)| (at, place ^ shuffle(at)));
+                let next = all.first().map(|&(at, place): &(Time, u32)| (at, place ^ tie_break(at)));
                 assert_eq!(queue.peek(), next);
-                let coming: Vec<_> = (0..ahead).map_while(|before| queue.coming(before)).collect();
-                assert!(coming.iter().all(|&(at, entity)| all.contains(&(at, entity ^ shuffle(at)))), "{coming:?}");
-                assert!(coming.is_sorted_by_key(|event| event.0), "{coming:?}");
-                known += coming.len();
-                in_windows += u32::from(matches!(&queue.waiting, Waiting::Many(keys) if keys.are_many()));
+                let peek_nth: Vec<_> = (0..ahead).map_while(|before| queue.peek_nth(before)).collect();
+                assert!(
+                    peek_nth.iter().all(|&(at, entity)| all.contains(&(at, entity ^ tie_break(at)))),
+                    "{peek_nth:?}"
+                );
+                assert!(peek_nth.is_sorted_by_key(|event| event.0), "{peek_nth:?}");
+                known += peek_nth.len();
+                in_windows += u32::from(queue.keys.are_many());
                 let pops = all.len() >= most && !all.is_empty();
                 if pops {
                     now = next.map_or(now, |event| event.0);
                     all.pop_first();
-                    queue.take_before(Time::MAX);
+                    queue.pop_before(Time::MAX);
                 }
                 if !pops || (most > 0 && round % 8 > 0) {
-                    all.insert((now + step, round ^ shuffle(now + step)));
+                    all.insert((now + step, round ^ tie_break(now + step)));
                     queue.push(now + step, round);
                 }
                 if pops {
-                    queue.close();
+                    queue.finish();
                 }
             }
             assert!(in_windows > 100_000, "in windows in {in_windows} rounds");
@@ -294,7 +250,7 @@ mod tests {
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
             let first = |frame: u64| {
-                let mut queue = EventQueue::new(MAX_ENTITIES, (Time::from_micros(2), 1000), 0, false);
+                let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
                 queue.push(Time(frame * 1_200_000), a);
                 queue.push(Time(frame * 1_200_000), b);
                 queue.peek().map(|next| next.1) == Some(a)
@@ -306,20 +262,18 @@ mod tests {
 
     #[test]
     fn time_goes_on_past_the_span_of_a_key() {
-        for entities in [10, MAX_ENTITIES] {
-            let mut queue = EventQueue::new(entities, (Time::from_micros(2), 1000), 0, false);
-            let step = Time::from_millis(700);
-            queue.push(step, 4);
-            queue.push(Time(step.0 + 1), 9);
-            for round in 2..200 {
-                assert_eq!(queue.take_before(Time::MAX), Some((step * (round - 1), 4, false)));
-                queue.push(step * round, 4);
-                queue.close();
-                assert_eq!(queue.take_before(Time(step.0 * (round - 1) + 1)), None);
-                assert_eq!(queue.take_before(Time::MAX), Some((Time(step.0 * (round - 1) + 1), 9, false)));
-                queue.push(Time(step.0 * round + 1), 9);
-                queue.close();
-            }
+        let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
+        let step = Time::from_millis(700);
+        queue.push(step, 4);
+        queue.push(Time(step.0 + 1), 9);
+        for round in 2..200 {
+            assert_eq!(queue.pop_before(Time::MAX), Some((step * (round - 1), 4, false)));
+            queue.push(step * round, 4);
+            queue.finish();
+            assert_eq!(queue.pop_before(Time(step.0 * (round - 1) + 1)), None);
+            assert_eq!(queue.pop_before(Time::MAX), Some((Time(step.0 * (round - 1) + 1), 9, false)));
+            queue.push(Time(step.0 * round + 1), 9);
+            queue.finish();
         }
     }
 }

@@ -14,7 +14,7 @@ pub trait Heap<K>: Default {
     /// Adds a key.
     fn add(&mut self, key: K);
     /// Puts a key in the place of the least, or, where others go before it, below those.
-    fn settle(&mut self, key: K);
+    fn replace_top(&mut self, key: K);
     /// Takes the least out.
     fn remove_first(&mut self);
     /// Takes all out, in no order.
@@ -23,13 +23,13 @@ pub trait Heap<K>: Default {
     fn change(&mut self, to: impl Fn(K) -> K);
 }
 
-/// Four below each: few comparisons one after the other, for keys that take one instruction to compare.
+/// Node below each: few comparisons one after the other, for keys that take one instruction to compare.
 #[derive(Debug)]
-pub struct Quaternary<K> {
+pub struct Heap4<K> {
     /// The least.
     first: K,
     /// The four below the first, then the four below each of those in turn, and so on.
-    fours: Vec<Four<K>>,
+    nodes: Vec<Node<K>>,
     /// How many there are besides the first.
     others: usize,
 }
@@ -37,9 +37,9 @@ pub struct Quaternary<K> {
 /// Keys below the same one; in any order, those that are not there last.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Four<K>([K; 4]);
+struct Node<K>([K; 4]);
 
-impl<K: Key> Four<K> {
+impl<K: Key> Node<K> {
     /// The first of them, and which that is.
     #[inline]
     fn first(&self) -> (usize, K) {
@@ -50,13 +50,13 @@ impl<K: Key> Four<K> {
     }
 }
 
-impl<K: Key> Default for Quaternary<K> {
+impl<K: Key> Default for Heap4<K> {
     fn default() -> Self {
-        Self { first: K::NONE, fours: Vec::new(), others: 0 }
+        Self { first: K::NONE, nodes: Vec::new(), others: 0 }
     }
 }
 
-impl<K: Key> Heap<K> for Quaternary<K> {
+impl<K: Key> Heap<K> for Heap4<K> {
     #[inline(always)]
     fn first(&self) -> K {
         self.first
@@ -73,29 +73,29 @@ impl<K: Key> Heap<K> for Quaternary<K> {
             self.first = key;
             return;
         }
-        if self.others == self.fours.len() * 4 {
-            self.fours.push(Four([K::NONE; 4]));
+        if self.others == self.nodes.len() * 4 {
+            self.nodes.push(Node([K::NONE; 4]));
         }
         let mut at = self.others;
         self.others += 1;
         while at >= 4 {
             let above = at / 4 - 1;
-            let earlier = self.fours[above / 4].0[above % 4];
+            let earlier = self.nodes[above / 4].0[above % 4];
             if earlier <= key {
-                self.fours[at / 4].0[at % 4] = key;
+                self.nodes[at / 4].0[at % 4] = key;
                 return;
             }
-            self.fours[at / 4].0[at % 4] = earlier;
+            self.nodes[at / 4].0[at % 4] = earlier;
             at = above;
         }
-        self.fours[0].0[at] = self.first.max(key);
+        self.nodes[0].0[at] = self.first.max(key);
         self.first = self.first.min(key);
     }
 
     #[inline]
-    fn settle(&mut self, key: K) {
-        let fours = &mut self.fours[..];
-        let (mut at, mut place) = match fours.first().map(Four::first) {
+    fn replace_top(&mut self, key: K) {
+        let nodes = &mut self.nodes[..];
+        let (mut at, mut place) = match nodes.first().map(Node::first) {
             Some((place, first)) if first < key => {
                 self.first = first;
                 (0, place)
@@ -107,13 +107,13 @@ impl<K: Key> Heap<K> for Quaternary<K> {
         };
         loop {
             let below = 4 * at + place + 1;
-            match fours.get(below).map(Four::first) {
+            match nodes.get(below).map(Node::first) {
                 Some((next, first)) if first < key => {
-                    fours[at].0[place % 4] = first;
+                    nodes[at].0[place % 4] = first;
                     (at, place) = (below, next);
                 }
                 _ => {
-                    fours[at].0[place % 4] = key;
+                    nodes[at].0[place % 4] = key;
                     return;
                 }
             }
@@ -133,12 +133,12 @@ impl<K: Key> Heap<K> for Quaternary<K> {
         }
         self.others -= 1;
         let (four, place) = (self.others / 4, self.others % 4);
-        let last = std::mem::replace(&mut self.fours[four].0[place], K::NONE);
+        let last = std::mem::replace(&mut self.nodes[four].0[place], K::NONE);
         if place == 0 {
-            self.fours.pop();
+            self.nodes.pop();
         }
         // The last of all takes its place.
-        self.settle(last);
+        self.replace_top(last);
     }
 
     fn change(&mut self, to: impl Fn(K) -> K) {
@@ -146,10 +146,10 @@ impl<K: Key> Heap<K> for Quaternary<K> {
     }
 }
 
-impl<K: Key> Quaternary<K> {
+impl<K: Key> Heap4<K> {
     /// All of them.
     fn keys_mut(&mut self) -> impl Iterator<Item = &mut K> {
-        self.fours.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]).filter(|key| **key != K::NONE)
+        self.nodes.iter_mut().flat_map(|four| &mut four.0).chain([&mut self.first]).filter(|key| **key != K::NONE)
     }
 }
 
@@ -188,7 +188,7 @@ impl<K: Key> Heap<K> for Binary<K> {
         self.first = self.first.min(key);
     }
 
-    fn settle(&mut self, key: K) {
+    fn replace_top(&mut self, key: K) {
         if let Some(mut first) = self.heap.peek_mut() {
             *first = Reverse(key);
         }

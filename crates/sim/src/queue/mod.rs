@@ -4,4 +4,3 @@ pub mod calendar;
 pub mod event_queue;
 pub mod heap;
 pub(crate) mod timers;
-mod tournament;

@@ -4,7 +4,7 @@
 
 use shallows_cc::units::Time;
 
-use crate::queue::calendar::{self, Key as _, Windows};
+use crate::queue::calendar::{self, CalendarQueue, Key as _};
 use crate::queue::heap::Binary;
 
 /// What a timer is for, in the order in which they go.
@@ -16,7 +16,7 @@ pub enum Kind {
     /// A retransmission timeout.
     Timeout,
     /// A receiver has something to send.
-    Reply,
+    AckTimer,
     /// A host may call the next packet, for a flow that waits for its turn.
     Pull,
     /// A paced flow may send again.
@@ -26,7 +26,7 @@ pub enum Kind {
     /// A flow starts.
     Start,
     /// The application of a flow pauses, or goes on.
-    Supply,
+    AppWrite,
 }
 
 /// A timer of a flow.
@@ -42,7 +42,7 @@ pub struct Timer {
 
 /// Every kind, in this order.
 const KINDS: [Kind; 8] =
-    [Kind::Stop, Kind::Timeout, Kind::Reply, Kind::Pull, Kind::Pace, Kind::Wake, Kind::Start, Kind::Supply];
+    [Kind::Stop, Kind::Timeout, Kind::AckTimer, Kind::Pull, Kind::Pace, Kind::Wake, Kind::Start, Kind::AppWrite];
 
 /// A timer as one number, which is the less the earlier it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,11 +82,11 @@ const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 /// Timers that are set.
 #[derive(Debug)]
 pub struct Timers {
-    keys: Windows<Key>,
+    keys: CalendarQueue<Key>,
     /// Those that are known from the start, the next one last; they would only be in the way of what is due soon.
-    known: Vec<Key>,
+    presorted: Vec<Key>,
     /// The next of those.
-    known_next: Key,
+    presorted_next: Key,
     /// The next one of all.
     next: Key,
     /// How many of them begin a flow.
@@ -97,20 +97,20 @@ impl Timers {
     /// None, where a packet takes about so long over a link.
     pub fn new(crossing: Time) -> Self {
         Self {
-            keys: Windows::new((crossing.0 / 4).max(1).ilog2(), MANY, 0),
-            known: Vec::new(),
-            known_next: Key::NONE,
+            keys: CalendarQueue::new((crossing.0 / 4).max(1).ilog2(), MANY, 0),
+            presorted: Vec::new(),
+            presorted_next: Key::NONE,
             next: Key::NONE,
             starts: 0,
         }
     }
 
     /// Sets those that are known from the start.
-    pub fn begin_with(&mut self, known: &[Timer]) {
-        self.starts += known.iter().filter(|timer| timer.kind == Kind::Start).count();
-        self.known = known.iter().copied().map(Key::of).collect();
-        self.known.sort_unstable_by(|a, b| b.cmp(a));
-        self.known_next = self.known.pop().unwrap_or(Key::NONE);
+    pub fn begin_with(&mut self, presorted: &[Timer]) {
+        self.starts += presorted.iter().filter(|timer| timer.kind == Kind::Start).count();
+        self.presorted = presorted.iter().copied().map(Key::of).collect();
+        self.presorted.sort_unstable_by(|a, b| b.cmp(a));
+        self.presorted_next = self.presorted.pop().unwrap_or(Key::NONE);
         self.tell_next();
     }
 
@@ -121,7 +121,7 @@ impl Timers {
     }
 
     fn tell_next(&mut self) {
-        self.next = self.keys.first().min(self.known_next);
+        self.next = self.keys.first().min(self.presorted_next);
     }
 
     /// When the next one runs out; [`Time::MAX`] if there is none.
@@ -135,14 +135,14 @@ impl Timers {
         (self.next != Key::NONE).then(|| self.next.timer())
     }
 
-    /// Takes the next one out; call [`Self::close`] once all that it causes has been set.
+    /// Takes the next one out; call [`Self::finish`] once all that it causes has been set.
     #[inline(always)]
-    pub fn take(&mut self) -> Option<Timer> {
+    pub fn pop(&mut self) -> Option<Timer> {
         let timer = self.peek()?;
-        if self.next == self.known_next {
-            self.known_next = self.known.pop().unwrap_or(Key::NONE);
+        if self.next == self.presorted_next {
+            self.presorted_next = self.presorted.pop().unwrap_or(Key::NONE);
         } else {
-            self.keys.take();
+            self.keys.pop();
         }
         self.starts -= usize::from(timer.kind == Kind::Start);
         Some(timer)
@@ -150,8 +150,8 @@ impl Timers {
 
     /// Nothing more is set because of the timer that was taken out.
     #[inline(always)]
-    pub fn close(&mut self) {
-        self.keys.close();
+    pub fn finish(&mut self) {
+        self.keys.finish();
         self.tell_next();
     }
 
@@ -174,13 +174,13 @@ mod tests {
         let timers = |at, flow| KINDS.map(|kind| Timer { at: Time(at), kind, flow });
         let mut all = [timers(7, 3), timers(7, u32::MAX), timers(u64::MAX, 0)].concat();
         let mut set = Timers::new(Time(100));
-        let (known, later) = all.split_at(all.len() / 2);
-        set.begin_with(known);
+        let (presorted, later) = all.split_at(all.len() / 2);
+        set.begin_with(presorted);
         later.iter().rev().for_each(|&timer| set.set(timer));
         all.sort();
         let taken = std::iter::from_fn(|| {
-            let next = set.take();
-            set.close();
+            let next = set.pop();
+            set.finish();
             next
         });
         assert_eq!(taken.collect::<Vec<_>>(), all);
@@ -198,7 +198,7 @@ mod tests {
         for flow in 500..20_000 {
             let next = all.pop_first();
             assert_eq!(set.next(), next.map_or(Time::MAX, |timer: Timer| timer.at));
-            assert_eq!(set.take(), next);
+            assert_eq!(set.pop(), next);
             let most = if flow / 1000 % 2 == 0 { 3 } else { 2 };
             for _ in 0..draws.bits() % most {
                 let after = Time(1 + draws.bits() % 1000 * (draws.bits() % 1000));
@@ -207,7 +207,7 @@ mod tests {
                 all.insert(timer);
                 set.set(timer);
             }
-            set.close();
+            set.finish();
             assert_eq!(set.peek(), all.first().copied());
             assert_eq!(set.has_starts(), all.iter().any(|timer| timer.kind == Kind::Start));
         }

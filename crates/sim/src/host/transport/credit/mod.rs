@@ -2,7 +2,7 @@
 //! lost permission, not lost data.
 //!
 //! The sender asks for credits and says when it has nothing left; the receiver paces credits, each with a number
-//! that its frame echoes. What is missing is sent again from the first hole on: a gap is reported at once, the end by
+//! that its frame remote_stops. What is missing is sent again from the first hole on: a gap is reported at once, the end by
 //! the answer to the stop. Requests and stops without an answer, and requests whose credits stop coming, are repeated after the
 //! scenario's initial timeout.
 //!
