@@ -99,7 +99,7 @@ answer! {
         dropped_in_warmup: Vec<u64>,
         /// Packets cut to their headers
         trimmed: Vec<u64>,
-        /// Packets lost because something processed to the link: on its wire, or because it was down
+        /// Packets lost because something happened to the link: on its wire, or because it was down
         lost: Vec<u64>,
         /// Time spent sending
         busy_ps: Vec<u64>,

@@ -83,7 +83,7 @@ pub fn seen<'py>(py: Python<'py>, seen: Frames) -> PyResult<Bound<'py, PyDict>> 
     Ok(tables)
 }
 
-/// What processed to links besides frames, and the names that all such tables need.
+/// What happened to links besides frames, and the names that all such tables need.
 fn named<'py>(py: Python<'py>, rows: &[LinkRow]) -> PyResult<Bound<'py, PyDict>> {
     let table = Table::new(py, rows);
     table.column("time_ps", |row| row.time.0)?;

@@ -25,7 +25,7 @@ pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
     network: Arc<Network>,
-    /// What has processed so far,
+    /// What has happened so far,
     events: u64,
     /// and how much of it was passed over.
     stale_wakes: u64,
@@ -75,7 +75,7 @@ impl<O: Observer> Domain<O> {
         self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.nics.timers.next())
     }
 
-    /// How much has processed that was not passed over and does not also happen elsewhere.
+    /// How much has happened that was not passed over and does not also happen elsewhere.
     pub fn processed(&self) -> u64 {
         self.events - self.stale_wakes - self.hosts.remote_stops
     }
@@ -99,7 +99,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
-    /// look: a link has been paused, or the last flow of those to wait for has finished. How many processed.
+    /// look: a link has been paused, or the last flow of those to wait for has finished. How many happened.
     ///
     /// # Panics
     /// If an invariant is broken, such as time running backwards.

@@ -107,7 +107,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// That of a network in which everything up to `now` has processed, and nothing after it.
+    /// That of a network in which everything up to `now` has happened, and nothing after it.
     pub(crate) fn of<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();
         let mut record = Record::default();

@@ -100,7 +100,7 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// Everything before `end` has processed here: what stayed goes, as far as it has left. The first time at which a packet
+    /// Everything before `end` has happened here: what stayed goes, as far as it has left. The first time at which a packet
     /// arrives in another domain, or at which one that stays on may be needed there, `lookahead` before it arrives.
     pub fn flush(&mut self, end: Time, lookahead: Time) -> Time {
         let mut waiting = std::mem::take(&mut self.outbox.waiting);

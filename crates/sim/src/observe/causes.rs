@@ -1,8 +1,8 @@
 //! Writes down what made each packet of some flows leave when it did, and what was sent before it at every port: enough to
 //! follow a flow's completion back to its start, picosecond by picosecond (docs/why.md has the tables).
 //!
-//! A packet leaves because of one thing that processed to its flow: the flow began, something was heard, a timer ran out, or
-//! its own packet before it had left. What processed is a [`Cause`], and names what it goes back to: a packet, or the cause
+//! A packet leaves because of one thing that happened to its flow: the flow began, something was heard, a timer ran out, or
+//! its own packet before it had left. What happened is a [`Cause`], and names what it goes back to: a packet, or the cause
 //! before it. A flow that may send waits for its NIC; one that may not lacks something, or is held by its pace or its host,
 //! from a time and a cause on.
 
@@ -198,14 +198,14 @@ pub struct Causes {
     pub hops: Vec<HopRow>,
     /// Everybody's frames on links that are watched.
     pub frames: Vec<FrameRow>,
-    /// What processed to links.
+    /// What happened to links.
     pub links: Vec<LinkRow>,
     /// Flows that are watched and have finished, each with the packet that completed it.
     pub completed: Vec<(u32, u32)>,
     wires: Vec<Link>,
-    /// By flow: its place in `flow_progress`.
+    /// By flow: its place in `standings`.
     places: Vec<u32>,
-    flow_progress: Vec<WatchedFlow>,
+    standings: Vec<WatchedFlow>,
     /// Likewise: the credits that have come, and when.
     credits: Vec<VecDeque<(Time, u32)>>,
     /// By place of a packet.
@@ -298,7 +298,7 @@ impl Causes {
             completed: Vec::new(),
             wires,
             places,
-            flow_progress: vec![idle; watched.flows.len()],
+            standings: vec![idle; watched.flows.len()],
             credits: vec![VecDeque::new(); watched.flows.len()],
             here: Vec::new(),
             now: Trigger::Else,
@@ -307,7 +307,7 @@ impl Causes {
 
     fn standing(&mut self, flow: u32) -> Option<&mut WatchedFlow> {
         let place = *self.places.get(flow as usize)?;
-        self.flow_progress.get_mut(place as usize)
+        self.standings.get_mut(place as usize)
     }
 
     fn add(&mut self, cause: Cause) -> u32 {
@@ -315,7 +315,7 @@ impl Causes {
         self.causes.len() as u32 - 1
     }
 
-    /// What has just processed to a flow, as a cause.
+    /// What has just happened to a flow, as a cause.
     fn what_happened(&mut self, now: Time, standing: WatchedFlow) -> u32 {
         let window = standing.window;
         if standing.sent != NIL {

@@ -51,7 +51,7 @@ pub struct Tap {
 pub struct Frames {
     /// Frames, each once it had left or was dropped, then those that never left.
     pub frames: Vec<FrameRow>,
-    /// What processed to links.
+    /// What happened to links.
     pub links: Vec<LinkRow>,
     /// Whether there were more frames than were to be kept.
     pub full: bool,

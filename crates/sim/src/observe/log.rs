@@ -7,7 +7,7 @@ use shallows_cc::units::Time;
 use super::{Hop, Observer};
 use crate::port::admission::Outcome;
 
-/// Lines of time in picoseconds, what processed, where, and to which packet: `1200000 queued 3 flow 0 data 7 1500 B`.
+/// Lines of time in picoseconds, what happened, where, and to which packet: `1200000 queued 3 flow 0 data 7 1500 B`.
 #[derive(Debug)]
 pub struct PacketLog<W> {
     to: W,

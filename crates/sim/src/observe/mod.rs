@@ -58,7 +58,7 @@ pub trait Observer {
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// A packet that had been let in is lost on `link`, or in its port, because something processed to the wire.
+    /// A packet that had been let in is lost on `link`, or in its port, because something happened to the wire.
     #[inline]
     fn lost(&mut self, _now: Time, _hop: Hop<'_>) {}
 
@@ -74,7 +74,7 @@ pub trait Observer {
     #[inline]
     fn timer(&mut self, _now: Time, _timer: Timer) {}
 
-    /// Whether a flow may send has been looked at: because of what just processed to it, or after it has sent. Its sender's window
+    /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent. Its sender's window
     /// allows so much in flight, where it has one.
     #[inline]
     fn readiness(&mut self, _now: Time, _flow: u32, _readiness: Readiness, _window: Option<Bytes>) {}
@@ -92,7 +92,7 @@ pub trait Observer {
     #[inline]
     fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
 
-    /// Something has processed to a link; what its port had begun to send before, it has sent by `sent_by`.
+    /// Something has happened to a link; what its port had begun to send before, it has sent by `sent_by`.
     #[inline]
     fn changed(&mut self, _now: Time, _link: u32, _change: Change, _sent_by: Time) {}
 }

@@ -8,7 +8,7 @@ use crate::port::clock::Clock;
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, PortSpec};
 
-/// What processed to a link besides frames.
+/// What happened to a link besides frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LinkEvent {

@@ -260,7 +260,7 @@ pub struct Slab {
     /// By place: what hops wrote into its packet, where [`Header::has_int`]; of no packet where none is.
     int_stacks: Vec<Vec<HopRecord>>,
     free: u32,
-    /// Packets that inserted here: those made here, and those that another slab had made.
+    /// Packets stored here, made here or imported from another slab.
     inserted: u64,
     imported: u64,
     /// And those that went.

@@ -73,7 +73,7 @@ impl Barrier {
 
     /// A party has arrive to the end of this step, of which it has done all before.
     ///
-    /// What it did until then has processed for all who see it here.
+    /// What it did until then has happened for all who see it here.
     pub fn arrive(&self, party: usize, step: u64, report: &DomainStatus) {
         self.statuses(step)[party].0.publish(step + 1, report);
         self.wake_sleepers();

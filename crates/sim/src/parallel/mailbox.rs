@@ -37,7 +37,7 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Where a window ends that begins then, where all that has processed before is known.
+    /// Where a window ends that begins then, where all that has happened before is known.
     pub fn window(&self, begins: Time) -> Time {
         self.part_of_window(begins, 1)
     }
@@ -78,7 +78,7 @@ impl Mailboxes {
     }
 
     /// Lets these domains, of which the first has this number, go on as far as the plan says, together with the others, which
-    /// are elsewhere. Everything before the first time that comes back has processed, and no window may begin after the second.
+    /// are elsewhere. Everything before the first time that comes back has happened, and no window may begin after the second.
     pub fn go_on<O: Observer>(
         &self,
         domains: &mut [Domain<O>],

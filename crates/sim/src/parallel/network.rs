@@ -37,7 +37,7 @@ const ASK_EVERY: u64 = 16;
 pub enum Stop {
     /// Nothing is left to happen before the driver's next turn.
     TimeLimit,
-    /// So many events have processed, or one has made so many packets.
+    /// So many events have happened, or one has made so many packets.
     EventLimit,
     /// A link was paused then.
     Paused(Time),
@@ -57,7 +57,7 @@ pub struct ParallelNetwork<O> {
     threads: usize,
     /// With which threads wait for each other at first.
     spin_budget: SpinBudget,
-    /// Everything before this has processed in all domains.
+    /// Everything before this has happened in all domains.
     horizon: Time,
     /// Before this the last flow cannot have finished, as far as is known,
     earliest_finish: Time,
@@ -110,7 +110,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
         self.spin_budget = if self.threads > 1 && has_cores() { SpinBudget::SOME } else { SpinBudget::NONE };
     }
 
-    /// Lets everything happen that is due before `limit`, or until `events` have processed in all; stops where the driver has
+    /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
     /// to look.
     pub fn run(&mut self, limit: Time, events: u64, awaits_pause: bool) -> Stop {
         let check_from = self.max_packets.min(self.live() + packet_limit::CHECK_GROWTH);
@@ -259,18 +259,18 @@ impl<O: Observer + Send> ParallelNetwork<O> {
         self.parts.iter().map(next).min().unwrap_or(Time::MAX)
     }
 
-    /// When the last thing processed.
+    /// When the last thing happened.
     pub fn now(&self) -> Time {
         self.parts.iter().map(|part| part.fabric.now).max().unwrap_or(Time::ZERO)
     }
 
-    /// It is this late: everything before has processed.
+    /// It is this late: everything before has happened.
     pub fn set_now(&mut self, now: Time) {
         self.horizon = now;
         self.parts.iter_mut().for_each(|part| part.fabric.now = now);
     }
 
-    /// What has processed so far.
+    /// What has happened so far.
     pub fn events(&self) -> u64 {
         self.sum(Domain::processed)
     }

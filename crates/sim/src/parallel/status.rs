@@ -14,7 +14,7 @@ pub struct DomainStatus {
     pub sent: Time,
     /// When a link was paused first.
     pub paused: Time,
-    /// What has processed in them so far.
+    /// What has happened in them so far.
     pub events: u64,
     /// Packets that they have.
     pub live: u64,
@@ -56,7 +56,7 @@ pub struct AtomicStatus {
 }
 
 impl AtomicStatus {
-    /// Says how things stand after so many steps. What processed until then has processed for all who see it here.
+    /// Says how things stand after so many steps. What happened until then has happened for all who see it here.
     pub fn publish(&self, steps: u64, report: &DomainStatus) {
         self.next.store(report.next.0, Ordering::Relaxed);
         self.sent.store(report.sent.0, Ordering::Relaxed);

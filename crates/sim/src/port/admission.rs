@@ -9,7 +9,7 @@ pub enum Reason {
     Full,
     /// The memory of its switch has no room for it.
     Memory,
-    /// Something processed to its link.
+    /// Something happened to its link.
     Fault,
 }
 

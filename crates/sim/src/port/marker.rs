@@ -144,13 +144,13 @@ impl Congestion {
         self.next
     }
 
-    /// Whether anything may have processed that it has not been told.
+    /// Whether anything may have happened that it has not been told.
     #[inline]
     pub fn is_behind(&self) -> bool {
         self.next != NIL || self.wakes
     }
 
-    /// Feedback the point, in order, of all that has processed up to `now`: packets that began to leave, times at which it
+    /// Feedback the point, in order, of all that has happened up to `now`: packets that began to leave, times at which it
     /// wanted to look. Nothing has joined since the last call, so the queue at any time follows from the end of the
     /// backlog. The number of packets that bear a new mark.
     #[inline(never)]

@@ -299,7 +299,7 @@ impl Port {
         self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
     }
 
-    /// Feedback the congestion point of all that has processed up to `now`.
+    /// Feedback the congestion point of all that has happened up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
         let Some(special) = &mut self.special else { return };
@@ -407,7 +407,7 @@ pub struct PortReport {
     pub in_flight: u64,
     /// Packets dropped in the whole run.
     pub dropped: u64,
-    /// Packets lost in the whole run because something processed to the link.
+    /// Packets lost in the whole run because something happened to the link.
     pub lost: u64,
     /// Those before the statistics began.
     pub lost_in_warmup: u64,

@@ -46,7 +46,7 @@ impl Gate {
         gate
     }
 
-    /// Asks the algorithm what it says now, after all that processed at once has been told.
+    /// Asks the algorithm what it says now, after all that happened at once has been told.
     #[inline]
     pub fn decide(&mut self) {
         self.apply(self.control.decision());

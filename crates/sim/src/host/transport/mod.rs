@@ -152,7 +152,7 @@ impl<'a> PacketSink<'a> {
     }
 }
 
-/// How a flow stands at its sender after something has processed to it.
+/// How a flow stands at its sender after something has happened to it.
 #[derive(Clone, Copy, Debug)]
 pub struct SendStatus {
     /// Whether it may send; none while it has a place in its NIC's turn, which will ask.
