@@ -10,7 +10,7 @@ import pytest
 import shallows as sh
 from shallows.report import run_report
 from shallows.runner import prepare
-from shallows.why import path, record
+from shallows.why import record, walk
 
 STAR = {
     "duration": "until-done",
@@ -88,7 +88,7 @@ def test_why_follows_headers_that_come_back(headers, balancing):
     assert result.summary["network"]["trimmed"] > 100
     finished = np.flatnonzero(np.isfinite(result.flows.fct_us))
     assert len(finished) == 240
-    for flow, its in path.of_record(record.of_run(result, finished)).items():
+    for flow, its in walk.of_record(record.of_run(result, finished)).items():
         assert sum(piece.length_ps for piece in its.pieces) == round(result.flows.fct_us[flow] * 1e6)
         ends = zip(its.pieces, its.pieces[1:], strict=False)
         assert all(one.end_ps == next_.begin_ps for one, next_ in ends)

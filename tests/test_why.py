@@ -9,7 +9,7 @@ import pytest
 import shallows as sh
 from shallows import catalog
 from shallows.errors import BooksError, ScenarioError
-from shallows.why import path, pauses, record, report
+from shallows.why import index, pauses, record, report, walk
 
 ALGORITHMS = catalog.algorithms()
 FLOWS = 10_000
@@ -72,7 +72,7 @@ def test_the_pieces_sum_to_the_completion_time(row):
             # Sprayed over several ways a flow may beat its ideal time, which is that of one.
             run = error.run
         finished = np.flatnonzero(np.isfinite(run.flows.fct_us))
-        for flow, its in path.of_record(record.of_run(run, finished)).items():
+        for flow, its in walk.of_record(record.of_run(run, finished)).items():
             fct_us, ideal_us = run.flows.fct_us[flow], run.flows.ideal_us[flow]
             assert sum(piece.length_ps for piece in its.pieces) == round(fct_us * 1e6)
             assert all(
@@ -219,7 +219,7 @@ def test_a_window_cut_without_a_mark_or_a_loss_names_nobody():
     """
     edges = [["a", "s", "10Gbps", "50us"], ["b", "s", "100Gbps", "1us"], ["s", "c", "10Gbps", "50us"]]
     paths = followed(edges, [[0, "a", "c", 600 * 1460], [48.9e-6, "b", "c", 10 * 1460]], cc="hpcc")
-    walks = path.Walks(paths.record)
+    walks = index.Index(paths.record)
     flows, kinds, causes = walks.packets["flow"], walks.kind, walks.packets["cause"]
     data = [packet for packet, flow in enumerate(flows) if flow == 0 and kinds[packet] == "data"]
     windows = [walks.causes["window"][causes[packet]] for packet in data]
@@ -281,7 +281,7 @@ def test_an_application_that_pauses(monkeypatch):
     traffic = [{"kind": "trace", "flows": [[0, "a", "c", 20 * 1460]]}]
     cc = {"name": "fixed", "window": "1000pkt"}
     scenario = sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc=cc)
-    one = path.of_record(record.of_scenario(scenario, [0]))[0]
+    one = walk.of_record(record.of_scenario(scenario, [0]))[0]
     expected = {"application": 100 - 10.8, "transmission": 10.8 + 10 * 1.2 + 1.2, "propagation": 2}
     assert us(one) == pytest.approx(expected, **ABOUT)
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from shallows.fluid import Dcqcn, DcqcnPi, Dctcp, PatchedTimely, PatchedTimelyPi, Timely
-from shallows.fluid.linear import characteristic_roots, linearise
+from shallows.fluid.linear import linearise
 from shallows.fluid.published import linearise_as_published, taylor_dcqcn
+from shallows.fluid.roots import characteristic_roots
 from shallows.fluid.trajectory import Flows, trajectory
 
 DELAYS_US = (0, 4, 25, 50, 85, 100)

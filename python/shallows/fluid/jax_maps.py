@@ -1,7 +1,7 @@
 """Margins of many points at once by JAX, on a GPU where JAX finds one.
 
 The equations are the models' own (see `traced`); the fixed points, a small part of the work, are numba's.
-The method is `linear.margin`'s, written for all points in step: gains over the whole grid of frequencies
+The method is `loop_gain.margin`'s, written for all points in step: gains over the whole grid of frequencies
 first, then the crossings one after another, each until the slowest point of the piece is there. Numbers are
 float64 here, whatever JAX is set to elsewhere.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from shallows.contract import F64
 from shallows.fluid.compiled import python_of
-from shallows.fluid.linear import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, PER_DECADE
+from shallows.fluid.loop_gain import HIGHEST_FREQUENCY, LOWEST_FREQUENCY, PER_DECADE
 from shallows.fluid.maps import rest_points
 from shallows.fluid.model import Model
 from shallows.fluid.system import Equations, System
@@ -114,7 +114,7 @@ def _columns(function: Equations, symbols: Symbols, names: Sequence[str]) -> lis
 def _loop(
     system: System, symbols: Symbols, flows: Traced, at_mark: bool
 ) -> tuple[Callable[[Traced], Traced], Traced]:
-    """(L(w in rad/s) without the delay common to all paths, that delay); see `linear.loop_gain`."""
+    """(L(w in rad/s) without the delay common to all paths, that delay); see `loop_gain.loop_gain`."""
     delays = _results(system.feedback, symbols)
     taps = {name: (state, delays[lag]) for name, (state, lag) in system.delayed.items()}
     symbols = symbols | {name: symbols[state] for name, (state, _) in taps.items()}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from shallows.contract import F64, Flags
 from shallows.errors import ScenarioError
 from shallows.fluid.compiled import I64, compiled
-from shallows.fluid.linear import margin, partial_derivatives
+from shallows.fluid.loop_gain import margin, partial_derivatives
 from shallows.fluid.model import Model, Status
 from shallows.fluid.system import COMPLEX, FLOAT, Equations
 

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shallows.why import choice, path, record
+from shallows.why import choice, path, record, walk
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ class Paths(Mapping[int, path.Path]):
 
     def __init__(self, its_record: record.Record) -> None:
         self.record = its_record
-        self._paths = path.of_record(its_record)
+        self._paths = walk.of_record(its_record)
 
     def __repr__(self) -> str:
         return f"<Paths of flows {', '.join(map(str, self))}>"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from shallows.why.record import DATA_LIKE, NONE
 
 if TYPE_CHECKING:
-    from shallows.why.path import Walks
+    from shallows.why.index import Index
 
 
 class _Notice(NamedTuple):
@@ -25,14 +25,14 @@ class _Notice(NamedTuple):
 class WindowCuts:
     """The cuts of the flows of a record, from its tables as `path` has indexed them."""
 
-    def __init__(self, walks: "Walks") -> None:
-        self._walks = walks
+    def __init__(self, index: "Index") -> None:
+        self._index = index
         self._data: dict[int, list[int]] = {}
         self._answers: dict[int, list[int]] = {}
-        for packet, flow in enumerate(walks.packets["flow"]):
-            if walks.kind[packet] == "data":
+        for packet, flow in enumerate(index.packets["flow"]):
+            if index.kind[packet] == "data":
                 self._data.setdefault(flow, []).append(packet)
-            elif walks.kind[packet] not in DATA_LIKE:
+            elif index.kind[packet] not in DATA_LIKE:
                 self._answers.setdefault(flow, []).append(packet)
         self._notices = {
             flow: sorted([*self._marks(flow, data), *self._losses(data)]) for flow, data in self._data.items()
@@ -52,16 +52,16 @@ class WindowCuts:
         if at < 0 or self._notices[flow][at].known <= last:
             return {}
         _, port, happened = self._notices[flow][at]
-        queue = self._walks.frames[port].queue(happened)
+        queue = self._index.frames[port].queue(happened)
         return {other: held for other, held in queue.items() if other not in (flow, NONE)}
 
     def _asked(self, packet: int) -> int:
         """When its sender found that it could leave, and the window was what it says."""
-        return self._walks.causes["at_ps"][self._walks.packets["cause"][packet]]
+        return self._index.causes["at_ps"][self._index.packets["cause"][packet]]
 
     def _fallen(self, data: Sequence[int]) -> dict[int, tuple[int, int]]:
         """Of each packet whose window is below an earlier one's: the last such, and the packet after that."""
-        windows = [self._walks.causes["window"][self._walks.packets["cause"][packet]] for packet in data]
+        windows = [self._index.causes["window"][self._index.packets["cause"][packet]] for packet in data]
         greater: list[int] = []
         fallen: dict[int, tuple[int, int]] = {}
         for place, packet in enumerate(data):
@@ -74,24 +74,24 @@ class WindowCuts:
 
     def _marks(self, flow: int, data: Sequence[int]) -> Iterator[_Notice]:
         """A mark is known as the first answer comes that was sent once the packet was there."""
-        walks = self._walks
-        marked = walks.record.outcomes.index("marked")
-        answers = [answer for answer in self._answers.get(flow, []) if not walks.was_dropped(answer)]
-        left = [walks.packets["left_ps"][answer] for answer in answers]
+        index = self._index
+        marked = index.record.outcomes.index("marked")
+        answers = [answer for answer in self._answers.get(flow, []) if not index.was_dropped(answer)]
+        left = [index.packets["left_ps"][answer] for answer in answers]
         for packet in data:
-            for hop in walks.hops_of[packet]:
-                if walks.hops["outcome"][hop] == marked and not walks.was_dropped(packet):
-                    answer = bisect_left(left, walks.arrival(packet))
+            for hop in index.hops_of[packet]:
+                if index.hops["outcome"][hop] == marked and not index.was_dropped(packet):
+                    answer = bisect_left(left, index.arrival(packet))
                     if answer < len(answers):
-                        yield self._notice(walks.arrival(answers[answer]), hop)
+                        yield self._notice(index.arrival(answers[answer]), hop)
 
     def _losses(self, data: Sequence[int]) -> Iterator[_Notice]:
         """A loss is known as its repair may leave."""
-        walks = self._walks
+        index = self._index
         for packet in data:
-            copy, _ = walks.copies[packet]
-            if copy is not None and walks.was_dropped(copy):
-                yield self._notice(self._asked(packet), walks.hops_of[copy][-1])
+            copy, _ = index.copies[packet]
+            if copy is not None and index.was_dropped(copy):
+                yield self._notice(self._asked(packet), index.hops_of[copy][-1])
 
     def _notice(self, known: int, hop: int) -> _Notice:
-        return _Notice(known, self._walks.hops["link"][hop], self._walks.hops["offered_ps"][hop])
+        return _Notice(known, self._index.hops["link"][hop], self._index.hops["offered_ps"][hop])

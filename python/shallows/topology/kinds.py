@@ -1,168 +1,18 @@
-"""Networks: one model a kind, whose `build()` gives the `Network` of nodes and directed links.
+"""Kinds of topologies: one model each, whose `build()` gives the `Network`.
 
-Hosts are numbered from 0 in the order their kind lists them. A cable is two links, one a direction,
-and every link has its egress port, named after both ends ("s0->s1"). To add a kind, write a model
-with a literal `kind`, keys with defaults and `build()`, and enter it in `KINDS`.
+To add a kind, write a model with a literal `kind`, keys with defaults and `build()`, and enter it in `KINDS`.
 """
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from pydantic import field_validator, model_validator
 
-from shallows import extras
 from shallows.errors import ScenarioError
 from shallows.table import Key, Table
-from shallows.units import Count, Rate, Time, TwoOrMore, did_you_mean
-
-
-@dataclass(frozen=True)
-class Network:
-    """Nodes and directed links, as columns.
-
-    Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and
-    `delay_ps` (u64) have one entry a link. `bottlenecks` are the links whose egress queues a run
-    records unless set otherwise, `recorded_ports` those it does record. `senders` and `receivers`,
-    where the kind has them, are hosts that talk to each other, position by position.
-    """
-
-    host_names: list[str]
-    switch_names: list[str]
-    link_from: NDArray[np.uint32]
-    link_to: NDArray[np.uint32]
-    rate_bps: NDArray[np.uint64]
-    delay_ps: NDArray[np.uint64]
-    bottlenecks: NDArray[np.uint32]
-    recorded_ports: NDArray[np.uint32]
-    senders: NDArray[np.uint32] | None = None
-    receivers: NDArray[np.uint32] | None = None
-    port_names: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        names = self.host_names + self.switch_names
-        ends = zip(self.link_from.tolist(), self.link_to.tolist(), strict=True)
-        object.__setattr__(self, "port_names", [f"{names[a]}->{names[b]}" for a, b in ends])
-
-    @property
-    def hosts(self) -> int:
-        """How many hosts there are."""
-        return len(self.host_names)
-
-    @property
-    def nodes(self) -> int:
-        """How many hosts and switches there are."""
-        return len(self.host_names) + len(self.switch_names)
-
-    @property
-    def is_nic(self) -> NDArray[np.bool_]:
-        """For every link whether its egress port belongs to a host."""
-        return self.link_from < self.hosts
-
-    @property
-    def host_rate_bps(self) -> NDArray[np.uint64]:
-        """The egress rate of every host."""
-        rates = np.zeros(self.hosts, np.uint64)
-        rates[self.link_from[self.is_nic]] = self.rate_bps[self.is_nic]
-        return rates
-
-    def host(self, reference: object) -> int:
-        """The number of a host given by number or name. Raises `ValueError` with what was expected."""
-        if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < self.hosts:
-            return reference
-        if isinstance(reference, str) and reference in self.host_names:
-            return self.host_names.index(reference)
-        raise ValueError(
-            f'a host from 0 to {self.hosts - 1}, or a name such as "{self.host_names[-1]}"'
-            + did_you_mean(reference, self.host_names if isinstance(reference, str) else [])
-        )
-
-    def port(self, name: str) -> int:
-        """The link whose egress port is called `name`. Raises `ValueError` with what was expected."""
-        if name in self.port_names:
-            return self.port_names.index(name)
-        raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
-
-    def ports(self, names: Sequence[str]) -> list[int]:
-        """The links whose egress ports `names` has, or patterns in it match (`agg*->core*`), each once.
-
-        Raises `ValueError(name, expected)` for a name or a pattern of no port.
-        """
-        found: dict[int, None] = {}
-        for name in names:
-            if name in self.port_names:
-                matching = [self.port_names.index(name)]
-            else:
-                matching = [at for at, port in enumerate(self.port_names) if fnmatchcase(port, name)]
-            if not matching:
-                near = did_you_mean(name, self.port_names)
-                what = "a pattern of at least one port" if set(name) & set("*?[") else "a port"
-                raise ValueError(name, f'{what} such as "{self.port_names[-1]}"{near}')
-            found.update(dict.fromkeys(matching))
-        return list(found)
-
-    def recording(self, ports: ArrayLike) -> "Network":
-        """The same network, recording the links `ports`."""
-        return replace(self, recorded_ports=np.asarray(ports, np.uint32))
-
-    def islands(self) -> NDArray[np.integer]:
-        """For every host the number of the connected part it is in."""
-        part = np.arange(self.nodes)
-        while True:
-            lower = part.copy()
-            np.minimum.at(lower, self.link_to, part[self.link_from])
-            lower = lower[lower]
-            if np.array_equal(lower, part):
-                return part[: self.hosts]
-            part = lower
-
-
-class _Builder:
-    """Collects cables between nodes given by name, then numbers everything."""
-
-    def __init__(self, hosts: Iterable[str], switches: Iterable[str]) -> None:
-        self.host_names, self.switch_names = list(hosts), list(switches)
-        self.number = {name: i for i, name in enumerate(self.host_names + self.switch_names)}
-        self.links: list[tuple[int, int, int, int]] = []
-
-    def cable(self, a: str, b: str, rate: int, delay_ps: int) -> None:
-        """Two links between `a` and `b`, of the same rate and delay."""
-        self.links += [(self.number[a], self.number[b], rate, delay_ps)]
-        self.links += [(self.number[b], self.number[a], rate, delay_ps)]
-
-    def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
-        """`bottlenecks` are pairs of names, all switch egress ports if absent; `pairs` of host names."""
-        source, target, rate, delay = (list(column) for column in zip(*self.links, strict=True))
-        source = np.array(source, np.uint32)
-        watched = np.flatnonzero(source >= len(self.host_names))
-        if bottlenecks is not None:
-            at = {(a, b): i for i, (a, b, *_) in enumerate(self.links)}
-            watched = np.array([at[self.number[a], self.number[b]] for a, b in bottlenecks])
-        senders = receivers = None
-        if pairs:
-            numbers = [[self.number[name] for name in pair] for pair in pairs]
-            senders, receivers = np.array(numbers, np.uint32).T
-        return Network(
-            self.host_names,
-            self.switch_names,
-            source,
-            np.array(target, np.uint32),
-            np.array(rate, np.uint64),
-            np.array(delay, np.uint64),
-            bottlenecks=watched.astype(np.uint32),
-            recorded_ports=watched.astype(np.uint32),
-            senders=senders,
-            receivers=receivers,
-        )
-
+from shallows.topology.graph import Graph
+from shallows.topology.network import Network, Wiring
+from shallows.units import Count, Rate, Time, TwoOrMore
 
 _MOST_NODES = 1_000_000
 
@@ -218,7 +68,7 @@ class Dumbbell(_RoundTripKind):
         """Left hosts are h0…, right hosts follow; s0->s1 is the bottleneck."""
         names = _named("h", 2 * self.hosts)
         left, right = names[: self.hosts], names[self.hosts :]
-        net = _Builder(names, ["s0", "s1"])
+        net = Wiring(names, ["s0", "s1"])
         edge, (core,) = self.split(hops=1)
         for a, b in zip(left, right, strict=True):
             net.cable(a, "s0", self.edge_rate, edge)
@@ -236,7 +86,7 @@ class Star(_RoundTripKind):
     def build(self) -> Network:
         """Every cable has a quarter of the round trip; everyone talks to the last host."""
         names = _named("h", self.hosts)
-        net = _Builder(names, ["s0"])
+        net = Wiring(names, ["s0"])
         for name in names:
             net.cable(name, "s0", self.rate, self.rtt // 4)
         return net.network(pairs=[(name, names[-1]) for name in names[:-1]])
@@ -254,7 +104,7 @@ class ParkingLot(_RoundTripKind):
         switches = _named("s", self.hops + 1)
         spans = [(0, self.hops)] + [(hop, hop + 1) for hop in range(self.hops)]
         names = _named("h", 2 * self.hosts * len(spans))
-        net = _Builder(names, switches)
+        net = Wiring(names, switches)
         edge, hops = self.split(self.hops)
         groups: list[list[tuple[str, str]]] = []
         for group, (first, last) in enumerate(spans):
@@ -294,7 +144,7 @@ class MultiBottleneck(_RoundTripKind):
         one, two, three = self.hosts
         names = _named("h", one + two + three + 1 + two)
         shared, own = names[one + two + three], names[-two:]
-        net = _Builder(names, ["s0", "s1"])
+        net = Wiring(names, ["s0", "s1"])
         edge, (core,) = self.split(hops=1)
         near = edge + core if self.same_rtt else edge
         for i, name in enumerate(names):
@@ -320,7 +170,7 @@ class LeafSpine(Table):
         """Hosts are numbered leaf by leaf."""
         leaves, spines = _named("leaf", self.leaves), _named("spine", self.spines)
         names = _named("h", self.leaves * self.hosts_per_leaf)
-        net = _Builder(names, leaves + spines)
+        net = Wiring(names, leaves + spines)
         for i, name in enumerate(names):
             net.cable(name, leaves[i // self.hosts_per_leaf], self.rate, self.link_delay)
         for leaf in leaves:
@@ -350,7 +200,7 @@ class FatTree(Table):
         edges, aggregations = _named("edge", self.k * half), _named("aggr", self.k * half)
         cores = _named("core", half * half)
         names = _named("h", self.k * half * half)
-        net = _Builder(names, edges + aggregations + cores)
+        net = Wiring(names, edges + aggregations + cores)
         for i, name in enumerate(names):
             net.cable(name, edges[i // half], self.rate, self.link_delay)
         for pod in range(self.k):
@@ -395,7 +245,7 @@ class ThreeTier(Table):
         tors, aggregations = _named("tor", self.tors), _named("aggr", self.aggregations)
         cores = _named("core", self.cores)
         names = _named("h", self.tors * self.hosts_per_tor)
-        net = _Builder(names, tors + aggregations + cores)
+        net = Wiring(names, tors + aggregations + cores)
         for i, name in enumerate(names):
             net.cable(name, tors[i // self.hosts_per_tor], self.rate, self.host_delay)
         racks = self.tors // (self.aggregations // 2)
@@ -406,44 +256,6 @@ class ThreeTier(Table):
         for i, aggregation in enumerate(aggregations):
             for core in cores[i % 2 :: 2]:
                 net.cable(aggregation, core, self.rate, self.link_delay)
-        return net.network()
-
-
-class Graph(Table):
-    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
-
-    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
-    whose `kind` is "host", or, if none says so, those with a single edge.
-    """
-
-    kind: Literal["graph"]
-    edges: list[tuple[str, str, Rate, Time]] = Key(description="[node, node, rate, delay] each, or a file")
-    hosts: list[str] = Key(description="the names of the hosts")
-
-    @model_validator(mode="after")
-    def _wires_up(self) -> Self:
-        ends = [frozenset(edge[:2]) for edge in self.edges]
-        degree = Counter(name for pair in ends for name in pair)
-        for (a, b, *_), pair in zip(self.edges, ends, strict=True):
-            if len(pair) < 2:
-                raise ScenarioError("edges", f"{a}-{b}", "two different nodes at the ends of an edge")
-        twice = [pair for pair, count in Counter(ends).items() if count > 1]
-        if twice:
-            raise ScenarioError("edges", "-".join(sorted(twice[0])), "one edge between two nodes")
-        for name in self.hosts:
-            if degree[name] != 1:
-                raise ScenarioError("hosts", name, f"hosts with one edge each; this one has {degree[name]}")
-        if len(self.hosts) < 2:
-            raise ScenarioError("hosts", list(self.hosts), "two hosts or more")
-        return self
-
-    def build(self) -> Network:
-        """Hosts as `hosts` lists them, switches in the order in which the edges name them."""
-        hosts = set(self.hosts)
-        switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
-        net = _Builder(self.hosts, switches)
-        for edge in self.edges:
-            net.cable(*edge)
         return net.network()
 
 
@@ -462,45 +274,3 @@ Topology = Annotated[
     Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph,
     Key(discriminator="kind"),
 ]
-
-
-def read_graph(path: Path) -> dict[str, Any]:
-    """A GraphML file or a node-link JSON file as the keys of the `graph` kind.
-
-    Raises `ValueError` with what was expected.
-    """
-    extras.need("graph", f"topology.file = {path}")
-    networkx: Any = import_module("networkx")  # of whose stubs a part is unknown
-
-    try:
-        if path.suffix == ".json":
-            table = json.loads(path.read_text())
-            graph = networkx.node_link_graph(table, edges="edges" if "edges" in table else "links")
-        else:
-            graph = networkx.read_graphml(path)
-    except OSError as error:
-        raise ValueError(f"a readable file ({error.strerror})") from None
-    except Exception as error:  # every parser has its own exceptions
-        raise ValueError(f"GraphML, or node-link JSON in a file ending in .json ({error})") from None
-    return graph_table(graph)
-
-
-def graph_table(graph: Any) -> dict[str, Any]:
-    """A networkx graph, with rate and delay on its edges, as the keys of the `graph` kind.
-
-    Raises `ValueError` with what was expected.
-    """
-    if graph.is_directed() or graph.is_multigraph():
-        raise ValueError("an undirected graph with one edge between two nodes")
-    edges: list[list[str]] = []
-    for a, b, keys in graph.edges(data=True):
-        for key, example in (("rate", "10Gbps"), ("delay", "1us")):
-            if not isinstance(keys.get(key), str):
-                raise ValueError(f'a {key} such as "{example}" on every edge; {a}-{b} has {keys.get(key)!r}')
-        edges.append([str(a), str(b), keys["rate"], keys["delay"]])
-    hosts = [str(node) for node, kind in graph.nodes(data="kind") if kind == "host"]
-    return {
-        "kind": "graph",
-        "edges": edges,
-        "hosts": hosts or [str(node) for node, degree in graph.degree() if degree == 1],
-    }

@@ -1,0 +1,95 @@
+"""The topology kind `graph`, and the files and networkx graphs that it is read from."""
+
+import json
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from shallows import extras
+from shallows.errors import ScenarioError
+from shallows.table import Key, Table
+from shallows.topology.network import Network, Wiring
+from shallows.units import Rate, Time
+
+
+class Graph(Table):
+    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
+
+    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
+    whose `kind` is "host", or, if none says so, those with a single edge.
+    """
+
+    kind: Literal["graph"]
+    edges: list[tuple[str, str, Rate, Time]] = Key(description="[node, node, rate, delay] each, or a file")
+    hosts: list[str] = Key(description="the names of the hosts")
+
+    @model_validator(mode="after")
+    def _wires_up(self) -> Self:
+        ends = [frozenset(edge[:2]) for edge in self.edges]
+        degree = Counter(name for pair in ends for name in pair)
+        for (a, b, *_), pair in zip(self.edges, ends, strict=True):
+            if len(pair) < 2:
+                raise ScenarioError("edges", f"{a}-{b}", "two different nodes at the ends of an edge")
+        twice = [pair for pair, count in Counter(ends).items() if count > 1]
+        if twice:
+            raise ScenarioError("edges", "-".join(sorted(twice[0])), "one edge between two nodes")
+        for name in self.hosts:
+            if degree[name] != 1:
+                raise ScenarioError("hosts", name, f"hosts with one edge each; this one has {degree[name]}")
+        if len(self.hosts) < 2:
+            raise ScenarioError("hosts", list(self.hosts), "two hosts or more")
+        return self
+
+    def build(self) -> Network:
+        """Hosts as `hosts` lists them, switches in the order in which the edges name them."""
+        hosts = set(self.hosts)
+        switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
+        net = Wiring(self.hosts, switches)
+        for edge in self.edges:
+            net.cable(*edge)
+        return net.network()
+
+
+def read_graph(path: Path) -> dict[str, Any]:
+    """A GraphML file or a node-link JSON file as the keys of the `graph` kind.
+
+    Raises `ValueError` with what was expected.
+    """
+    extras.need("graph", f"topology.file = {path}")
+    networkx: Any = import_module("networkx")  # of whose stubs a part is unknown
+
+    try:
+        if path.suffix == ".json":
+            table = json.loads(path.read_text())
+            graph = networkx.node_link_graph(table, edges="edges" if "edges" in table else "links")
+        else:
+            graph = networkx.read_graphml(path)
+    except OSError as error:
+        raise ValueError(f"a readable file ({error.strerror})") from None
+    except Exception as error:  # every parser has its own exceptions
+        raise ValueError(f"GraphML, or node-link JSON in a file ending in .json ({error})") from None
+    return graph_table(graph)
+
+
+def graph_table(graph: Any) -> dict[str, Any]:
+    """A networkx graph, with rate and delay on its edges, as the keys of the `graph` kind.
+
+    Raises `ValueError` with what was expected.
+    """
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError("an undirected graph with one edge between two nodes")
+    edges: list[list[str]] = []
+    for a, b, keys in graph.edges(data=True):
+        for key, example in (("rate", "10Gbps"), ("delay", "1us")):
+            if not isinstance(keys.get(key), str):
+                raise ValueError(f'a {key} such as "{example}" on every edge; {a}-{b} has {keys.get(key)!r}')
+        edges.append([str(a), str(b), keys["rate"], keys["delay"]])
+    hosts = [str(node) for node, kind in graph.nodes(data="kind") if kind == "host"]
+    return {
+        "kind": "graph",
+        "edges": edges,
+        "hosts": hosts or [str(node) for node, degree in graph.degree() if degree == 1],
+    }

@@ -1,0 +1,128 @@
+"""The tables of a record, indexed for walking back along critical paths."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.why import stoppages
+from shallows.why.window_cuts import WindowCuts
+
+if TYPE_CHECKING:
+    from shallows.why.record import Record
+
+
+class Frames(NamedTuple):
+    """What was sent over a link, in order."""
+
+    offered: list[int]
+    begun: list[int]
+    ended: list[int]
+    flow: list[int]
+    packet: list[int]
+    length: list[int]
+
+    def queue(self, time: int) -> dict[int, int]:
+        """Bytes by flow that were at the port at `time`."""
+        held: dict[int, int] = {}
+        for at in range(bisect_right(self.ended, time), len(self.ended)):
+            if self.offered[at] > time:
+                break
+            held[self.flow[at]] = held.get(self.flow[at], 0) + self.length[at]
+        return held
+
+
+class Index:
+    """The tables of a record, indexed for walking back."""
+
+    def __init__(self, record: "Record") -> None:
+        tables = record.tables
+        self.record = record
+        self.packets, self.causes, self.hops = (
+            _lists(tables[name]) for name in ("packets", "causes", "hops")
+        )
+        self.kind = [record.kinds[kind] for kind in self.packets["kind"]]
+        self.hops_of = _grouped(self.hops["packet"], len(self.kind))
+        self.delay = [int(delay) for delay in record.scenario.network.delay_ps]
+        self.is_nic: list[bool] = record.scenario.network.is_nic.tolist()
+        self.pacers = bool(record.scenario.pacer)
+        self.payload = record.scenario.frame.payload
+        self.completed: dict[int, int] = dict(
+            zip(*(tables["completed"][name].tolist() for name in ("flow", "packet")), strict=True)
+        )
+        self.copies = self._copies()
+        self.frames = _frames(tables["frames"])
+        self.stops = _stops(record)
+        first_drop = record.outcomes.index("dropped")
+        self.dropped = [outcome >= first_drop for outcome in self.hops["outcome"]]
+        returned = record.outcomes.index("returned")
+        self.returned = [outcome == returned for outcome in self.hops["outcome"]]
+        self.flow_is_called = [cc.transport == "pulled" for cc in record.scenario.flows.ccs]
+        self.cc: list[int] = record.scenario.flows.cc.tolist()
+        self.cuts = WindowCuts(self)
+        self.first_loss = self._first_losses()
+
+    def _copies(self) -> dict[int, tuple[int | None, int | None]]:
+        """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
+        newest: dict[tuple[int, int], int] = {}
+        previous: dict[int, int] = {}
+        copies: dict[int, tuple[int | None, int | None]] = {}
+        for packet, (flow, seq) in enumerate(zip(self.packets["flow"], self.packets["seq"], strict=True)):
+            if self.kind[packet] == "data":
+                copies[packet] = newest.get((flow, seq)), previous.get(flow)
+                newest[flow, seq] = previous[flow] = packet
+        return copies
+
+    def was_dropped(self, packet: int) -> bool:
+        """Whether a port dropped it, or a wire lost it."""
+        return self.dropped[self.hops_of[packet][-1]]
+
+    def arrival(self, packet: int) -> int:
+        """When it came to its host."""
+        hop = self.hops_of[packet][-1]
+        return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
+
+    def _first_losses(self) -> dict[int, int]:
+        """By flow: when its first data packet was dropped, or lost on a wire."""
+        first: dict[int, int] = {}
+        for packet, hops in enumerate(self.hops_of):
+            if self.kind[packet] == "data" and self.was_dropped(packet):
+                flow, time = self.packets["flow"][packet], self.hops["offered_ps"][hops[-1]]
+                first[flow] = min(time, first.get(flow, time))
+        return first
+
+
+def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[int]]:
+    return {name: column.tolist() for name, column in columns.items()}
+
+
+def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
+    """The places of each key from 0 to `count`, in order."""
+    groups: list[list[int]] = [[] for _ in range(count)]
+    for place, key in enumerate(keys):
+        groups[key].append(place)
+    return groups
+
+
+def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, Frames]:
+    """`Frames` by link."""
+    order = np.argsort(table["link"], kind="stable")
+    links, firsts = np.unique(table["link"][order], return_index=True)
+    if not len(links):
+        return {}
+    names = ("offered_ps", "begun_ps", "ended_ps", "flow", "packet", "length")
+    pieces = [np.split(table[name][order], firsts[1:]) for name in names]
+    return {
+        int(link): Frames(*(column.tolist() for column in columns))
+        for link, *columns in zip(links, *pieces, strict=True)
+    }
+
+
+def _stops(record: "Record") -> dict[int, list[stoppages.Stoppage]]:
+    """By link: its `Stop`s."""
+    found: dict[int, list[stoppages.Stoppage]] = {}
+    for stop in stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps):
+        found.setdefault(stop.link, []).append(stop)
+    return found

@@ -1,0 +1,303 @@
+"""The walk from the finish of a flow back to its start, which finds the pieces of its critical path."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from shallows.why.causes import SENDERS
+from shallows.why.index import Frames, Index
+from shallows.why.path import Path, Piece
+from shallows.why.record import DATA_LIKE, NONE
+
+if TYPE_CHECKING:
+    from shallows.why.record import Record
+
+CALLS = ("credit", "pull", "ack", "nack")
+"""Kinds by which a receiver calls a packet."""
+
+
+HELD = {
+    "paced": "pace",
+    "timed_out": "timeout",
+    "woken": "window",
+    "written": "application",
+    "answering": "host",
+    "delayed": "delayed_ack",
+    "granted": "credit",
+}
+"""The cause of time that passed, by why it had to."""
+STOPPED = {"paused": "pause", "down": "fault"}
+"""And what time at a port that was stopped is."""
+Place = tuple[str, int, int] | tuple[str, int, int, int]
+"""Where a walk goes on: the step of `_Walk` by name, the packet, its cause if it counts, the time."""
+
+
+def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int, Path]:
+    """The `Path` of each flow of a `Record`, or of these: `{flow: Path}`."""
+    index = Index(record)
+    return {flow: _path(index, flow) for flow in (record.flows if flows is None else flows)}
+
+
+def _path(index: Index, flow: int) -> Path:
+    record = index.record
+    start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
+    pieces = _Walk(index, flow).pieces(index.completed[flow], finish)
+    return Path(flow, start, finish, pieces, _ideal(record, flow), _before(record, flow))
+
+
+def _ideal(record: "Record", flow: int) -> list[Piece]:
+    """The ideal path, from the start on."""
+    table = record.tables["ideal"]
+    mine, now = table["flow"] == flow, int(record.start_ps[flow])
+    pieces: list[Piece] = []
+    columns = [table[name][mine].tolist() for name in ("link", "waits_ps", "sending_ps", "delay_ps")]
+    for link, waits, sending, delay in zip(*columns, strict=True):
+        for cause, length in (("transmission", waits + sending), ("propagation", delay)):
+            if length:
+                pieces.append(Piece(now, now + length, cause, link, None, "data", 0))
+                now += length
+    return pieces
+
+
+def _before(record: "Record", flow: int) -> list[Piece]:
+    """What was before its start, if it waited for others: their lives, the application's time between."""
+    flows = record.scenario.flows
+    pieces: list[Piece] = []
+    while (other := int(flows.after[flow])) != NONE:
+        start, begun = int(record.start_ps[flow]), int(record.start_ps[other])
+        ready = start - int(flows.start_ps[flow])
+        if start > ready:
+            pieces.append(Piece(ready, start, "application", None, None, "data", 0))
+        pieces.append(Piece(begun, ready, "dependency", None, other, "data", 0))
+        flow = other
+    return pieces[::-1]
+
+
+class _Walk:
+    """One walk, from the finish of a flow back to its start."""
+
+    def __init__(self, index: Index, flow: int) -> None:
+        self.index, self.flow = index, flow
+        self.found: list[Piece] = []
+        self.via: str | None = None
+        """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
+        self.one_was_enough = False
+        """Whether the window would have let the last packet go for one frame less in flight."""
+        self.queue: dict[int, int] = {}
+        """Where that is a window that was cut: bytes of the other flows in the queue where it happened."""
+
+    def pieces(self, packet: int, finish: int) -> list[Piece]:
+        steps: dict[str, Callable[..., Place | None]] = {
+            "came": self._arrival,
+            "left": self._departure,
+            "because": self._cause,
+        }
+        place: Place | None = ("came", packet, finish)
+        while place is not None:
+            step, *rest = place
+            place = steps[step](*rest)
+        return self.found[::-1]
+
+    def _add(
+        self,
+        packet: int,
+        begin: int,
+        end: int,
+        cause: str,
+        *,
+        port: int | None = None,
+        flow: int | None = None,
+        base: bool = False,
+    ) -> None:
+        if end > begin:
+            kind, seq = self.index.kind[packet], self.index.packets["seq"][packet]
+            for behind, since in self._split(begin, end) if cause == "cut" else [(flow, begin)]:
+                if since < end:
+                    self.found.append(Piece(since, end, cause, port, behind, kind, seq, base))
+                end = since
+
+    def _split(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """A span, split by the bytes of `queue`, from its end on: each flow, and when its part begins."""
+        total, bytes_, length = sum(self.queue.values()), 0, end - begin
+        parts: list[tuple[int, int]] = []
+        for flow, held in self.queue.items():
+            bytes_ += held
+            parts.append((flow, end - length * bytes_ // total))
+        return parts
+
+    def _arrival(self, packet: int, now: int) -> Place:
+        """`packet` came to its host, or was dropped, at `now`: back to where it left."""
+        hops = self.index.hops_of[packet]
+        return self._along(packet, len(hops) - 1, now)
+
+    def _along(self, packet: int, at: int, now: int) -> Place:
+        """It came to the end of its hop `at` at `now`."""
+        index = self.index
+        while at >= 0:
+            hop = index.hops_of[packet][at]
+            if index.returned[hop]:
+                pass  # It turned round here, and went on from another port at once.
+            elif not index.dropped[hop]:
+                link, begun, ended = (index.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
+                via = self.via if self.via in SENDERS else None
+                self._add(packet, ended, now, via or "propagation", port=link, base=bool(via))
+                self._add(packet, begun, ended, via or "transmission", port=link, base=bool(via))
+                ready = self._ready(packet, at)
+                packet, now = self._wait(packet, link, ready, begun)
+                at = self._place(packet, link)
+            elif at == 0:
+                return ("left", packet, now)
+            at -= 1
+        return ("because", packet, index.packets["cause"][packet], now)
+
+    def _ready(self, packet: int, at: int) -> int:
+        """When it could have been sent at its hop `at`: at its host, as soon as its flow could send."""
+        index = self.index
+        if at == 0:
+            return index.causes["at_ps"][index.packets["cause"][packet]]
+        return index.hops["offered_ps"][index.hops_of[packet][at]]
+
+    def _wait(self, packet: int, link: int, ready: int, begun: int) -> tuple[int, int]:
+        """It was ready at `ready` and began to be sent at `begun`: what was sent before it.
+
+        Gives the first of the flow's own packets that the link sent one after the other, and when that came.
+        """
+        frames = self.index.frames[link]
+        at, now = bisect_left(frames.begun, begun) - 1, begun
+        cause = "nic" if self.index.is_nic[link] else "queue"
+        while now > ready:
+            if at < 0 or frames.ended[at] <= ready:
+                self._idle(packet, link, (ready, now), self._next_flow(frames, at + 1))
+                break
+            if frames.ended[at] < now:
+                self._idle(packet, link, (frames.ended[at], now), self._next_flow(frames, at + 1))
+                now = frames.ended[at]
+            if frames.flow[at] == self.flow and frames.packet[at] != NONE:
+                self._add(frames.packet[at], frames.begun[at], now, "transmission", port=link)
+                packet, now = frames.packet[at], frames.begun[at]
+                ready = self._ready(packet, self._place(packet, link))
+            else:
+                begin = max(frames.begun[at], ready)
+                other = frames.flow[at] if frames.flow[at] != NONE else None
+                self._add(packet, begin, now, cause, port=link, flow=other)
+                now = begin
+            at -= 1
+        return packet, ready
+
+    def _place(self, packet: int, link: int) -> int:
+        hops = self.index.hops_of[packet]
+        return next(place for place, hop in enumerate(hops) if self.index.hops["link"][hop] == link)
+
+    def _next_flow(self, frames: Frames, at: int) -> int | None:
+        """The other flow that the frame after a gap belongs to, if it does."""
+        flow = frames.flow[at] if at < len(frames.flow) else NONE
+        return None if flow in (self.flow, NONE) else flow
+
+    def _idle(self, packet: int, link: int, span: tuple[int, int], next_flow: int | None) -> None:
+        """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens.
+
+        Of data at a host that is the class of what goes through the server's pacer.
+        """
+        begin, now = span
+        paced = self.index.pacers and self.index.is_nic[link] and self.index.kind[packet] == "data"
+        held = "pace" if paced else "shaping"
+        for stop in reversed(self.index.stops.get(link, [])):
+            if stop.what == "paused" and self.index.kind[packet] != "data":
+                continue
+            since, until = max(stop.since_ps, begin), min(stop.until_ps, now)
+            if since < until:
+                self._add(packet, until, now, held, port=link, flow=next_flow)
+                self._add(packet, since, until, STOPPED[stop.what], port=link)
+                now = since
+        self._add(packet, begin, now, held, port=link, flow=next_flow)
+
+    def _departure(self, packet: int, now: int) -> Place:
+        """It left its host at `now`: back to what let it, past its turn at the NIC."""
+        index = self.index
+        link = index.hops["link"][index.hops_of[packet][0]]
+        packet, now = self._wait(packet, link, self._ready(packet, 0), now)
+        return ("because", packet, index.packets["cause"][packet], now)
+
+    def _cause(self, packet: int, cause: int, now: int) -> Place | None:
+        """`packet` could leave at `now` because of `cause`."""
+        causes = self.index.causes
+        why = self.index.record.whys[causes["why"][cause]]
+        since, by, before = (causes[name][cause] for name in ("since_ps", "packet", "before"))
+        if why == "began":
+            return None
+        if why == "followed":
+            return ("left", by, now)
+        if why in ("heard", "timed_out") and (lost := self._lost(packet, by, why)) is not None:
+            at = self.index.hops["offered_ps"][self.index.hops_of[lost][-1]]
+            if at <= now:
+                port = self.index.hops["link"][self.index.hops_of[lost][-1]]
+                self._add(packet, at, now, "loss" if why == "heard" else "timeout", port=port)
+                self.via = "loss" if why == "heard" else "timeout"
+                return ("came", lost, at)
+        if why in ("heard", "delayed") and (first := self._first(packet)) is not None:
+            came = self.index.arrival(first)
+            self._add(packet, came, now, "delayed_ack")
+            return ("came", first, came)
+        if why == "heard":
+            self.via = self._edge(packet, by, cause)
+            return ("came", by, now)
+        if why == "paced" and (sent := self._just_sent(before, now)) is not None:
+            hop = self.index.hops_of[sent][0]
+            link, begun, ended = (self.index.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
+            self._add(packet, ended, now, "pace")
+            self._add(sent, begun, ended, "transmission", port=link)
+            return ("left", sent, begun)
+        self._add(packet, since, now, HELD[why])
+        if why in ("delayed", "granted"):
+            sent = self.index.kind[by] in CALLS
+            return ("left" if sent else "came", by, since)
+        return ("because", packet, before, since)
+
+    def _just_sent(self, cause: int, now: int) -> int | None:
+        """The packet that left as `cause`, if its host had sent it by `now`."""
+        causes, index = self.index.causes, self.index
+        if index.record.whys[causes["why"][cause]] != "followed":
+            return None
+        sent = causes["packet"][cause]
+        hop = index.hops_of[sent][0]
+        return sent if not index.dropped[hop] and index.hops["ended_ps"][hop] <= now else None
+
+    def _first(self, ack: int) -> int | None:
+        """The first packet that `ack` is for, where its receiver held that and it would have been enough."""
+        first = self.index.packets["first"][ack]
+        return first if self.one_was_enough and first != NONE else None
+
+    def _lost(self, packet: int, by: int, why: str) -> int | None:
+        """The copy of `packet` whose loss has just been noticed, if one was lost."""
+        copy, previous = self.index.copies.get(packet, (None, None))
+        if copy is None or not self.index.was_dropped(copy):
+            return None
+        repairing = previous is not None and self.index.copies[previous][0] is not None
+        noticed = why == "timed_out" or not repairing or self.index.kind[by] == "nack"
+        return copy if noticed else None
+
+    def _edge(self, packet: int, by: int, cause: int) -> str | None:
+        """What the flow waited for until `by` came and `packet` could leave, because of `cause`."""
+        index, kind = self.index, self.index.kind
+        if kind[packet] not in DATA_LIKE:
+            return self.via
+        self.one_was_enough = False
+        if kind[by] in ("credit", "rate_answer") or index.flow_is_called[index.cc[self.flow]]:
+            return "credit"
+        copy, _ = index.copies.get(packet, (None, None))
+        if copy is not None:
+            return "loss" if index.was_dropped(copy) or self._repairs(packet, by) else "reordering"
+        self.one_was_enough = 0 < index.causes["short"][cause] <= index.payload
+        if index.record.lacks[index.causes["lack"][cause]] == "receiver":
+            return "receiver"
+        self.queue = index.cuts.queue(self.flow, packet)
+        return "cut" if self.queue else "window"
+
+    def _repairs(self, packet: int, by: int) -> bool:
+        """Whether a copy of what was not lost is sent in the repair of something else that was."""
+        lost = self.index.first_loss.get(self.flow)
+        return (
+            self.index.kind[by] != "nack"
+            and lost is not None
+            and lost < self.index.packets["left_ps"][packet]
+        )
