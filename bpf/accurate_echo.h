@@ -1,5 +1,5 @@
-/* The receiver of RFC 8257 §3.2 on a Linux kernel: every acknowledgement says whether the packets that it answers were
- * marked. The kernel tells of a mark that comes or goes as an event of the congestion control.
+/* The receiver of RFC 8257 §3.2 on a Linux kernel: every acknowledgement says whether the packets that it covers were
+ * marked. The kernel reports a change of the mark as an event of the congestion control.
  */
 #ifndef SHALLOWS_ACCURATE_ECHO_H
 #define SHALLOWS_ACCURATE_ECHO_H
@@ -7,9 +7,9 @@
 #include "kernel.h"
 
 struct receiver {
-	u32 received;               /* up to here when the last packet came: RCV.NXT */
+	u32 received;               /* RCV.NXT when the last packet arrived */
 	u32 marked;                 /* DCTCP.CE */
-	u32 begun;                  /* whether one has come */
+	u32 begun;                  /* whether a packet has arrived */
 	u32 unused;
 };
 
@@ -27,7 +27,7 @@ CORE void echo(struct tcp_sock *tp, u32 marked)
 	tp->ecn_flags = marked ? flags | ECN_DEMAND_CWR : flags & ~ECN_DEMAND_CWR;
 }
 
-/* A mark that comes or goes: what came before is acknowledged first, as it was. */
+/* Handles a change of the mark: acknowledges the earlier packets first, with their own mark. */
 SEC("struct_ops/cwnd_event")
 void BPF_PROG(cwnd_event, struct sock *sk, int event)
 {

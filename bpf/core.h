@@ -1,9 +1,9 @@
-/* What an algorithm may learn, and the window most of them grow alike: the integer form.
+/* Events for an algorithm, and the window that most algorithms share, in integer arithmetic.
  *
- * A *_core.h file is one algorithm in integer arithmetic: no kernel, no memory, no clock. It is compiled into
- * the eBPF programs beside it, and natively and to bytecode for the tests, which hold it to the algorithm of
- * crates/cc. crates/live/build.rs reads its structures: integers of the types below and other such structures,
- * without padding. Only unsigned division: eBPF has no other.
+ * A *_core.h file is one algorithm in integer arithmetic, without kernel calls, memory or clock. It is compiled into
+ * the eBPF programs beside it, and natively and to bytecode for the tests, which compare it with the algorithm of
+ * crates/cc. crates/live/build reads its structures: they have integers of the types below and other such structures,
+ * without padding. Division is unsigned, because eBPF has no other.
  *
  * A sender NAME has NAME_params, NAME_state, NAME_init, NAME_ack, NAME_loss and NAME_packets, called as in steps.h.
  *
@@ -22,19 +22,19 @@ typedef long long s64;
 #define CORE static inline __attribute__((always_inline))
 
 #define PACKET 65536ULL              /* one packet of window */
-#define WINDOW_MOST (65535 * PACKET) /* times a delay of 32 bits stays below 2^64 */
+#define WINDOW_MOST (65535 * PACKET) /* the product with a delay of 32 bits stays below 2^64 */
 #define NO_THRESHOLD (~0ULL)
 
-/* event::Ack, as the kernel can tell it. */
+/* The fields of event::Ack that the kernel knows. */
 struct core_ack {
 	u64 now_us;
-	u64 sent_us;        /* when the newest packet it covers left */
+	u64 sent_us;        /* send time of the newest packet that it covers */
 	u32 acked;          /* packets acknowledged for the first time */
 	u32 marked;         /* those of them that were marked */
-	u32 rtt_ns;         /* of stamps, without the time the receiver held it */
-	u32 one_way_ns;     /* of stamps, modulo 2^32: the two clocks may differ */
-	u32 samples;        /* packets that the two stand for; 0: there were no stamps */
-	u32 round_trip_us;  /* as the kernel measured it; 0: it did not */
+	u32 rtt_ns;         /* by timestamps, without the receiver's delay */
+	u32 one_way_ns;     /* by timestamps, modulo 2^32: the two clocks may differ */
+	u32 samples;        /* packets behind these two values; 0: no timestamps */
+	u32 round_trip_us;  /* measured by the kernel; 0: not measured */
 	u32 window_limited;
 	u32 recovering;
 };
@@ -42,7 +42,7 @@ struct core_ack {
 /* event::Loss. */
 struct core_loss {
 	u64 now_us;
-	u32 in_flight;      /* packets, the lost one included */
+	u32 in_flight;      /* packets, including the lost one */
 	u32 timeout;
 };
 
@@ -73,13 +73,13 @@ CORE int window_slow_start(const struct core_window *w)
 	return w->size < w->threshold;
 }
 
-/* Whole packets; a flow may always have one in flight. */
+/* The window in whole packets, at least one. */
 CORE u32 window_packets(const struct core_window *w)
 {
 	return most(w->size / PACKET, 1);
 }
 
-/* A packet a packet in slow start, up to the threshold; a packet a window after. */
+/* Grows by one packet per acknowledged packet up to the threshold (slow start), then by one packet per window. */
 CORE void window_grow(struct core_window *w, const struct core_ack *ack)
 {
 	u64 acked = ack->acked * PACKET, step;
@@ -96,27 +96,27 @@ CORE void window_grow(struct core_window *w, const struct core_ack *ack)
 	w->size = least(w->size, WINDOW_MOST);
 }
 
-/* To `size`, but not below `floor`; ends slow start. */
+/* Sets the window to `size`, at least `floor`, and ends slow start. */
 CORE void window_cut(struct core_window *w, u64 size, u64 floor)
 {
 	w->size = most(size, floor);
 	w->threshold = w->size;
 }
 
-/* Half of what is in flight, at least two packets (RFC 5681 eq. 4). */
+/* Half of the packets in flight, at least two (RFC 5681 eq. 4). */
 CORE void window_halve(struct core_window *w, u32 in_flight)
 {
 	window_cut(w, least(in_flight * PACKET / 2, WINDOW_MOST), 2 * PACKET);
 }
 
-/* After a timeout: one packet, with that threshold. */
+/* After a timeout: a window of one packet, with the threshold above. */
 CORE void window_collapse(struct core_window *w, u32 in_flight)
 {
 	window_halve(w, in_flight);
 	w->size = PACKET;
 }
 
-/* Once a round trip: when a packet sent after the round began is acknowledged. */
+/* True once per round trip: when a packet sent after the round began is acknowledged. */
 CORE int round_ends(u64 *start_us, const struct core_ack *ack)
 {
 	if (ack->sent_us < *start_us)

@@ -1,5 +1,5 @@
 /* DCTCP on a Linux kernel: the sender around dctcp_core.h, and the receiver of accurate_echo.h. Both ends of a
- * connection need it: a classic receiver repeats an echo until the sender reacts, and there are no shares.
+ * connection need it: a classic receiver repeats an echo until the sender reacts, so the share of marks is lost.
  */
 #include "dctcp_core.h"
 

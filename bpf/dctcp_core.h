@@ -1,7 +1,7 @@
 /* DCTCP: cuts in proportion to the share of packets that were marked.
  *
- * Source: RFC 8257 §3.3; Alizadeh et al., SIGCOMM 2010 eq. 1 and 2. Shares are in 2^20ths. A cut is at once, in
- * whole packets, as crates/cc/src/sender/dctcp.rs has it; Linux spreads it over the round (PRR).
+ * Source: RFC 8257 §3.3; Alizadeh et al., SIGCOMM 2010 eq. 1 and 2. Shares are in 2^20ths. A cut is immediate and in
+ * whole packets, as in crates/cc/src/sender/dctcp.rs; Linux spreads it over the round (PRR).
  */
 #ifndef SHALLOWS_DCTCP_CORE_H
 #define SHALLOWS_DCTCP_CORE_H
@@ -21,7 +21,7 @@ struct dctcp_state {
 	struct core_window window;
 	u64 round_us;
 	u64 reduced_us;     /* start of the round that follows a cut */
-	u32 reduced;        /* whether that round is under way */
+	u32 reduced;        /* whether that round is in progress */
 	u32 alpha;
 	u32 acked;
 	u32 marked;

@@ -1,4 +1,4 @@
-/* DX on a Linux kernel: the sender around dx_core.h, and the stamps it goes by. */
+/* DX on a Linux kernel: the sender around dx_core.h, and its timestamps. */
 #include "dx_core.h"
 
 #define NAME dx

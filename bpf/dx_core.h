@@ -1,10 +1,11 @@
-/* DX: once a round trip adds a packet if there was no queueing delay, and otherwise takes out just the packets
- * that the delay shows.
+/* DX: once per round trip it adds a packet if there was no queueing delay, and otherwise removes as many packets as
+ * the delay shows.
  *
- * Source: Lee et al., IEEE/ACM ToN 25(1), 2017, eq. 1 and 8, §III and §V-B, read as crates/cc/src/sender/dx.rs reads
- * them. One-way delays are modulo 2^32 ns and only their differences count: the two clocks need not agree.
+ * Source: Lee et al., IEEE/ACM ToN 25(1), 2017, eq. 1 and 8, §III and §V-B, with the interpretation of
+ * crates/cc/src/sender/dx.rs. One-way delays are modulo 2^32 ns and only their differences count: the two clocks need not
+ * agree.
  *
- * Differs: a peer without stamps is common on a real network. Until the first stamp comes the window is Reno's.
+ * Differs: a peer without timestamps is common on a real network. Until the first timestamp the window is Reno's.
  */
 #ifndef SHALLOWS_DX_CORE_H
 #define SHALLOWS_DX_CORE_H
@@ -21,15 +22,15 @@ struct dx_params {
 struct dx_state {
 	struct core_window window;
 	u64 round_us;
-	u64 answered_us;    /* the delays of packets sent before this have been answered */
-	s64 delay_sum;      /* of this round, over `reference` */
+	u64 answered_us;    /* the reaction to delays of packets sent before this is complete */
+	s64 delay_sum;      /* sum of this round, relative to `reference` */
 	u32 reference;      /* the round's first one-way delay */
 	u32 samples;
-	u32 base_rtt_ns;    /* NO_RTT: not stamped yet */
+	u32 base_rtt_ns;    /* NO_RTT: no timestamp yet */
 	u32 base_one_way_ns;
-	u32 queueing_ns;    /* of the last whole round */
-	u32 limited;        /* whether the window held the flow back in this round */
-	u32 dither;         /* what the fraction of the window must reach this round, taken from one packet */
+	u32 queueing_ns;    /* of the last complete round */
+	u32 limited;        /* whether the window limited the flow in this round */
+	u32 dither;         /* random number for rounding the window in this round, from one packet */
 	u32 unused;
 	u64 draws;
 };
@@ -115,13 +116,13 @@ CORE void dx_ack(struct dx_state *s, const struct dx_params *p, const struct cor
 	}
 }
 
-/* A window of 5.7 packets is 6 in seven rounds of ten. */
+/* Rounds at random: a window of 5.7 packets is 6 in seven rounds of ten. */
 CORE u32 dx_packets(const struct dx_state *s)
 {
 	return most((s->window.size + s->dither) / PACKET, 1);
 }
 
-/* A loss without queueing delay is not congestion (§IV-B); without stamps it is all there is to go by. */
+/* A loss without queueing delay is not congestion (§IV-B); without timestamps it is the only signal. */
 CORE void dx_loss(struct dx_state *s, const struct dx_params *p, const struct core_loss *loss)
 {
 	if (dx_stamped(s))

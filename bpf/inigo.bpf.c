@@ -1,4 +1,4 @@
-/* TCP Inigo's sender on a Linux kernel, around inigo_core.h. It needs nothing of switches, nor of the other end. */
+/* TCP Inigo's sender on a Linux kernel, around inigo_core.h. It needs nothing from switches or from the other end. */
 #include "inigo_core.h"
 
 #define NAME inigo

@@ -1,7 +1,7 @@
-/* TCP Inigo, the sender: takes the share of round trips that came late for DCTCP's share of marks, and answers it
- * several times a window.
+/* TCP Inigo, the sender: uses the share of late round trips as DCTCP uses the share of marks, and reacts
+ * several times per window.
  *
- * Source: TCP Inigo, Algorithms 1 to 7, read as crates/cc/src/sender/inigo.rs reads them. Shares are in 2^20ths, the
+ * Source: TCP Inigo, Algorithms 1 to 7, with the interpretation of crates/cc/src/sender/inigo.rs. Shares are in 2^20ths, the
  * threshold in 65536ths, round trips in microseconds as the kernel measures them.
  */
 #ifndef SHALLOWS_INIGO_CORE_H
@@ -17,12 +17,12 @@
 #define INIGO_NO_RTT (~0U)
 
 struct inigo_params {
-	u32 threshold;              /* an RTT is late that exceeds the smallest by this share of it */
+	u32 threshold;              /* an RTT that exceeds the smallest by this share is late */
 	u32 g;
 	u32 alpha;                  /* of a new flow */
 	u32 least_alpha;            /* eq. 5 */
-	u32 sub_window;             /* packets; 0: one answer a window */
-	u32 increase;               /* 65536ths of a packet a window */
+	u32 sub_window;             /* packets; 0: one reaction per window */
+	u32 increase;               /* 65536ths of a packet per window */
 	u32 samples;                /* round trips observed before slow start may end */
 	u32 dilation;
 };
@@ -39,8 +39,8 @@ struct inigo_state {
 	u32 acked;
 	u32 marked;
 	u32 marked_alpha;
-	u32 dilated;                /* windows of heavy congestion counted */
-	u32 undilated_us;           /* the base RTT from before the dilation */
+	u32 dilated;                /* number of windows with heavy congestion */
+	u32 undilated_us;           /* the base RTT before the dilation */
 	u32 unused;                 /* the size is a multiple of 8 */
 };
 
@@ -62,7 +62,7 @@ CORE void inigo_init(struct inigo_state *s, const struct inigo_params *p, u32 in
 	s->unused = 0;
 }
 
-/* `base` and `threshold` of it, or the most there is. */
+/* `base` plus the share `threshold` of it, at most the largest u32. */
 CORE u32 inigo_above(u64 more, u32 base, const struct inigo_params *p)
 {
 	return least(more + ((u64)base * p->threshold >> 16), INIGO_NO_RTT);
@@ -102,7 +102,7 @@ CORE u32 inigo_congestion(const struct inigo_state *s)
 	return most(s->alpha, s->marked_alpha);
 }
 
-/* Algorithms 5 to 7: alpha/2 of `size` less. In sub-windows of more than one, whole packets. */
+/* Algorithms 5 to 7: reduces the window by alpha/2 of `size`; with sub-windows of more than one, by whole packets. */
 CORE void inigo_answer(struct inigo_state *s, const struct inigo_params *p, u64 size)
 {
 	u32 alpha = inigo_congestion(s);
@@ -148,7 +148,7 @@ CORE void inigo_dilate(struct inigo_state *s, const struct inigo_params *p)
 	}
 }
 
-/* Algorithm 2, and DCTCP's share of marks beside it. */
+/* Algorithm 2, and DCTCP's share of marks. */
 CORE void inigo_end_window(struct inigo_state *s, const struct inigo_params *p)
 {
 	if (s->observed)

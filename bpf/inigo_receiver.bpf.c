@@ -1,5 +1,5 @@
-/* TCP Inigo's receiver on a Linux kernel, around inigo_receiver_core.h, for whatever sender there is. It sees packets
- * and acknowledgements at tc and, where it does not mark, limits the window of each acknowledgement that goes out.
+/* TCP Inigo's receiver on a Linux kernel, around inigo_receiver_core.h, for any sender. It reads packets
+ * and acknowledgements at tc. Unless it marks, it limits the window of each acknowledgement that leaves.
  */
 #include "inigo_receiver_core.h"
 
@@ -13,7 +13,7 @@
 #define TIMESTAMPS_KIND 8
 #define TIMESTAMPS_SIZE 10
 
-/* Addresses as IPv6 has them, IPv4 mapped; all in network order. */
+/* Addresses in IPv6 form, with IPv4 mapped; all in network order. */
 struct connection {
 	u32 local[4];
 	u32 remote[4];
@@ -34,7 +34,7 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
-/* Local ports of the connections that are meant, where not all are: in host order. */
+/* Local ports of the selected connections, in host order; empty if all are selected. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 10);
@@ -50,7 +50,7 @@ CORE void map_ipv4(u32 *to, u32 address)
 	to[3] = address;
 }
 
-/* A context's field is read on its own: merged with others, the verifier takes its address for changed. */
+/* Reads a field of the context alone: if the compiler merges accesses, the verifier rejects the modified address. */
 #define FIELD(ops, name)                                                                                          \
 	({                                                                                                        \
 		u32 field = (ops)->name;                                                                          \
@@ -79,7 +79,7 @@ CORE void connection_of_socket(struct bpf_sock_ops *ops, struct connection *c)
 	c->remote_port = bpf_htons(bpf_ntohl(ops->remote_port));
 }
 
-/* The state of a packet's connection; the packet leaves or arrives. */
+/* The state of the connection of a packet that leaves or arrives. */
 CORE struct flow *flow_of_packet(struct __sk_buff *skb, u32 tcp, int leaves)
 {
 	struct connection c = {};
@@ -116,7 +116,7 @@ CORE int timestamps(struct __sk_buff *skb, u32 tcp, u32 *words)
 	return 1;
 }
 
-/* Without what a short frame is padded with, where the header tells. */
+/* Length without the padding of short frames, if the header has it. */
 CORE u32 payload(struct __sk_buff *skb, u32 tcp)
 {
 	u32 ipv4 = skb->protocol == bpf_htons(PROTOCOL_IPV4), end = skb->len, begin;
@@ -194,7 +194,7 @@ CORE void begin(struct bpf_sock_ops *ops)
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | flags);
 }
 
-/* The window is chosen right after the options: once set, autotuning would raise it again. */
+/* The kernel chooses the window right after the options. Set earlier, autotuning would raise it again. */
 CORE void limit(struct bpf_sock_ops *ops)
 {
 	struct connection c = {};

@@ -1,14 +1,14 @@
-/* TCP Inigo, the receiver: sees congestion in one-way delays that grow from packet to packet, and answers for the
- * sender. It marks as a switch would, or shrinks the window it advertises.
+/* TCP Inigo, the receiver: detects congestion by one-way delays that grow from packet to packet, and reacts in place of
+ * the sender. It marks as a switch would, or shrinks the advertised window.
  *
- * Source: TCP Inigo §3, Algorithms 8 and 9, read as crates/cc/src/receiver/inigo.rs reads them. Shares are in 2^20ths,
+ * Source: TCP Inigo §3, Algorithms 8 and 9, with the interpretation of crates/cc/src/receiver/inigo.rs. Shares are in 2^20ths,
  * the threshold in 65536ths of the smallest round trip, times in microseconds of the receiver's clock.
  *
- * Differs: a Linux sender's timestamps tick once a millisecond, while the receiver's clock is fine. So only the first
- * packet of each tick is compared with the one before. It left after the tick by no more than it came after the packet
- * before it, nor by more than a tick: so much of the delay may not be one, and is not counted.
- * Round trips are those of the first acknowledgement with a timestamp, to the first packet that echoes it: one a
- * round, where the packet world has one a packet.
+ * Differs: a Linux sender's timestamps have ticks of a millisecond, while the receiver's clock is fine. So only the first
+ * packet of each tick is compared with that of the tick before. It left later than its tick by at most the gap to the
+ * packet before it, and by at most one tick. This much of the delay is uncertain and is not counted.
+ * A round trip is the time from the first acknowledgement with a timestamp to the first packet that echoes it: one per
+ * round, while the packet world has one per packet.
  */
 #ifndef SHALLOWS_INIGO_RECEIVER_CORE_H
 #define SHALLOWS_INIGO_RECEIVER_CORE_H
@@ -22,42 +22,42 @@
 struct inigo_receiver_params {
 	u32 threshold;
 	u32 g;
-	u32 sub_window;             /* packets; 0: one answer a window */
+	u32 sub_window;             /* packets; 0: one reaction per window */
 	u32 initial;                /* packets */
 	u32 tick_us;                /* of the sender's timestamps */
-	u32 mark;                   /* rather than manage the window */
+	u32 mark;                   /* mark instead of limiting the window */
 };
 
-/* A packet that has arrived: with payload, or an acknowledgement only. */
+/* A received packet: with payload, or an acknowledgement only. */
 struct inigo_receiver_data {
 	u64 now_us;
 	u32 sent;                   /* its timestamp, in the sender's ticks */
-	u32 answers;                /* the timestamp it echoes, in the receiver's */
+	u32 answers;                /* the timestamp that it echoes, in the receiver's ticks */
 	u32 payload;                /* bytes */
-	u32 segment;                /* bytes of a full packet, where several came as one */
+	u32 segment;                /* bytes of a full packet, if GRO merged several */
 };
 
 struct inigo_receiver_state {
 	u64 window;                 /* advertised, in 65536ths of a packet */
 	u64 since_answer;           /* 65536ths of a packet */
 	u64 bytes;                  /* of this round */
-	u64 late;                   /* those of them that were late */
-	u64 arrived_us;             /* the last packet with payload */
-	u64 compared_us;            /* the arrival of the packet that the next is compared with */
-	u64 asked_us;               /* when the acknowledgement left whose echo ends the round */
+	u64 late;                   /* the late ones among them */
+	u64 arrived_us;             /* arrival of the last packet with payload */
+	u64 compared_us;            /* arrival of the packet with which the next is compared */
+	u64 asked_us;               /* send time of the acknowledgement whose echo ends the round */
 	s64 total_us;               /* D_total */
 	u32 compared;               /* its tick */
-	u32 begun;                  /* whether there is one */
-	u32 unsure_us;              /* how much of the sum may be none */
+	u32 begun;                  /* whether there is such a packet */
+	u32 unsure_us;              /* uncertain part of the sum */
 	u32 asked;                  /* timestamp of the acknowledgement */
-	u32 asking;                 /* whether one is under way */
+	u32 asking;                 /* whether an echo is awaited */
 	u32 left;                   /* timestamp of the newest acknowledgement */
 	u32 rtt_min_us;
 	u32 segment;                /* bytes of the largest packet */
 	u32 alpha;                  /* alpha_RFD */
 	u32 late_since_answer;
 	u32 slow_start;
-	u32 used;                   /* whether at least half of the window came in the last round */
+	u32 used;                   /* whether at least half of the window arrived in the last round */
 };
 
 CORE void inigo_receiver_init(struct inigo_receiver_state *s, const struct inigo_receiver_params *p)
@@ -69,7 +69,7 @@ CORE void inigo_receiver_init(struct inigo_receiver_state *s, const struct inigo
 	s->used = 1;
 }
 
-/* An acknowledgement leaves. The first with a timestamp asks for the echo. */
+/* Handles an acknowledgement that leaves. The echo of the first new timestamp ends the round. */
 CORE void inigo_receiver_ack(struct inigo_receiver_state *s, u64 now_us, u32 timestamp)
 {
 	int fresh = (s32)(timestamp - s->left) > 0 || !s->left;
@@ -82,7 +82,7 @@ CORE void inigo_receiver_ack(struct inigo_receiver_state *s, u64 now_us, u32 tim
 	s->asked_us = now_us;
 }
 
-/* Whether this packet ends the round. */
+/* True if this packet ends the round. */
 CORE int inigo_receiver_answered(struct inigo_receiver_state *s, const struct inigo_receiver_data *data)
 {
 	if (!s->asking || (s32)(data->answers - s->asked) < 0)
@@ -126,7 +126,7 @@ CORE void inigo_receiver_update_alpha(struct inigo_receiver_state *s, const stru
 	s->alpha = ((u64)((1U << 20) - p->g) * s->alpha + p->g * share) >> 20;
 }
 
-/* alpha/2 of `size` less. */
+/* Reduces the window by alpha/2 of `size`. */
 CORE void inigo_receiver_cut(struct inigo_receiver_state *s, u64 size)
 {
 	u64 less = size * s->alpha >> 21;
@@ -174,7 +174,7 @@ CORE void inigo_receiver_end_window(struct inigo_receiver_state *s, const struct
 	s->late = 0;
 }
 
-/* A packet arrives; whether it is to be marked. */
+/* Handles a received packet; true if it must be marked. */
 CORE int inigo_receiver_data(struct inigo_receiver_state *s, const struct inigo_receiver_params *p,
 			     const struct inigo_receiver_data *data)
 {
@@ -197,7 +197,7 @@ CORE int inigo_receiver_data(struct inigo_receiver_state *s, const struct inigo_
 	return 0;
 }
 
-/* What to advertise, in bytes. */
+/* The window to advertise, in bytes. */
 CORE u32 inigo_receiver_bytes(const struct inigo_receiver_state *s)
 {
 	return least(s->window * most(s->segment, 536) / PACKET, 1U << 30);

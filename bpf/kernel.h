@@ -1,6 +1,6 @@
-/* The part of the kernel that the programs look at, relocated to the running kernel's own layout (CO-RE), and what
- * every congestion control here shares: state of a flow, samples of it for user space, the glue between the
- * kernel's TCP and an integer core. NAME is that core's, and defined before.
+/* The kernel structures that the programs read, relocated to the layout of the running kernel (CO-RE), and the part
+ * that all congestion controls share: state of a flow, samples of it for user space, and the adapter between the
+ * kernel's TCP and an integer core. The including file defines NAME as the name of that core.
  */
 #ifndef SHALLOWS_KERNEL_H
 #define SHALLOWS_KERNEL_H
@@ -22,7 +22,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
-	unsigned long sk_max_pacing_rate;   /* what its application keeps to */
+	unsigned long sk_max_pacing_rate;   /* limit of the application */
 } KERNEL;
 
 struct inet_sock {
@@ -94,20 +94,20 @@ enum { EVENT_ECN_NO_CE = 4, EVENT_ECN_IS_CE = 5 };
 #define PASTE(a, b) PASTE_(a, b)
 #define TEXT_(name) #name
 #define TEXT(name) TEXT_(name)
-/* What belongs to the core around which a program is: OF(_state). */
+/* A name of the core of this program: OF(_state). */
 #define OF(part) PASTE(NAME, part)
 
 /* Set before the program is loaded, by crates/live/src/programs.rs. */
 struct settings {
-	u64 sample_ns;              /* least time between two samples of a flow; 0: none */
+	u64 sample_ns;              /* shortest time between two samples of a flow; 0: no samples */
 	u64 seed;
-	u64 select;                 /* whether new connections are given the algorithm */
+	u64 select;                 /* whether new connections get the algorithm */
 	struct OF(_params) params;
 };
 
 const volatile struct settings settings;
 
-/* What a flow tells, in crates/live struct Sample. */
+/* A sample of a flow: struct Sample in crates/live. */
 struct sample {
 	u64 time_ns;
 	u64 window;                 /* 65536ths of a packet */
@@ -115,7 +115,7 @@ struct sample {
 	u32 alpha;                  /* 2^20ths */
 	u32 queueing_ns;
 	u32 base_rtt_ns;
-	u32 rtt_ns;                 /* by stamps */
+	u32 rtt_ns;                 /* by timestamps */
 	u32 one_way_ns;
 	u32 rtt_us;                 /* the kernel's own sample */
 	u32 unused;
@@ -126,14 +126,14 @@ struct {
 	__uint(max_entries, 1 << 22);
 } samples SEC(".maps");
 
-/* Between the kernel and a core: what the kernel had counted at the last ack. */
+/* State between the kernel and a core: the kernel's counters at the last acknowledgement. */
 struct glue {
 	u64 sampled_ns;
 	u32 delivered;
 	u32 delivered_ce;
 };
 
-/* Whether the window holds the flow back, as the kernel itself decides it. */
+/* True if the window limits the flow, by the kernel's own rule. */
 CORE int kernel_window_limited(struct tcp_sock *tp, int slow_start)
 {
 	if (slow_start && tp->snd_cwnd < 2 * tp->max_packets_out)
@@ -141,7 +141,7 @@ CORE int kernel_window_limited(struct tcp_sock *tp, int slow_start)
 	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
-/* The ack that the kernel has just worked through; 0 if it acknowledged nothing. */
+/* Fills the acknowledgement that the kernel has just processed; 0 if it acknowledged nothing. */
 CORE int kernel_ack(struct tcp_sock *tp, const struct rate_sample *rs, struct glue *glue, int slow_start,
 		    struct core_ack *ack)
 {
@@ -163,7 +163,7 @@ CORE int kernel_ack(struct tcp_sock *tp, const struct rate_sample *rs, struct gl
 	return ack->acked != 0;
 }
 
-/* The window, and the rate that the kernel sizes its bursts and its share of the device queue by. */
+/* Sets the window, and the rate by which the kernel sizes bursts and its share of the device queue. */
 CORE void kernel_set_window(struct tcp_sock *tp, u32 packets)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -174,7 +174,7 @@ CORE void kernel_set_window(struct tcp_sock *tp, u32 packets)
 		sk->sk_pacing_rate = least(per_round / tp->srtt_us, sk->sk_max_pacing_rate);
 }
 
-/* A sample to fill, if it is time for one. */
+/* A sample to fill, if one is due. */
 CORE struct sample *kernel_sample(struct tcp_sock *tp, struct glue *glue)
 {
 	struct sample *sample;

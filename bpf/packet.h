@@ -1,4 +1,4 @@
-/* What tc programs read of a packet: where its TCP header is, and an option of it. */
+/* Access of tc programs to a packet: the TCP header, and one of its options. */
 #ifndef SHALLOWS_PACKET_H
 #define SHALLOWS_PACKET_H
 
@@ -10,7 +10,7 @@
 #define PROTOCOL_IPV6 0x86dd
 #define OPTIONS_MOST 40
 
-/* The offset of the TCP header behind Ethernet and IP; 0: it is something else. */
+/* The offset of the TCP header behind Ethernet and IP; 0: not TCP. */
 CORE u32 tcp_header(struct __sk_buff *skb)
 {
 	u8 first, protocol;
@@ -28,7 +28,7 @@ CORE u32 tcp_header(struct __sk_buff *skb)
 	return 0;
 }
 
-/* The offset of the TCP option that begins with these bytes, kind and size first; 0: there is none. */
+/* The offset of the TCP option that begins with these bytes (kind and size first); 0: none. */
 CORE u32 tcp_option(struct __sk_buff *skb, u32 tcp, const u8 *wanted, u32 bytes)
 {
 	u8 options[OPTIONS_MOST] = {};

@@ -1,6 +1,6 @@
-/* Gives new connections a congestion control, where a host's own applications do not ask for one.
+/* Sets the congestion control of new connections, unless the application asks for one.
  *
- * A listener gets it as it begins to listen, so that the answer to a SYN already agrees to ECN where that is needed.
+ * A listener gets it when it begins to listen, so that the answer to a SYN already negotiates ECN if the algorithm needs it.
  */
 #ifndef SHALLOWS_SELECT_H
 #define SHALLOWS_SELECT_H
@@ -21,7 +21,7 @@ CORE void select_congestion_control(struct bpf_sock_ops *ops, union name name)
 		bpf_setsockopt(ops, SOL_TCP, TCP_CONGESTION, name.text, sizeof(name.text));
 }
 
-/* On whatever happens to a connection, for an algorithm that needs nothing else of it. */
+/* The sockops program of an algorithm that needs no other event of a connection. */
 CORE int select_as_it_begins(struct bpf_sock_ops *ops, union name name)
 {
 	if (ops->op == BPF_SOCK_OPS_TCP_CONNECT_CB || ops->op == BPF_SOCK_OPS_TCP_LISTEN_CB)

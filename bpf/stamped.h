@@ -1,4 +1,4 @@
-/* The programs that stamp the packets of a congestion control, and what its sender hears of them: stamps.h says how.
+/* The programs that add timestamps to packets, and the part that passes them to the sender; stamps.h has the format.
  *
  * `in_ack_event` is for its tcp_congestion_ops; the others are attached to a control group (sockops) and to devices (tc).
  */

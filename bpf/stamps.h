@@ -1,12 +1,12 @@
-/* DX's timestamps in a TCP option, taken below the stack.
+/* DX's timestamps in a TCP option, set below the stack.
  *
  *     254 | 16 | 0x5348 | sent | echo of the peer's sent | echo of when it arrived      times modulo 2^32 ns
  *
- * sockops makes room and writes the two echoes; tc egress writes `sent`; tc ingress at the other end turns the echoes
- * into what its socket needs: the one-way delay (echo of arrival - echo of sent) and when this packet arrived.
- * The socket has then: round trip without the receiver's hold = arrival - sent + one-way delay. 0 is "none".
- * The lowest two bits of `sent` are no time: the first is always set, the second asks for an answer at once. A sender whose
- * window is one packet asks, for Linux would else wait up to 40 ms for a second one to acknowledge with it.
+ * sockops reserves space and writes the two echoes; tc egress writes `sent`; tc ingress at the other end computes
+ * the values for its socket: the one-way delay (echo of arrival - echo of sent) and the arrival time of this packet.
+ * Then: round trip without the receiver's delay = arrival - sent + one-way delay. 0 means "none".
+ * The lowest two bits of `sent` are no time: the first is always set, the second asks for an immediate acknowledgement. A
+ * sender with a window of one packet asks for it, because Linux would otherwise wait up to 40 ms for a second packet.
  *
  * Source: Lee et al., IEEE/ACM ToN 25(1), 2017, §III-IV. Kind 254 with an experiment's identifier: RFC 6994.
  */
@@ -24,15 +24,15 @@
 #define STAMPED 1
 #define AT_ONCE 2
 
-/* What the last stamped packet of a connection told. */
+/* The values of the last packet with timestamps of a connection. */
 struct stamps {
-	u32 peer_sent;              /* to echo, once; 0: nothing */
+	u32 peer_sent;              /* to echo once; 0: nothing */
 	u32 peer_arrived;
 	u32 rtt_ns;
 	u32 one_way_ns;
-	u32 samples;                /* whether these two are new */
-	u32 active;                 /* whether this end stamps */
-	u32 at_once;                /* whether the peer waits for an answer */
+	u32 samples;                /* whether the two values above are new */
+	u32 active;                 /* whether this end sends timestamps */
+	u32 at_once;                /* whether the peer asked for an immediate acknowledgement */
 	u32 unused;
 };
 
@@ -81,7 +81,7 @@ CORE void stamps_read(struct bpf_sock_ops *ops)
 		s->rtt_ns = arrived - sent + one_way;
 		s->samples = 1;
 	}
-	/* A short packet takes less time to send, and its delay as the base would make every other look queued. */
+	/* A short packet has a shorter transmission time. As the base delay it would make all others look queued. */
 	if (ops->skb_len >= ops->mss_cache) {
 		s->peer_sent = sent;
 		s->peer_arrived = arrived;
@@ -108,7 +108,7 @@ CORE void stamps_write(struct bpf_sock_ops *ops)
 	bpf_store_hdr_opt(ops, &option, sizeof(option), 0);
 }
 
-/* Has the acknowledgement of what has just come sent at once, where its sender asked for that. */
+/* Sends the acknowledgement immediately if the sender of the received packet asked for it. */
 CORE void stamps_answer(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -120,7 +120,7 @@ CORE void stamps_answer(struct sock *sk)
 	tp->inet_conn.icsk_ack.pending |= ACK_NOW;
 }
 
-/* An end whose congestion control needs stamps begins to stamp; every other end answers when it sees one. */
+/* An end whose congestion control needs timestamps begins to send them; the other end answers when it sees one. */
 CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
 {
 	u32 flags = BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG;
@@ -136,14 +136,14 @@ CORE void stamps_begin(struct bpf_sock_ops *ops, const union name needed_by)
 	bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | flags);
 }
 
-/* Where the option of a packet is, and its words. */
+/* The position of the option in a packet, and its words. */
 struct place {
 	u32 tcp;                    /* offset of the TCP header */
-	u32 option;                 /* offset of the option; 0: there is none */
+	u32 option;                 /* offset of the option; 0: none */
 	struct option was;
 };
 
-/* Looks for the option among the TCP options, whatever a peer has put there. */
+/* Finds the option among the TCP options; a peer may have sent anything. */
 CORE void find_option(struct __sk_buff *skb, struct place *place)
 {
 	const u8 wanted[4] = { OPTION_KIND, OPTION_SIZE, OPTION_MAGIC_0, OPTION_MAGIC_1 };
@@ -154,13 +154,13 @@ CORE void find_option(struct __sk_buff *skb, struct place *place)
 		bpf_skb_load_bytes(skb, place->option, &place->was, sizeof(place->was));
 }
 
-/* As the checksum sees 32 bits that begin at an odd place. */
+/* 32 bits that begin at an odd offset, in the byte order of the checksum. */
 CORE u32 swapped_lanes(u32 x)
 {
 	return (x & 0x00ff00ff) << 8 | (x >> 8 & 0x00ff00ff);
 }
 
-/* Replaces one word (network order) and makes the checksum right again. */
+/* Replaces one word (network order) and updates the checksum. */
 CORE void replace_word(struct __sk_buff *skb, const struct place *place, u32 word, u32 now)
 {
 	u32 was = place->was.words[word], is = now;

@@ -1,10 +1,10 @@
-/* The steps as programs that user space may call: for the equality test in the kernel itself. */
+/* The steps as programs that user space can call, for the test that compares them in the kernel. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
 #include "steps.h"
 
-/* A context can be read and written at fixed places only: it is worked on as a copy. */
+/* A context can be read and written at fixed offsets only, so the step works on a copy. */
 #define PROGRAM(name)                                                                                             \
 	SEC("syscall")                                                                                            \
 	int name##_step(struct name##_step *context)                                                              \

@@ -1,4 +1,4 @@
-/* The steps as functions: compiled natively, and to bytecode that needs no kernel. */
+/* The steps as functions, compiled natively and to bytecode that needs no kernel. */
 #include "steps.h"
 
 /* Without padding on either side, equal sizes are equal layouts. */

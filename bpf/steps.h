@@ -1,4 +1,4 @@
-/* One event of one algorithm on one block of memory: what the tests call natively, in a virtual machine and in the
+/* One event of one algorithm on one block of memory. Tests call it natively, in a virtual machine and in the
  * kernel.
  */
 #ifndef SHALLOWS_STEPS_H
@@ -48,7 +48,7 @@ struct inigo_receiver_step {
 	struct inigo_receiver_state state;
 };
 
-/* The window in bytes, and in the highest bit whether the packet is to be marked. */
+/* The window in bytes; the highest bit says whether the packet must be marked. */
 CORE u32 inigo_receiver_step_once(struct inigo_receiver_step *step)
 {
 	u32 mark = 0;

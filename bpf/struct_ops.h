@@ -1,7 +1,7 @@
-/* A congestion control of the kernel around the core NAME, which has flows, a window and samples for user space.
+/* A congestion control of the kernel around the core NAME: flows, windows and samples for user space.
  *
- * The file that includes this has two functions before: `hear` adds to an ack what the kernel does not tell, `tell`
- * fills in a sample. Its tcp_congestion_ops begins with OPERATIONS.
+ * The including file defines two functions first: `hear` adds to an acknowledgement what the kernel does not know, `tell`
+ * fills a sample. Its tcp_congestion_ops begins with OPERATIONS.
  */
 #ifndef SHALLOWS_STRUCT_OPS_H
 #define SHALLOWS_STRUCT_OPS_H
