@@ -96,7 +96,7 @@ def test_dense_samples_become_their_mean_and_range(ax):
     }
     plot.queue_over_time(ax, fake.run(queues=dense))
     line = ax.lines[0]
-    assert len(line.get_xdata()) == plot.TIME_BINS
+    assert len(line.get_xdata()) == plot.style.TIME_BINS
     np.testing.assert_allclose(line.get_ydata(), 1)
     low, high = np.percentile(ax.collections[0].get_paths()[0].vertices[:, 1], [0, 100])
     assert (low, high) == (0, 2)

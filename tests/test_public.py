@@ -28,7 +28,7 @@ def members(owner):
 
 
 def is_own(key, one, module):
-    defined_here = getattr(one, "__module__", None) == module
+    defined_here = f"{getattr(one, '__module__', None)}.".startswith(f"{module}.")
     return not key.startswith("_") and defined_here and (inspect.isfunction(one) or inspect.isclass(one))
 
 

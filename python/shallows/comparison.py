@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -12,9 +12,9 @@ import numpy as np
 
 from shallows import extras, user_algorithms
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import store, tables
+from shallows.results import store
+from shallows.results.bottlenecks import bottlenecks
 from shallows.runner import World, in_world, prepare, refuse_unknown
-from shallows.summary import BOTTLENECK_KEYS, shared_bottleneck
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,29 +229,6 @@ class Comparison:
 
                 plot.save(self.figure(), filling)
         return Path(folder)
-
-
-def bottlenecks(runs: "Iterable[Run]") -> list[dict[str, Any]]:
-    """What each of `runs` says of the one port by which they are compared, as `bottleneck` of a summary.
-
-    Of their own bottlenecks it is the one that queues most in all of them; where they have no port in common,
-    each has its own.
-    """
-    runs = list(runs)
-    tables = [_by_port(run) for run in runs]
-    queues = [{port: row["queue_mean_pkt"] for port, row in table.items()} for table in tables]
-    port = shared_bottleneck([run.summary for run in runs], queues)
-    return [
-        run.summary["bottleneck"] if port in (None, run.summary["bottleneck"]["port"]) else table[port]
-        for run, table in zip(runs, tables, strict=True)
-    ]
-
-
-def _by_port(run: "Run") -> dict[str, Any]:
-    """{port: its row of the table of ports}, None for what does not exist."""
-    columns = run.columns("ports")
-    shown = {key: columns[key] for key in ("port", *BOTTLENECK_KEYS)}
-    return {row["port"]: row for row in tables.rows(shown)}
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _PACKAGE = Path(__file__).parents[1]
 _APART = (
     "cli*",
     "__main__.py",
-    "plot.py",
+    "plot",
     "progress.py",
     "report.py",
     "export",

@@ -1,0 +1,90 @@
+"""The data of runs that figures show."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallows.results.bottlenecks import bottlenecks
+from shallows.results.tables import Names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shallows.results.run import Run
+
+RATE_BINS = 80
+Labelled = list[tuple["Run", str]]
+"""Runs, each with what it is called in a figure."""
+
+
+def labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Labelled:
+    """`[(run, label)]`, from one run or several."""
+    several = list(runs) if isinstance(runs, Sequence) else [runs]
+    labels = labels or [", ".join(run.summary["cc"]) for run in several]
+    return list(zip(several, labels, strict=True))
+
+
+def table_columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
+    """The columns of a table as numpy arrays, text as objects."""
+    columns = run.columns(table).items()
+    return {name: values.texts() if isinstance(values, Names) else values for name, values in columns}
+
+
+def at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str, dict[str, "NDArray[Any]"]]]:
+    """(its number, its label, the port, the columns) of each run with rows of its bottleneck in `table`."""
+    ports = [port["port"] for port in bottlenecks(run for run, _ in named)]
+    for i, ((run, label), bottleneck) in enumerate(zip(named, ports, strict=True)):
+        columns, port = _of_port(run, table, bottleneck)
+        if port is not None:
+            yield i, label, port, columns
+
+
+def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":
+    """The rows of `table` for `bottleneck` if it is there, else for the recorded port that queues most."""
+    columns = table_columns(run, table)
+    recorded = set(columns["port"])
+    if not recorded:
+        return columns, None
+    ports = table_columns(run, "ports")
+    mean = dict(zip(ports["port"], ports["queue_mean_pkt"], strict=True))
+    port = bottleneck if bottleneck in recorded else max(sorted(recorded), key=lambda name: mean[name])
+    rows = columns["port"] == port
+    return {name: values[rows] for name, values in columns.items()}, port
+
+
+def port_title(drawn: dict[int, str]) -> str:
+    names = sorted(set(drawn.values()))
+    return names[0] if len(names) == 1 else "the bottleneck"
+
+
+def decision(runs: Labelled) -> str:
+    """The name of what the algorithms of all runs decide: windows, or rates where some have none."""
+    named = [table_columns(run, "probes")["name"] for run, _ in runs]
+    named = [names for names in named if len(names)]
+    return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
+
+
+def decisions(run: "Run", what: str) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]":
+    """Times (ms), flows and values of a run's probes of that name."""
+    probes = table_columns(run, "probes")
+    rows = probes["name"] == what
+    return probes["time_us"][rows] / 1e3, probes["flow"][rows], probes["value"][rows]
+
+
+def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
+    """What to call these flows: also by their algorithms where there are several."""
+    cc = table_columns(run, "flows")["cc"][flows]
+    several = len(set(cc)) > 1
+    return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
+
+
+def finished(run: "Run", column: str) -> "tuple[NDArray[Any], NDArray[Any]]":
+    """Size and `column` of the flows that count for completion times."""
+    flows = table_columns(run, "flows")
+    rows = np.isfinite(flows["fct_us"]) & (flows["start_us"] >= run.summary["warmup_s"] * 1e6)
+    return flows["bytes"][rows], flows[column][rows]
+
+
+def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":
+    return [run for run, _ in labelled], [label for _, label in labelled]

@@ -1,0 +1,246 @@
+"""Panels of figures: one function each, which draws on the Axes that it is given.
+
+Each takes `(ax, runs, labels=None)`, where `runs` is one `Run` or several, and returns whether it found
+data. To add a panel, write such a function and list it in `PANELS`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from shallows.plot.data import (
+    RATE_BINS,
+    at_bottlenecks,
+    decision,
+    decisions,
+    finished,
+    flow_labels,
+    labelled,
+    port_title,
+    table_columns,
+)
+from shallows.plot.style import (
+    CLOSE_UP,
+    FLOWS_PER_SIZE_BIN,
+    MOST_FLOWS,
+    band_title,
+    bin_means,
+    draw_bundle,
+    draw_series,
+    label_axes,
+    legend_beside,
+    line_style,
+    logarithmic,
+    look,
+    shade_warmup,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shallows.results.run import Run
+
+Panel = Callable[..., bool]
+"""`(ax, runs, labels=None)`, which returns whether there were data."""
+
+
+def queue_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Queue of the bottleneck (full frames) over time: mean, and range as a band, where samples are dense."""
+    dense = False
+    drawn: dict[int, str] = {}
+    named = labelled(runs, labels)
+    for i, label, port, columns in at_bottlenecks(named, "queues"):
+        drawn[i] = port
+        dense |= draw_series(ax, columns["time_us"] / 1e3, columns["queue_pkt"], i, label, len(named) > 1)
+    label_axes(ax, f"Queue at {port_title(drawn)}{band_title(dense)}", "time (ms)", "queue (packets)")
+    shade_warmup(ax, named)
+    return bool(drawn)
+
+
+def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Queue of the bottleneck at the end of the run, every sample drawn."""
+    drawn: dict[int, str] = {}
+    named = labelled(runs, labels)
+    for i, label, port, columns in at_bottlenecks(named, "queues"):
+        drawn[i] = port
+        time_us, queue = (columns[key][-CLOSE_UP:] for key in ("time_us", "queue_pkt"))
+        ax.plot(time_us / 1e3, queue, **line_style(i, label), linewidth=1.0)
+    label_axes(ax, f"Queue at {port_title(drawn)}, last {CLOSE_UP} samples", "time (ms)", "queue (packets)")
+    ax.margins(x=0)
+    ax.set_ylim(bottom=0)
+    return bool(drawn)
+
+
+def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
+    drawn: dict[int, str] = {}
+    named = labelled(runs, labels)
+    for i, label, port, columns in at_bottlenecks(named, "queue_histograms"):
+        drawn[i] = port
+        share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
+        # both ends of every bin: between two bins, where the queue never was, the curve is flat
+        edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
+        shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
+        ax.plot(edges, shares, **line_style(i, label))
+    label_axes(ax, f"Distribution of the queue at {port_title(drawn)}", "queue (packets)", "share of time")
+    ax.set_ylim(0, 1.01)
+    ax.set_xlim(left=0)
+    return bool(drawn)
+
+
+def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Windows (or rates, where some run has none) of the probed flows over time.
+
+    One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
+    """
+    named = labelled(runs, labels)
+    what, drawn, dense = decision(named), False, False
+    for i, (run, its) in enumerate(named):
+        time_ms, flow, value = decisions(run, what)
+        flows = np.unique(flow)
+        if len(named) == 1 and len(flows) <= MOST_FLOWS:
+            for j, (one, label) in enumerate(zip(flows, flow_labels(run, flows), strict=True)):
+                dense |= draw_series(ax, time_ms[flow == one], value[flow == one], j, label, legend=True)
+        elif len(flows):
+            dense |= draw_series(ax, time_ms, value, i, its, len(named) > 1)
+        drawn |= len(flows) > 0
+    title, unit = {"window_pkt": ("Windows", "packets"), "rate_gbps": ("Rates", "Gbit/s")}[what]
+    label_axes(ax, f"{title} of the flows{band_title(dense)}", "time (ms)", f"{title.lower()[:-1]} ({unit})")
+    shade_warmup(ax, named)
+    if ax.get_legend_handles_labels()[0]:
+        legend_beside(ax)
+    return drawn
+
+
+def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Goodput of the probed flows over time, each a line where they are few, else their mean and range.
+
+    Every point is the mean of a stretch of time: what a sender got between two samples comes in bursts.
+    """
+    drawn, width_ms = False, 0.0
+    named = labelled(runs, labels)
+    for i, (run, label) in enumerate(named):
+        columns = table_columns(run, "probes")
+        rates = columns["name"] == "rate_gbps"
+        flow, time_us, value = (columns[key][rates] for key in ("flow", "time_us", "value"))
+        if not len(flow):
+            continue
+        drawn, width_ms = True, run.summary["duration_s"] * 1e3 / RATE_BINS
+        lines = bin_means(np.searchsorted(np.unique(flow), flow), time_us / 1e3, value, width_ms)
+        draw_bundle(ax, (np.arange(RATE_BINS) + 0.5) * width_ms, lines, i, label)
+    label_axes(ax, f"Rates of the flows, means of {width_ms:.2g} ms", "time (ms)", "goodput (Gbit/s)")
+    shade_warmup(ax, named)
+    return drawn
+
+
+def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Median and 99th percentile of the slowdown by flow size, in bins with equally many flows."""
+    drawn = False
+    for i, (run, label) in enumerate(labelled(runs, labels)):
+        size, slowdown = finished(run, "slowdown")
+        if len(np.unique(size)) < 2:
+            continue
+        drawn = True
+        edges = np.quantile(size, np.linspace(0, 1, int(np.clip(len(size) // FLOWS_PER_SIZE_BIN, 2, 20)) + 1))
+        which = np.searchsorted(np.unique(edges)[1:-1], size, side="right")
+        bins = [(size[which == b], slowdown[which == b]) for b in np.unique(which)]
+        middle = [np.median(sizes) / 1e3 for sizes, _ in bins]
+        for share, line, face in ((0.50, "-", look(i)["color"]), (0.99, "--", "white")):
+            ax.plot(
+                middle,
+                [np.quantile(values, share) for _, values in bins],
+                color=look(i)["color"],
+                linestyle=line,
+                marker=look(i)["marker"],
+                markerfacecolor=face,
+                linewidth=1.0,
+                gid=f"{label}, p{100 * share:.0f}",
+            )
+    label_axes(ax, "Slowdown by flow size", "flow size (KB)", "fct / ideal fct")
+    if drawn:
+        logarithmic(ax.xaxis)
+        logarithmic(ax.yaxis)
+        ax.set_ylim(bottom=1)
+        keys = [
+            Line2D([], [], color="#444444", linestyle="--", marker="o", markerfacecolor="white", label="p99"),
+            Line2D([], [], color="#444444", linestyle="-", marker="o", label="p50"),
+        ]
+        legend_beside(ax, handles=keys)
+    return drawn
+
+
+def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Share of the finished flows that completed within so much time."""
+    drawn = False
+    for i, (run, label) in enumerate(labelled(runs, labels)):
+        _, fct_us = finished(run, "fct_us")
+        if len(fct_us):
+            drawn = True
+            ax.ecdf(fct_us / 1e3, **line_style(i, label))
+    label_axes(ax, "Completion times", "fct (ms)", "share of flows")
+    if drawn:
+        logarithmic(ax.xaxis)
+    return drawn
+
+
+def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Goodput of each flow without an end after the warm-up, smallest first.
+
+    One run of several algorithms tells them apart.
+    """
+    drawn = False
+    named = labelled(runs, labels)
+    for i, (run, label) in enumerate(named):
+        columns = table_columns(run, "flows")
+        endless = np.isnan(columns["bytes"]) & np.isfinite(columns["goodput_gbps"])
+        goodput, cc = (columns[key][endless] for key in ("goodput_gbps", "cc"))
+        smallest_first = np.argsort(goodput, kind="stable")
+        goodput, cc = goodput[smallest_first], cc[smallest_first]
+        place = np.arange(1, len(goodput) + 1)
+        drawn |= len(goodput) > 0
+        algorithms = run.summary["cc"] if len(named) == 1 and len(set(cc)) > 1 else [None]
+        for j, name in enumerate(algorithms, start=i):
+            its = slice(None) if name is None else cc == name
+            shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False, "label": name}
+            if len(goodput[its]):
+                ax.plot(place[its], goodput[its], **shape, gid=name or label)
+        if len(algorithms) > 1:
+            legend_beside(ax)
+    label_axes(ax, "Goodput of each flow", "flow, smallest goodput first", "goodput (Gbit/s)")
+    ax.set_ylim(bottom=0)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    return drawn
+
+
+def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
+    """Mean queue of every port that ever queued, largest first: how shallow the whole network is."""
+    drawn = False
+    for i, (run, label) in enumerate(labelled(runs, labels)):
+        queue = np.sort(table_columns(run, "ports")["queue_mean_pkt"])[::-1]
+        queue = queue[queue > 0]
+        if len(queue):
+            drawn = True
+            place = np.arange(1, len(queue) + 1)
+            ax.plot(place, queue, **line_style(i, label))
+    label_axes(ax, "Mean queue of each port", "port, largest queue first", "queue (packets)")
+    if drawn:
+        logarithmic(ax.xaxis)
+    ax.set_ylim(bottom=0)
+    return drawn
+
+
+PANELS = (
+    queue_over_time,
+    queue_cdf,
+    windows_over_time,
+    slowdown_by_size,
+    fct_cdf,
+    goodput_by_flow,
+    queues_by_port,
+)
+
+
+OF_WORLDS = (queue_over_time, rates_over_time, queue_cdf, queue_close_up)
+"""What several worlds are compared by: none of it is known to one of them alone."""
