@@ -54,38 +54,63 @@ def test_it_fills_the_link_at_400_us_too():
     assert jain(result.flows.goodput_gbps) >= 0.9
 
 
-def test_losses_that_never_raise_the_rate_leave_a_tenth_unused_and_algorithm_1_needs_them_so():
-    """The later version's cap: of a handful of credits a round trip the least count decides.
-
-    Algorithm 1 without it is unfair to few flows, over 100 ms.
-    """
-    capped = dumbbell(16, "expresspass@ns-2-capped").summary["bottleneck"]["utilization"]
-    assert capped < dumbbell(16, "expresspass@ns-2").summary["bottleneck"]["utilization"] - 0.02
-
-    def least_fair(fall_only):
-        pair = of(3) | {"duration": "120ms", "cc.fall_only": fall_only, "record.probes": "off"}
-        return min(jain(run(pair | {"seed": seed}).flows.goodput_gbps) for seed in range(1, 7))
-
-    assert least_fair(True) > least_fair(False) + 0.02
+@pytest.mark.parametrize("form", ["ns-2", "sigcomm17"])
+def test_a_decrease_that_never_raises_the_rate_leaves_capacity_unused(form):
+    """The cap of the later simulator: of a handful of credits a round trip the least count decides."""
+    used = {
+        cap: dumbbell(16, f"expresspass@{form}{cap}").summary["bottleneck"]["utilization"]
+        for cap in ("", "-capped")
+    }
+    assert used[""] == pytest.approx(DATA_SHARE, abs=0.01)
+    assert 0.85 < used["-capped"] < used[""] - 0.02
 
 
-@pytest.mark.parametrize("flows", [4, 64, 256, 1024])
-def test_the_papers_algorithm_fills_and_shares_it_over_100_ms(flows):
+@pytest.mark.parametrize("rtt_us", [40, 100, 200])
+@pytest.mark.parametrize("flows", [5, 12, 40, 200])
+def test_algorithm_1_fills_and_shares_what_credits_leave_free(flows, rtt_us):
+    """94.82 % within a point, 2.5 frames, no loss; a Jain index of .95 over 2000 round trips (two seeds)."""
+    span = {"warmup": "20ms", "duration": f"{20 + 2 * rtt_us}ms", "topology.rtt": f"{rtt_us}us"}
+    recorded = {"record.probes": "off", "record.queues": "off"}
+    results = [run(of(flows) | span | recorded | {"seed": seed}) for seed in (1, 2)]
+    for result in results:
+        port = result.summary["bottleneck"]
+        assert port["utilization"] == pytest.approx(DATA_SHARE, abs=0.01)
+        assert 1 <= port["queue_max_pkt"] <= 2.5
+        assert port["dropped"] == 0
+        assert result.flows.retransmits.sum() == 0
+    assert 0.95 <= sum(jain(result.flows.goodput_gbps) for result in results) / 2 < 1
+
+
+@pytest.mark.parametrize("flows", [256, 1024])
+def test_algorithm_1_fills_and_shares_it_over_100_ms_with_many_flows(flows):
     """The interval of Fig. 15."""
     result = run(of(flows) | {"duration": "120ms", "record.probes": "off", "record.queues": "off"})
     assert result.summary["bottleneck"]["utilization"] == pytest.approx(DATA_SHARE, abs=0.01)
     assert jain(result.flows.goodput_gbps) >= 0.95
 
 
-def test_under_the_papers_algorithm_one_of_two_may_take_the_link_unless_sizes_of_credits_vary():
-    """A rate of 1.1 links loses 9.09 % of its credits, less than the target: who gets there stays."""
+def indices(flows, **cc):
+    """Jain's index over 100 ms for six seeds."""
+    changes = of(flows) | {"duration": "120ms", "record.probes": "off", "record.queues": "off"}
+    changes |= {f"cc.{name}": value for name, value in cc.items()}
+    return [jain(run(changes | {"seed": seed}).flows.goodput_gbps) for seed in range(1, 7)]
 
-    def least_fair(spread):
-        pair = of(2) | {"duration": "120ms", "cc.credit_spread": spread}
-        return min(jain(run(pair | {"seed": seed}).flows.goodput_gbps) for seed in range(1, 7))
 
-    assert least_fair("0B") <= 0.8
-    assert least_fair("8B") >= 0.9
+def test_two_to_four_flows_are_unfair_for_a_while_because_of_the_port():
+    """docs/credits.md: a drop-tail queue spares the flow whose credits come in step with it.
+
+    That flow loses less than a tenth, the target; with a target of 5 % it loses too much and gives way.
+    """
+    for flows in (2, 3, 4):
+        assert 0.75 < min(indices(flows)) < 0.95
+        assert min(indices(flows, target_loss=0.05)) > 0.97
+    long = run(of(3) | {"duration": "1020ms", "record.probes": "off", "record.queues": "off"})
+    assert jain(long.flows.goodput_gbps) > 0.97
+
+
+def test_one_of_two_takes_the_link_where_all_credits_have_one_size():
+    """A rate of 1.1 links loses 9.09 % of its credits, less than the target: its flow keeps it."""
+    assert 0.5 < min(indices(2, credit_spread="0B")) <= 0.75
 
 
 def test_no_flow_loses_every_credit_for_ever():
@@ -153,12 +178,12 @@ def test_dctcp_takes_80_times_as_long_and_longer_still_at_100_gigabits():
 
 
 @cache
-def steady(flows, w_min):
+def steady(flows, w_min, name="expresspass@sigcomm17-capped"):
     """By how much a rate changes in a round trip, in shares of max_rate, and w: means over three seeds."""
     settings = of(flows) | {"duration": "100ms", "record.probes": "100us", "record.flows": "all"}
     swings, weights = [], []
     for seed in (1, 2, 3):
-        table = run(settings | {"seed": seed, "cc.w_min": w_min}).probes
+        table = run(settings | {"seed": seed, "cc.name": name, "cc.w_min": w_min}).probes
         table = table[table.time_us > 20e3]
         rates = table[table.name == "credit_rate_mbps"].pivot(index="time_us", columns="flow", values="value")
         swings.append(rates.diff().abs().mean().mean() * 1e6 / (10e9 * 84 / 1622))
@@ -176,6 +201,16 @@ def test_the_steady_swing_is_not_d_star_but_that_of_losses_seen_a_period_late(fl
     assert swing == pytest.approx(1.1 * (1 - 1 / flows) * 33 / 196, rel=0.25)
     assert w == pytest.approx(1 / 7, rel=0.15)
     assert steady(flows, 0.001) == pytest.approx((swing, w), rel=0.1)
+
+
+@pytest.mark.parametrize("flows", [3, 4])
+def test_without_the_cap_the_steady_swing_is_half_as_far(flows):
+    """Flows do not rise and fall together: between D* and what they would swing in step."""
+    swing, w = steady(flows, 0.01, "expresspass")
+    in_step = 1.1 * (1 - 1 / flows) * 33 / 196
+    assert 5 * 1.1 * 0.01 * (1 - 1 / flows) < swing < 0.7 * in_step
+    assert 0.01 < w < 1 / 7
+    assert steady(flows, 0.001, "expresspass") == pytest.approx((swing, w), rel=0.1)
 
 
 def test_rates_swing_more_the_less_of_the_link_a_flow_has():
@@ -202,13 +237,16 @@ def test_credits_that_come_too_late_are_wasted_and_counted():
 
 
 def test_credits_cross_the_links_that_their_data_will_load():
-    """On a fat tree of equal paths data would meet more than credits allow, if these came another way."""
+    """On a fat tree of equal paths data would meet more than credits allow, if these came another way.
+
+    The largest queue of five seeds is 11 to 25 frames, of 250 that fit.
+    """
     tables = {
         "topology": {"kind": "fat-tree", "k": 4},
         "traffic": [{"kind": "long-lived"}],
     }
     result = run(tables)
-    assert result.ports.queue_max_pkt.max() < 15
+    assert 2 < result.ports.queue_max_pkt.max() < 50
     assert result.flows.retransmits.sum() == 0
 
 
