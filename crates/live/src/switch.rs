@@ -100,7 +100,7 @@ impl Switch {
             self.unroutable += 1;
             return;
         };
-        let packet = Packet { way: to, flags, length, ..Packet::default() };
+        let packet = Packet { path: to, flags, length, ..Packet::default() };
         let at = self.packets.insert(packet, Header::Bare);
         let place = at as usize;
         if self.frames.len() <= place {
@@ -113,16 +113,16 @@ impl Switch {
     }
 
     fn forward(&mut self, now: Time, node: u32, at: u32) {
-        let way = self.way[(node * self.hosts + self.packets[at].way) as usize];
+        let way = self.way[(node * self.hosts + self.packets[at].path) as usize];
         let Some(port) = way else {
             self.unroutable += 1;
             self.packets.remove(at);
             return;
         };
-        let offered = self.ports[port as usize].offer(now, at, &mut self.packets);
-        if let Some(arrives) = offered.arrives {
+        let enqueued = self.ports[port as usize].enqueue(now, at, &mut self.packets);
+        if let Some(arrives) = enqueued.arrives {
             self.agenda.push(Reverse((arrives, port)));
-        } else if let Outcome::Dropped(_) = offered.outcome {
+        } else if let Outcome::Dropped(_) = enqueued.outcome {
             self.packets.remove(at);
         }
     }
@@ -140,7 +140,7 @@ impl Switch {
         {
             self.agenda.pop();
             let port = &mut self.ports[number as usize];
-            if port.marks_late() {
+            if port.marks_at_dequeue() {
                 port.before_delivery(time, &mut self.packets);
             }
             let link = &mut port.link;

@@ -46,7 +46,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
             }
             waited += port.busy_until().saturating_sub(now);
             let at = packets.insert(Packet::new(0, FRAME, false, &Header::Bare), Header::Bare);
-            if let Some(arrives) = port.offer(now, at, &mut packets).arrives {
+            if let Some(arrives) = port.enqueue(now, at, &mut packets).arrives {
                 next_delivery = arrives;
             }
         }

@@ -80,7 +80,7 @@ impl<O> Fabric<O> {
 
     /// The port that takes a packet on from the end of a link, or sends what a host answers to it.
     fn goes_on(&self, link: &Link, packet: &Packet) -> Option<u32> {
-        if link.to < self.network.hosts { Some(self.routes.nic(link.to)) } else { self.routes.coming(packet) }
+        if link.to < self.network.hosts { Some(self.routes.nic(link.to)) } else { self.routes.peek(packet) }
     }
 
     /// The NIC that becomes free by an event of this number.

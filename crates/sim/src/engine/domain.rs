@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shallows_cc::units::Time;
 
 use crate::fabric::route::Routes;
-use crate::fabric::{Arrival, Fabric};
+use crate::fabric::{Delivery, Fabric};
 use crate::host::hosts::Hosts;
 use crate::observe::Observer;
 use crate::parallel::partition::Ownership;
@@ -59,7 +59,7 @@ impl<O: Observer> Domain<O> {
     }
 
     /// Packets that leave their hosts from now on go round links that are down.
-    pub fn lay_round(&mut self, routes: &Arc<Routes>) {
+    pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.fabric.routes = Arc::clone(routes);
         self.hosts.reroute(routes);
     }
@@ -159,9 +159,9 @@ impl<O: Observer> Domain<O> {
     #[inline]
     fn on_arrival(&mut self, link: u32) {
         match self.fabric.arrive(link) {
-            Arrival::Passed => {}
-            Arrival::AtHost(at) => self.hosts.receive(&mut self.fabric, at),
-            Arrival::Released(port) => self.serve_behind(port),
+            Delivery::Forwarded => {}
+            Delivery::AtHost(at) => self.hosts.receive(&mut self.fabric, at),
+            Delivery::Resumed(port) => self.serve_behind(port),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::observe::series::Record;
 use crate::parallel::network::{ParallelNetwork, Stop};
 use crate::parallel::partition;
 use crate::port::clock::Clock;
-use crate::port::link::mix;
+use crate::port::link;
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, ideal_completion};
 
@@ -313,7 +313,7 @@ impl<O: Observer + Send> Simulation<O> {
                 Change::Rate(_) | Change::Loss(_) => {}
             }
         }
-        self.domains.lay_round(&down);
+        self.domains.reroute(&down);
     }
 
     /// Whether a link that is paused is news.
@@ -380,7 +380,7 @@ impl<O: Observer + Send> Simulation<O> {
     pub fn finish_observed(mut self) -> (Answer, O) {
         let now = self.now();
         if O::LISTENS {
-            self.domains.tell_what_remains();
+            self.domains.report_in_flight();
         }
         let measured = now - self.measured_from;
         let flows = self.flow_reports();
@@ -398,8 +398,8 @@ impl<O: Observer + Send> Simulation<O> {
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(ledger.problems());
         problems.extend(extra);
-        let hash = ports.iter().fold(now.0, |hash, port| mix(hash, port.fingerprint));
-        let fingerprint = flows.iter().fold(hash, |hash, flow| mix(hash, flow.finish.0 ^ flow.delivered));
+        let hash = ports.iter().fold(now.0, |hash, port| link::hash(hash, port.fingerprint));
+        let fingerprint = flows.iter().fold(hash, |hash, flow| link::hash(hash, flow.finish.0 ^ flow.delivered));
         let answer = Answer {
             fingerprint,
             events: self.events(),

@@ -2,126 +2,126 @@
 
 use shallows_cc::units::Bytes;
 
-use crate::fabric::route::Back;
+use crate::fabric::route::ReturnHop;
 use crate::fabric::shared_buffer::Verdict;
-use crate::fabric::{Arrival, Fabric, NO_FLOW};
+use crate::fabric::{Delivery, Fabric, NO_FLOW};
 use crate::observe::{Hop, Observer};
 use crate::packet::header::Header;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
-use crate::port::admission::{Offered, Outcome, Reason};
-use crate::port::scheduler::{Joining, Lane, Sent};
+use crate::port::admission::{DropReason, Enqueued, Outcome};
+use crate::port::scheduler::{ClassOverride, Departure, Incoming};
 use crate::spec::fault::Fault;
 use crate::spec::network::MIN_FRAME;
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.
     #[inline(always)]
-    pub(super) fn offer_scheduled(&mut self, number: u32, at: u32, from: u32) {
-        let lane = if self.has_priority(at) { Lane::Priority } else { Lane::Own };
-        let joining = Joining { packet: at, from, lane };
-        if let Some(offered) = self.pass(number, joining) {
-            return self.after_offer(number, at, offered);
+    pub(super) fn enqueue_scheduled(&mut self, number: u32, at: u32, from: u32) {
+        let class = if self.has_priority(at) { ClassOverride::Priority } else { ClassOverride::None };
+        let incoming = Incoming { packet: at, from, class };
+        if let Some(enqueued) = self.send_at_once(number, incoming) {
+            return self.after_enqueue(number, at, enqueued);
         }
-        self.join_class(number, at, from, lane);
+        self.enqueue_class(number, at, from, class);
         if !self.pauses_due.is_empty() {
             self.send_pauses();
         }
     }
 
     /// A packet of its host is offered to the pacer of a NIC.
-    pub fn offer_paced(&mut self, number: u32, at: u32) {
-        self.join(number, Joining { packet: at, from: NIL, lane: Lane::Paced });
+    pub fn enqueue_paced(&mut self, number: u32, at: u32) {
+        self.enqueue_quietly(number, Incoming { packet: at, from: NIL, class: ClassOverride::Paced });
     }
 
     /// The packet joins; pauses that are due because of it stay due.
     #[inline(never)]
-    fn join(&mut self, number: u32, joining: Joining) {
-        match self.pass(number, joining) {
-            Some(offered) => self.after_offer(number, joining.packet, offered),
-            None => self.join_class(number, joining.packet, joining.from, joining.lane),
+    fn enqueue_quietly(&mut self, number: u32, incoming: Incoming) {
+        match self.send_at_once(number, incoming) {
+            Some(enqueued) => self.after_enqueue(number, incoming.packet, enqueued),
+            None => self.enqueue_class(number, incoming.packet, incoming.from, incoming.class),
         }
     }
 
     /// The packet is sent at once, where neither its port nor its switch makes it wait: then it takes no memory either.
     #[inline(always)]
-    fn pass(&mut self, number: u32, joining: Joining) -> Option<Offered> {
+    fn send_at_once(&mut self, number: u32, incoming: Incoming) -> Option<Enqueued> {
         let Self { ports, packets, switches, now, .. } = self;
         let port = &mut ports[number as usize];
-        if joining.from != NIL
+        if incoming.from != NIL
             && let Some(switches) = switches
-            && !switches.lets_pass(port.from, joining.from, &packets[joining.packet])
+            && !switches.admits(port.from, incoming.from, &packets[incoming.packet])
         {
             return None;
         }
-        port.pass(*now, joining, packets)
+        port.send_if_idle(*now, incoming, packets)
     }
 
     /// The packet waits in its class, or is refused.
     // Node numbers go in registers, a struct of three of them does not.
     #[inline(never)]
-    fn join_class(&mut self, number: u32, at: u32, from: u32, lane: Lane) {
-        let joining = Joining { packet: at, from, lane };
+    fn enqueue_class(&mut self, number: u32, at: u32, from: u32, class: ClassOverride) {
+        let incoming = Incoming { packet: at, from, class };
         // What departs at this picosecond has departed.
         if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
         }
-        let offered = self.wait(number, joining);
+        let enqueued = self.wait(number, incoming);
         if O::LISTENS
-            && let Some(place) = self.ports[number as usize].newly_cut()
+            && let Some(place) = self.ports[number as usize].trimmed_now()
         {
             self.observer.trimmed(self.now, Hop::of(number, place, &self.packets));
         }
-        if offered.outcome == Outcome::Returned {
-            return self.turn_back(number, joining);
+        if enqueued.outcome == Outcome::Returned {
+            return self.return_to_sender(number, incoming);
         }
-        self.after_offer(number, at, offered);
-        if matches!(offered.outcome, Outcome::Dropped(_)) {
+        self.after_enqueue(number, at, enqueued);
+        if matches!(enqueued.outcome, Outcome::Dropped(_)) {
             return;
         }
         if self.ports[number as usize].is_due(self.now) {
             self.begin(number);
         } else {
-            self.await_wake(number);
+            self.schedule_wake(number);
         }
     }
 
     /// The packet waits in its class, if the switch and the class have room for it.
-    fn wait(&mut self, number: u32, joining: Joining) -> Offered {
-        let at = joining.packet;
+    fn wait(&mut self, number: u32, incoming: Incoming) -> Enqueued {
+        let at = incoming.packet;
         if self.ports[number as usize].is_down() && !self.packets[at].flags.for_neighbour() {
-            self.ports[number as usize].refuse_down();
-            return Offered::dropped(Reason::Fault);
+            self.ports[number as usize].drop_link_down();
+            return Enqueued::dropped(DropReason::LinkFault);
         }
-        let (length, counted) = (self.packets[at].bytes(), self.is_counted(joining));
-        if counted && !self.admit(number, joining) {
-            self.ports[number as usize].refuse(self.now, at, &mut self.packets);
-            return Offered::dropped(Reason::Memory);
+        let (length, counted) = (self.packets[at].bytes(), self.is_counted(incoming));
+        if counted && !self.admit(number, incoming) {
+            self.ports[number as usize].drop_unadmitted(self.now, at, &mut self.packets);
+            return Enqueued::dropped(DropReason::BufferFull);
         }
-        let offered = self.ports[number as usize].enter(self.now, joining, &mut self.packets);
-        if counted && let Outcome::Dropped(_) = offered.outcome {
-            self.release(number, joining.from, length);
+        let enqueued = self.ports[number as usize].enqueue_class(self.now, incoming, &mut self.packets);
+        if counted && let Outcome::Dropped(_) = enqueued.outcome {
+            self.release(number, incoming.from, length);
         }
-        offered
+        enqueued
     }
 
     /// A header that found no room in the port of `number` goes back to its sender, where its switch lies on the way back.
     #[cold]
-    fn turn_back(&mut self, number: u32, joining: Joining) {
-        let (at, switch) = (joining.packet, self.ports[number as usize].from);
+    fn return_to_sender(&mut self, number: u32, incoming: Incoming) {
+        let (at, switch) = (incoming.packet, self.ports[number as usize].from);
         let back = match self.routes.back(&self.network, &self.packets[at], switch) {
             None => None,
-            Some(Back { way, port }) => {
-                self.packets[at].way = way;
+            Some(ReturnHop { path, port }) => {
+                self.packets[at].path = path;
                 port.or_else(|| self.choose(switch, at))
             }
         };
         let Some(back) = back else {
-            self.ports[number as usize].refuse_header();
-            return self.after_offer(number, at, Offered::dropped(Reason::Full));
+            self.ports[number as usize].drop_header();
+            return self.after_enqueue(number, at, Enqueued::dropped(DropReason::QueueFull));
         };
-        self.after_offer(number, at, Offered::returned());
-        self.packets[at].cut(PacketKind::Returned);
-        self.offer(back, at, joining.from);
+        self.after_enqueue(number, at, Enqueued::returned());
+        self.packets[at].trim(PacketKind::Returned);
+        self.enqueue(back, at, incoming.from);
     }
 
     /// Whether the packet is one of a flow with a priority.
@@ -130,8 +130,8 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Whether a switch counts this packet against its memory.
-    fn is_counted(&self, joining: Joining) -> bool {
-        joining.from != NIL && self.counts(self.packets[joining.packet].flags)
+    fn is_counted(&self, incoming: Incoming) -> bool {
+        incoming.from != NIL && self.counts(self.packets[incoming.packet].flags)
     }
 
     fn counts(&self, flags: Flags) -> bool {
@@ -139,24 +139,24 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Whether the memory of its switch has room for a packet that it counts.
-    fn admit(&mut self, number: u32, joining: Joining) -> bool {
-        let (packet, port) = (&self.packets[joining.packet], &self.ports[number as usize]);
+    fn admit(&mut self, number: u32, incoming: Incoming) -> bool {
+        let (packet, port) = (&self.packets[incoming.packet], &self.ports[number as usize]);
         let (node, length) = (self.ports[number as usize].from, packet.bytes());
         let Some(switches) = &mut self.switches else { return true };
-        let held = || port.held(self.now, packet.flags, joining.lane);
-        let verdict = switches.admit(node, joining.from, length, held);
+        let held = || port.held(self.now, packet.flags, incoming.class);
+        let verdict = switches.admit(node, incoming.from, length, held);
         if verdict == Verdict::AdmitAndPause {
-            self.pauses_due.push_back((joining.from, PacketKind::Pause));
+            self.pauses_due.push_back((incoming.from, PacketKind::Pause));
             if O::LISTENS {
-                let through = self.holder(number, joining.from, length);
-                self.observer.asked(self.now, joining.from, through, true);
+                let through = self.largest_queue(number, incoming.from, length);
+                self.observer.asked(self.now, incoming.from, through, true);
             }
         }
         verdict != Verdict::Drop
     }
 
     /// The port of a switch in which most of what a link brought waits, where `length` more is about to join that of `number`.
-    fn holder(&self, number: u32, from: u32, length: Bytes) -> u32 {
+    fn largest_queue(&self, number: u32, from: u32, length: Bytes) -> u32 {
         let node = self.ports[number as usize].from;
         let ports = (0..).zip(&self.ports).filter(|(_, port)| port.from == node).map(|(number, _)| number);
         let held = |port: u32| {
@@ -171,23 +171,23 @@ impl<O: Observer> Fabric<O> {
     #[inline(never)]
     fn send_pauses(&mut self) {
         while let Some((from, kind)) = self.pauses_due.pop_front() {
-            self.tell_neighbour(from, kind);
+            self.send_pause_frame(from, kind);
         }
     }
 
     /// Asks the other end of the link `from` to stop, or to go on.
-    fn tell_neighbour(&mut self, from: u32, kind: PacketKind) {
+    fn send_pause_frame(&mut self, from: u32, kind: PacketKind) {
         let Some(switches) = &self.switches else { return };
         let back = switches.reverse(from);
         let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
         let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, &header), header);
-        self.join(back, Joining { packet: at, from: NIL, lane: Lane::Own });
+        self.enqueue_quietly(back, Incoming { packet: at, from: NIL, class: ClassOverride::None });
     }
 
-    /// Something happens to a wire: its downstream end is here.
+    /// A fault changes a wire: its downstream end is here.
     pub fn change_wire(&mut self, fault: Fault) {
-        if let Some(wire) = self.ports[fault.link as usize].wire() {
-            wire.change(self.now, fault.change);
+        if let Some(loss_model) = self.ports[fault.link as usize].loss_model() {
+            loss_model.change(self.now, fault.change);
         }
     }
 
@@ -195,7 +195,7 @@ impl<O: Observer> Fabric<O> {
     pub fn change(&mut self, fault: Fault) {
         let number = fault.link;
         let port = &self.ports[number as usize];
-        let sent_by = port.rests_until(self.now).unwrap_or(port.busy_until());
+        let sent_by = port.idle_until(self.now).unwrap_or(port.busy_until());
         self.observer.changed(self.now, number, fault.change, sent_by);
         if !self.ports[number as usize].is_scheduled() {
             return;
@@ -204,7 +204,7 @@ impl<O: Observer> Fabric<O> {
         while self.ports[number as usize].is_down()
             && let Some((at, lost)) = self.ports[number as usize].lose_one(self.now, &mut self.packets)
         {
-            self.lose(number, at);
+            self.drop_on_wire(number, at);
             self.no_longer_waits(number, lost);
         }
         self.dispatch(number);
@@ -222,17 +222,17 @@ impl<O: Observer> Fabric<O> {
     fn begin(&mut self, number: u32) {
         let port = &mut self.ports[number as usize];
         let sent = port.dispatch(self.now, &mut self.packets);
-        self.await_wake(number);
+        self.schedule_wake(number);
         let Some(sent) = sent else { return };
         if let Some(arrives) = sent.arrives {
-            self.expect(arrives, number);
+            self.schedule_arrival(arrives, number);
         }
         self.no_longer_waits(number, sent);
     }
 
     /// The event queue tells when a port may send again.
     #[inline]
-    fn await_wake(&mut self, number: u32) {
+    fn schedule_wake(&mut self, number: u32) {
         if let Some(at) = self.ports[number as usize].next_wake() {
             let entity = self.port_entity(number);
             self.events.push(at, entity);
@@ -240,7 +240,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// A packet has left the queue of a port: the memory of its switch no longer holds it.
-    fn no_longer_waits(&mut self, number: u32, sent: Sent) {
+    fn no_longer_waits(&mut self, number: u32, sent: Departure) {
         if sent.from != NIL && self.counts(Flags::of(sent.kind)) {
             self.release(number, sent.from, sent.length);
         }
@@ -267,11 +267,11 @@ impl<O: Observer> Fabric<O> {
 
     /// A pause, or its end, has come over the link: it is for the port that sends the other way.
     #[cold]
-    pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Arrival {
+    pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Delivery {
         let pause = self.packets[at].flags.is(PacketKind::Pause);
         self.packets.remove(at);
         self.consumed += 1;
-        let Some(switches) = &self.switches else { return Arrival::Passed };
+        let Some(switches) = &self.switches else { return Delivery::Forwarded };
         let port = switches.reverse(number);
         // What departs at this picosecond has departed.
         self.dispatch(port);
@@ -280,9 +280,9 @@ impl<O: Observer> Fabric<O> {
         if pause {
             self.look = true;
             self.paused = self.paused.min(self.now);
-            return Arrival::Passed;
+            return Delivery::Forwarded;
         }
         self.dispatch(port);
-        Arrival::Released(port)
+        Delivery::Resumed(port)
     }
 }

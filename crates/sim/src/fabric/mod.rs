@@ -16,10 +16,10 @@ use crate::observe::{Hop, Observer};
 use crate::packet::{NIL, Packet, PacketKind, Slab};
 use crate::parallel::partition::Ownership;
 use crate::port::Port;
-use crate::port::admission::{Offered, Outcome};
+use crate::port::admission::{Enqueued, Outcome};
 use crate::port::link::LinkTarget;
 use crate::queue::event_queue::EventQueue;
-use crate::spec::fault::Wire;
+use crate::spec::fault::LossModel;
 use crate::spec::network::{Balancing, Network, PortSpec};
 
 mod enqueue;
@@ -31,13 +31,13 @@ pub use outbox::{Batch, Outbox};
 
 /// Where a packet is that has come to the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum Delivery {
     /// On its way: a switch has passed it on, or dropped it.
-    Passed,
+    Forwarded,
     /// At the host that it was sent to.
     AtHost(u32),
     /// It let this port go on: the flows behind it may send again.
-    Released(u32),
+    Resumed(u32),
 }
 
 /// Everything between hosts, and their NICs.
@@ -82,8 +82,12 @@ impl<O: Observer> Fabric<O> {
         let port = |(number, spec): (u32, &PortSpec)| {
             let owned = ownership.owns_port(spec);
             let port = if owned { port(&network, number.into(), spec) } else { Port::new(spec, network.mtu) };
-            let port = port.with_target(ownership.link_target(spec)).sharing(&mut known);
-            if changes.contains(&number) { port.over(Wire::new(spec, network.seed, number)) } else { port }
+            let port = port.with_target(ownership.link_target(spec)).with_shared_config(&mut known);
+            if changes.contains(&number) {
+                port.with_loss_model(LossModel::new(spec, network.seed, number))
+            } else {
+                port
+            }
         };
         let wakes = network.ports.iter().any(|port| port.discipline.is_some());
         let ports = huge_pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
@@ -111,25 +115,25 @@ impl<O: Observer> Fabric<O> {
 
     /// The head packet of a link is at its other end.
     #[inline]
-    pub fn arrive(&mut self, number: u32) -> Arrival {
-        if self.ports[number as usize].link.is_special { self.arrive_special(number) } else { self.deliver(number) }
+    pub fn arrive(&mut self, number: u32) -> Delivery {
+        if self.ports[number as usize].link.has_checks { self.arrive_checked(number) } else { self.deliver(number) }
     }
 
     /// The same where something happens to the link, or its port has to catch up.
     #[inline(never)]
-    fn arrive_special(&mut self, number: u32) -> Arrival {
-        if !self.meet_special(number) {
+    fn arrive_checked(&mut self, number: u32) -> Delivery {
+        if !self.check_wire(number) {
             return self.deliver(number);
         }
         let link = &mut self.ports[number as usize].link;
         let (at, behind) = (link.deliver(self.now, &self.packets), link.head());
-        self.await_next(number, behind);
-        self.lose(number, at)
+        self.schedule_next(number, behind);
+        self.drop_on_wire(number, at)
     }
 
     // What its arrays hold is borrowed once, so that it is found once.
     #[inline(always)]
-    fn deliver(&mut self, number: u32) -> Arrival {
+    fn deliver(&mut self, number: u32) -> Delivery {
         let Self { packets, ports, now, .. } = self;
         let ports: &mut [Port] = ports;
         let link = &mut ports[number as usize].link;
@@ -142,31 +146,31 @@ impl<O: Observer> Fabric<O> {
         let packets: &mut [Packet] = packets;
         let packet = &mut packets[at as usize];
         if packet.flags.for_neighbour() {
-            self.await_next(number, behind);
+            self.schedule_next(number, behind);
             return self.on_pause_frame(number, at);
         }
         if node < self.network.hosts {
-            self.await_next(number, behind);
-            return Arrival::AtHost(at);
+            self.schedule_next(number, behind);
+            return Delivery::AtHost(at);
         }
         match self.routes.next(packet) {
             Some(out) if ports[out as usize].is_plain() => {
-                let offered = ports[out as usize].join(*now, at, packets);
-                self.after_offer(out, at, offered);
+                let enqueued = ports[out as usize].send_fifo(*now, at, packets);
+                self.after_enqueue(out, at, enqueued);
             }
-            Some(out) => self.offer(out, at, number),
+            Some(out) => self.enqueue(out, at, number),
             None => {
                 let out = self.choose(node, at);
-                self.offer(out.expect("a flow is only set up where there is a path"), at, number);
+                self.enqueue(out.expect("a flow is only set up where there is a path"), at, number);
             }
         }
-        self.await_next(number, behind);
-        Arrival::Passed
+        self.schedule_next(number, behind);
+        Delivery::Forwarded
     }
 
     /// The packet `behind` the one that a link has delivered arrives next, if there is one.
     #[inline]
-    fn await_next(&mut self, number: u32, behind: u32) {
+    fn schedule_next(&mut self, number: u32, behind: u32) {
         if let Some(packet) = self.packets.get(behind as usize) {
             self.events.push(packet.arrives, number);
         }
@@ -175,25 +179,26 @@ impl<O: Observer> Fabric<O> {
     /// Something is about to be delivered over a link to which something happens, or whose port has to catch up; whether it
     /// is lost.
     #[inline]
-    fn meet_special(&mut self, number: u32) -> bool {
+    fn check_wire(&mut self, number: u32) -> bool {
         let port = &mut self.ports[number as usize];
-        if port.marks_late() {
+        if port.marks_at_dequeue() {
             port.before_delivery(self.now, &mut self.packets);
         }
         let packet = &self.packets[port.link.head()];
-        !packet.flags.for_neighbour() && port.wire().is_some_and(|wire| wire.loses(self.now, packet.bytes()))
+        !packet.flags.for_neighbour()
+            && port.loss_model().is_some_and(|loss_model| loss_model.loses(self.now, packet.bytes()))
     }
 
     /// A packet is lost, on the wire of a link or in its port.
     #[cold]
-    fn lose(&mut self, number: u32, at: u32) -> Arrival {
+    fn drop_on_wire(&mut self, number: u32, at: u32) -> Delivery {
         self.observer.lost(self.now, Hop::of(number, at, &self.packets));
         self.packets.remove(at);
-        Arrival::Passed
+        Delivery::Forwarded
     }
 
     /// Feedback who looks on of every packet on a link.
-    pub fn tell_what_remains(&mut self) {
+    pub fn report_in_flight(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
             for place in port.link.places(&self.packets) {
                 self.observer.remains(self.now, Hop::of(number, place, &self.packets));
@@ -215,43 +220,43 @@ impl<O: Observer> Fabric<O> {
 
     /// A packet that its host made is offered to the NIC.
     #[inline(always)]
-    pub fn offer_to_nic(&mut self, number: u32, at: u32) {
+    pub fn send_to_nic(&mut self, number: u32, at: u32) {
         if !self.plain_nics {
-            return self.offer(number, at, NIL);
+            return self.enqueue(number, at, NIL);
         }
-        let offered = self.ports[number as usize].join(self.now, at, &mut self.packets);
-        self.after_offer(number, at, offered);
+        let enqueued = self.ports[number as usize].send_fifo(self.now, at, &mut self.packets);
+        self.after_enqueue(number, at, enqueued);
     }
 
     /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
     #[inline(never)]
-    pub fn offer(&mut self, number: u32, at: u32, from: u32) {
+    pub fn enqueue(&mut self, number: u32, at: u32, from: u32) {
         let port = &mut self.ports[number as usize];
         if port.is_scheduled() {
-            return self.offer_scheduled(number, at, from);
+            return self.enqueue_scheduled(number, at, from);
         }
-        let offered = port.offer(self.now, at, &mut self.packets);
-        self.after_offer(number, at, offered);
+        let enqueued = port.enqueue(self.now, at, &mut self.packets);
+        self.after_enqueue(number, at, enqueued);
     }
 
     #[inline(always)]
-    fn after_offer(&mut self, number: u32, at: u32, offered: Offered) {
+    fn after_enqueue(&mut self, number: u32, at: u32, enqueued: Enqueued) {
         if O::LISTENS {
-            self.observer.offered(self.now, Hop::of(number, at, &self.packets), offered.outcome);
+            self.observer.offered(self.now, Hop::of(number, at, &self.packets), enqueued.outcome);
         }
-        if let Some(arrives) = offered.arrives {
+        if let Some(arrives) = enqueued.arrives {
             match self.ports[number as usize].link.target {
                 LinkTarget::PerPacket => self.go_to_port(number, at),
-                _ => self.expect(arrives, number),
+                _ => self.schedule_arrival(arrives, number),
             }
-        } else if let Outcome::Dropped(_) = offered.outcome {
+        } else if let Outcome::Dropped(_) = enqueued.outcome {
             self.packets.remove(at);
         }
     }
 
     /// The first packet on a link arrives then: here, or in the domain that it leads to.
     #[inline]
-    fn expect(&mut self, arrives: Time, link: u32) {
+    fn schedule_arrival(&mut self, arrives: Time, link: u32) {
         match self.ports[link as usize].link.target {
             LinkTarget::Local => self.events.push(arrives, link),
             _ => self.leave(link),

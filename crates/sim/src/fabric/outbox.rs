@@ -80,7 +80,7 @@ impl<O: Observer> Fabric<O> {
     /// The only packet on a link that leads out goes, or stays for now.
     #[inline(never)]
     pub(super) fn leave(&mut self, link: u32) {
-        if self.ports[link as usize].marks_late() {
+        if self.ports[link as usize].marks_at_dequeue() {
             self.outbox.waiting.push(link);
         } else {
             self.put_into_batch(link, NIL);
@@ -91,7 +91,7 @@ impl<O: Observer> Fabric<O> {
     #[inline(never)]
     pub(super) fn go_to_port(&mut self, link: u32, at: u32) {
         let packet = &self.packets[at];
-        let next = self.routes.coming(packet).expect("the way of a packet to a split switch is laid down");
+        let next = self.routes.peek(packet).expect("the way of a packet to a split switch is laid down");
         let (to, arrives) = (self.outbox.of[next as usize], packet.arrives);
         if to != self.outbox.domain {
             self.outbox.add(link, at, to, &mut self.packets);

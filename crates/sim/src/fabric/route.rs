@@ -10,13 +10,13 @@ use crate::packet::{NIL, Packet};
 use crate::spec::network::{Balancing, Control, Network, PortSpec};
 
 /// Set in the place of a packet that is not bound to a way: the rest is the host that it goes to.
-const TOWARDS: u32 = 1 << 31;
+const BY_DESTINATION: u32 = 1 << 31;
 
 /// How a packet goes on that turns round at a switch.
 #[derive(Clone, Copy, Debug)]
-pub struct Back {
+pub struct ReturnHop {
     /// The place that it goes on with.
-    pub way: u32,
+    pub path: u32,
     /// The port that takes it; none if the switch has to choose.
     pub port: Option<u32>,
 }
@@ -25,17 +25,17 @@ pub struct Back {
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// Where switches choose for each packet, all their choices.
-    choices: Option<Choices>,
+    choices: Option<EcmpTable>,
     /// Those that go round links that are down.
-    round: Option<Choices>,
+    detours: Option<EcmpTable>,
     /// The only port of each host.
     nics: Vec<u32>,
     /// Ports behind the NIC, way after way.
-    ways: Vec<u32>,
+    hops: Vec<u32>,
     /// By flow: where its way begins there, and back.
-    begins: Vec<[u32; 2]>,
+    offsets: Vec<[u32; 2]>,
     /// The same as it was laid down first, where links may go down.
-    whole: Vec<[u32; 2]>,
+    original: Vec<[u32; 2]>,
 }
 
 impl Routes {
@@ -47,65 +47,65 @@ impl Routes {
         let search = Search::new(network, &[]);
         let paths = search.paths(network);
         let mut routes = Self {
-            choices: (network.balancing != Balancing::Flow).then(|| Choices::new(network, &search)),
-            round: None,
+            choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
+            detours: None,
             nics: search.nics,
-            ways: Vec::new(),
-            begins: Vec::with_capacity(network.flows.len()),
-            whole: Vec::new(),
+            hops: Vec::new(),
+            offsets: Vec::with_capacity(network.flows.len()),
+            original: Vec::new(),
         };
-        let twins = twins(network);
+        let reverse_links = reverse_links(network);
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
             let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = match back {
-                _ if credits => same_links(network, &twins, number, &there)?,
+                _ if credits => same_links(network, &reverse_links, number, &there)?,
                 back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
             };
-            let begins = [&there, &back].map(|way| {
-                let begin = routes.ways.len() as u32;
-                routes.ways.extend_from_slice(&way[1..]);
+            let offsets = [&there, &back].map(|path| {
+                let begin = routes.hops.len() as u32;
+                routes.hops.extend_from_slice(&path[1..]);
                 begin
             });
-            routes.begins.push(begins);
+            routes.offsets.push(offsets);
         }
         if !network.faults.is_empty() {
-            routes.whole.clone_from(&routes.begins);
+            routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
     }
 
     /// Lays the ways of flows round links that are `down`, and back to where they were first once that is whole. A flow without
     /// a way round keeps its own. Packets under way keep the one they have.
-    pub fn lay_round(&mut self, network: &Network, down: &[bool]) {
-        let twins = twins(network);
+    pub fn reroute(&mut self, network: &Network, down: &[bool]) {
+        let reverse_links = reverse_links(network);
         // What credits call takes the way on which they came: a link is no use to them without the one back.
         let either = |(at, &there): (usize, &bool)| {
-            there || twins.get(at).is_some_and(|&twin| down.get(twin as usize).is_some_and(|&back| back))
+            there || reverse_links.get(at).is_some_and(|&twin| down.get(twin as usize).is_some_and(|&back| back))
         };
         let down: Vec<_> = down.iter().enumerate().map(either).collect();
         let search = Search::new(network, &down);
-        self.round = self.choices.is_some().then(|| Choices::new(network, &search));
-        self.begins.clone_from(&self.whole);
+        self.detours = self.choices.is_some().then(|| EcmpTable::new(network, &search));
+        self.offsets.clone_from(&self.original);
         for ([there, back], (number, flow)) in search.paths(network).into_iter().zip(network.flows.iter().enumerate()) {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
-                there.as_ref().and_then(|there| same_links(network, &twins, number, there).ok())
+                there.as_ref().and_then(|there| same_links(network, &reverse_links, number, there).ok())
             } else {
                 back
             };
             let is_down = |&port: &u32| down[port as usize];
-            let broken = self.path(network, number as u32).map(|way| way.iter().any(is_down));
-            let round = [there, back].map(|way| way.filter(|way| !way.iter().any(is_down)));
+            let broken = self.path(network, number as u32).map(|path| path.iter().any(is_down));
+            let detours = [there, back].map(|path| path.filter(|path| !path.iter().any(is_down)));
             let moves = if credits { [broken[0] || broken[1]; 2] } else { broken };
-            if credits && round.iter().any(Option::is_none) {
+            if credits && detours.iter().any(Option::is_none) {
                 continue;
             }
-            for (direction, way) in round.into_iter().enumerate() {
-                if let Some(way) = way.filter(|_| moves[direction]) {
-                    self.begins[number][direction] = self.ways.len() as u32;
-                    self.ways.extend_from_slice(&way[1..]);
+            for (direction, path) in detours.into_iter().enumerate() {
+                if let Some(path) = path.filter(|_| moves[direction]) {
+                    self.offsets[number][direction] = self.hops.len() as u32;
+                    self.hops.extend_from_slice(&path[1..]);
                 }
             }
         }
@@ -119,35 +119,35 @@ impl Routes {
 
     /// The place that a packet of this flow to `host` begins with: `back` is what its receiver sends.
     #[inline]
-    pub fn way(&self, flow: u32, host: u32, back: bool) -> u32 {
-        if self.choices.is_some() { TOWARDS | host } else { self.begins[flow as usize][usize::from(back)] }
+    pub fn first_hop(&self, flow: u32, host: u32, back: bool) -> u32 {
+        if self.choices.is_some() { BY_DESTINATION | host } else { self.offsets[flow as usize][usize::from(back)] }
     }
 
     /// The port that [`Self::next`] will give.
     #[inline]
-    pub fn coming(&self, packet: &Packet) -> Option<u32> {
-        self.ways.get(packet.way as usize).copied()
+    pub fn peek(&self, packet: &Packet) -> Option<u32> {
+        self.hops.get(packet.path as usize).copied()
     }
 
     /// The port that takes a packet on from the switch where it is; none if that has to choose.
     #[inline]
     pub fn next(&self, packet: &mut Packet) -> Option<u32> {
-        let port = *self.ways.get(packet.way as usize)?;
-        packet.way += 1;
+        let port = *self.hops.get(packet.path as usize)?;
+        packet.path += 1;
         Some(port)
     }
 
     /// How a packet of a flow gets back to its sender from `switch`; none if that does not lie on the way of what answers it.
-    pub fn back(&self, network: &Network, packet: &Packet, switch: u32) -> Option<Back> {
+    pub fn back(&self, network: &Network, packet: &Packet, switch: u32) -> Option<ReturnHop> {
         let host = network.flows[packet.flow as usize].src;
         if self.choices.is_some() {
-            return Some(Back { way: TOWARDS | host, port: None });
+            return Some(ReturnHop { path: BY_DESTINATION | host, port: None });
         }
-        let begin = self.begins[packet.flow as usize][1];
-        for (&port, way) in self.ways.get(begin as usize..)?.iter().zip(begin..) {
+        let begin = self.offsets[packet.flow as usize][1];
+        for (&port, hop) in self.hops.get(begin as usize..)?.iter().zip(begin..) {
             let link = &network.ports[port as usize];
             if link.from == switch {
-                return Some(Back { way: way + 1, port: Some(port) });
+                return Some(ReturnHop { path: hop + 1, port: Some(port) });
             }
             if link.to == host {
                 break;
@@ -158,20 +158,20 @@ impl Routes {
 
     /// The ports among which `switch` may choose for this packet.
     pub fn choices(&self, switch: u32, packet: &Packet) -> &[u32] {
-        let host = packet.way ^ TOWARDS;
-        let round = self.round.as_ref().map(|choices| choices.of(switch, host)).filter(|ports| !ports.is_empty());
-        round.or_else(|| self.choices.as_ref().map(|choices| choices.of(switch, host))).unwrap_or(&[])
+        let host = packet.path ^ BY_DESTINATION;
+        let detours = self.detours.as_ref().map(|choices| choices.of(switch, host)).filter(|ports| !ports.is_empty());
+        detours.or_else(|| self.choices.as_ref().map(|choices| choices.of(switch, host))).unwrap_or(&[])
     }
 
     /// All ports of a flow, from its sender to its receiver and back.
     pub fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
         let spec = &network.flows[flow as usize];
-        let [there, back] = self.begins[flow as usize];
-        [(spec.src, spec.dst, there), (spec.dst, spec.src, back)].map(|(from, to, way)| {
+        let [there, back] = self.offsets[flow as usize];
+        [(spec.src, spec.dst, there), (spec.dst, spec.src, back)].map(|(from, to, hop)| {
             let mut path = vec![self.nic(from)];
-            let mut ways = self.ways[way as usize..].iter();
+            let mut hops = self.hops[hop as usize..].iter();
             while network.ports[path[path.len() - 1] as usize].to != to {
-                path.extend(ways.next());
+                path.extend(hops.next());
             }
             path
         })
@@ -189,7 +189,7 @@ pub fn paths(network: &Network) -> Result<Vec<[Vec<u32>; 2]>, String> {
 
 /// For every switch and rack, the ports on a shortest path.
 #[derive(Clone, Debug)]
-struct Choices {
+struct EcmpTable {
     /// By host: its rack, and the ports that lead to it alone, with their switches.
     rack: Vec<u32>,
     down: Vec<Vec<(u32, u32)>>,
@@ -200,7 +200,7 @@ struct Choices {
     ports: Vec<u32>,
 }
 
-impl Choices {
+impl EcmpTable {
     fn new(network: &Network, search: &Search) -> Self {
         let mut choices = Self {
             rack: search.rack.clone(),
@@ -369,17 +369,17 @@ impl Search {
 }
 
 /// The links of a path backwards: what credits call takes the way on which they came.
-fn same_links(network: &Network, twins: &[u32], flow: usize, path: &[u32]) -> Result<Vec<u32>, String> {
+fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32]) -> Result<Vec<u32>, String> {
     let back = |&port: &u32| {
         let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
         let missing = || format!("flow {flow} needs the same way back: expected a link from node {to} to {from}");
-        Some(twins[port as usize]).filter(|&twin| twin != NIL).ok_or_else(missing)
+        Some(reverse_links[port as usize]).filter(|&twin| twin != NIL).ok_or_else(missing)
     };
     path.iter().rev().map(back).collect()
 }
 
 /// By link: the one back, [`NIL`] where there is none; of several between two nodes, the one in the same place.
-fn twins(network: &Network) -> Vec<u32> {
+fn reverse_links(network: &Network) -> Vec<u32> {
     if !network.controls.iter().any(Control::waits_for_credits) {
         return Vec::new();
     }
@@ -405,32 +405,32 @@ fn scramble(mut x: u32) -> u32 {
 #[derive(Debug)]
 struct Lists {
     /// Where each begins, and where the last one ends.
-    begins: Vec<u32>,
+    offsets: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Lists {
     /// Of pairs of a node and what belongs into its list, in this order.
     fn new(nodes: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut begins = vec![0; nodes as usize + 1];
-        pairs.clone().for_each(|(node, _)| begins[node as usize + 1] += 1);
-        for node in 1..begins.len() {
-            begins[node] += begins[node - 1];
+        let mut offsets = vec![0; nodes as usize + 1];
+        pairs.clone().for_each(|(node, _)| offsets[node as usize + 1] += 1);
+        for node in 1..offsets.len() {
+            offsets[node] += offsets[node - 1];
         }
-        let mut next = begins.clone();
-        let mut items = vec![0; begins[nodes as usize] as usize];
+        let mut next = offsets.clone();
+        let mut items = vec![0; offsets[nodes as usize] as usize];
         for (node, item) in pairs {
             items[next[node as usize] as usize] = item;
             next[node as usize] += 1;
         }
-        Self { begins, items }
+        Self { offsets, items }
     }
 
     fn of(&self, node: u32) -> &[u32] {
-        &self.items[self.begins[node as usize] as usize..self.begins[node as usize + 1] as usize]
+        &self.items[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
     }
 
     fn len(&self) -> usize {
-        self.begins.len() - 1
+        self.offsets.len() - 1
     }
 }

@@ -73,7 +73,7 @@ impl Switches {
             pause: network.pause,
             used: vec![Bytes::ZERO; network.nodes as usize],
             ingress: network.ports.iter().map(ingress).collect(),
-            reverse: if network.pause.is_some() { ways_back(&network.ports)? } else { Vec::new() },
+            reverse: if network.pause.is_some() { reverse_links(&network.ports)? } else { Vec::new() },
         }))
     }
 
@@ -99,7 +99,7 @@ impl Switches {
     /// Whether a packet that `link` brought to `node` may pass through at once, for a class that holds nothing: it would
     /// be admitted, and released again before anything else happens.
     #[inline(always)]
-    pub fn lets_pass(&self, node: u32, link: u32, packet: &Packet) -> bool {
+    pub fn admits(&self, node: u32, link: u32, packet: &Packet) -> bool {
         if !self.counts(packet.flags) {
             return true;
         }
@@ -186,7 +186,7 @@ impl Switches {
 }
 
 /// By link: the one the other way; parallel links pair up in their order.
-fn ways_back(ports: &[PortSpec]) -> Result<Vec<u32>, String> {
+fn reverse_links(ports: &[PortSpec]) -> Result<Vec<u32>, String> {
     let mut links: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
     let mut places = Vec::with_capacity(ports.len());
     for (at, port) in ports.iter().enumerate() {

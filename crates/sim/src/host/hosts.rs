@@ -129,7 +129,7 @@ impl Hosts {
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in reaction.responses.places() {
-            fabric.offer_to_nic(port, at);
+            fabric.send_to_nic(port, at);
         }
         if reaction.complete {
             self.on_complete(fabric, flow);
@@ -147,9 +147,9 @@ impl Hosts {
         if let Some((length, header)) =
             transport::reply_after_close(fabric.now, header, (spec.bytes, self.network.mss()))
         {
-            let way = fabric.routes.way(flow, spec.src, true);
-            let at = PacketSink { packets: &mut fabric.packets, flow, way }.put(length, header);
-            fabric.offer(fabric.routes.nic(spec.dst), at, NIL);
+            let path = fabric.routes.first_hop(flow, spec.src, true);
+            let at = PacketSink { packets: &mut fabric.packets, flow, path }.put(length, header);
+            fabric.enqueue(fabric.routes.nic(spec.dst), at, NIL);
         }
     }
 
@@ -226,10 +226,10 @@ impl Hosts {
     /// Packets that leave from now on take other ways.
     pub fn reroute(&mut self, routes: &Routes) {
         for Sending { ends, .. } in self.sending.all_mut() {
-            ends.way = routes.way(ends.flow, ends.dst, false);
+            ends.path = routes.first_hop(ends.flow, ends.dst, false);
         }
         for Receiving { ends, .. } in self.receiving.all_mut() {
-            ends.way = routes.way(ends.flow, ends.src, true);
+            ends.path = routes.first_hop(ends.flow, ends.src, true);
         }
     }
 

@@ -196,9 +196,9 @@ impl Nics {
         self.set_timers(sending, &status);
         let port = sending.ends.port;
         if self.pacers && sending.goes_through_pacer(fabric.now) {
-            fabric.offer_paced(port, at);
+            fabric.enqueue_paced(port, at);
         } else {
-            fabric.offer_to_nic(port, at);
+            fabric.send_to_nic(port, at);
         }
         match status.readiness {
             Some(Readiness::Ready) => self.join(sending),
@@ -230,7 +230,7 @@ impl Nics {
         let request = if due <= fabric.now { sending.request(fabric.now, &mut fabric.packets) } else { None };
         self.set_pace(sending, sending.request_due(at).unwrap_or(at));
         if let Some(request) = request {
-            fabric.offer(sending.ends.port, request, NIL);
+            fabric.enqueue(sending.ends.port, request, NIL);
         }
     }
 
@@ -259,8 +259,8 @@ fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32) -> Time {
     }
     let nic = &fabric.ports[port as usize];
     let busy_until = nic.busy_until();
-    if busy_until > fabric.now || nic.is_open(fabric.now, PacketKind::Data) {
+    if busy_until > fabric.now || nic.can_send(fabric.now, PacketKind::Data) {
         return busy_until;
     }
-    nic.rests_until(fabric.now).unwrap_or(Time::MAX)
+    nic.idle_until(fabric.now).unwrap_or(Time::MAX)
 }

@@ -79,7 +79,7 @@ impl PullPacer {
                 turns.armed = true;
                 timers.set(Timer { at: turns.next, kind: Kind::Pull, flow: first });
             }
-            return fabric.offer(port, at, NIL);
+            return fabric.enqueue(port, at, NIL);
         }
     }
 }

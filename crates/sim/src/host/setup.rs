@@ -22,7 +22,7 @@ fn seed(network: &Network, flow: u32) -> u64 {
 fn ends(network: &Network, routes: &Routes, flow: u32, back: bool) -> FlowEndpoint {
     let &FlowSpec { src, dst, .. } = &network.flows[flow as usize];
     let (from, to) = if back { (dst, src) } else { (src, dst) };
-    FlowEndpoint { flow, src, dst, port: routes.nic(from), way: routes.way(flow, to, back) }
+    FlowEndpoint { flow, src, dst, port: routes.nic(from), path: routes.first_hop(flow, to, back) }
 }
 
 /// A full frame there and an acknowledgement back, over ports that are empty.

@@ -15,7 +15,7 @@ use super::wires::{Frame, LinkRow, Wire};
 use super::{BlockedBy, Hop, Kind, Observer, Readiness, Timer};
 use crate::packet::header::{Header, TcpAck};
 use crate::packet::{Flags, NIL, Packet, PacketKind};
-use crate::port::admission::{Outcome, Reason};
+use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, PortSpec};
 
@@ -528,7 +528,7 @@ impl Observer for Causes {
     fn lost(&mut self, _now: Time, Hop { place, .. }: Hop<'_>) {
         let InTransit { number, hop, .. } = self.here[place as usize];
         if number != NIL {
-            self.hops[hop as usize].outcome = Outcome::Dropped(Reason::Fault);
+            self.hops[hop as usize].outcome = Outcome::Dropped(DropReason::LinkFault);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Observer};
 use crate::packet::header::{Header, RoceData};
 use crate::packet::{Flags, Packet};
-use crate::port::admission::{Outcome, Reason};
+use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::Network;
 
@@ -173,7 +173,7 @@ impl Observer for Frames {
         let on_the_wire = hop.packet.arrives == now;
         let row = if on_the_wire { self.left(hop) } else { self.here[hop.place as usize].take() };
         if let Some(row) = row {
-            self.keep(FrameRow { outcome: Outcome::Dropped(Reason::Fault), ..row });
+            self.keep(FrameRow { outcome: Outcome::Dropped(DropReason::LinkFault), ..row });
         }
     }
 

@@ -3,7 +3,7 @@
 use shallows_cc::units::{Bytes, Time};
 
 use crate::packet::{NIL, PacketKind};
-use crate::port::admission::{Outcome, Reason};
+use crate::port::admission::{DropReason, Outcome};
 use crate::port::clock::Clock;
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, PortSpec};
@@ -135,9 +135,9 @@ pub const fn outcome_number(outcome: Outcome) -> u8 {
         Outcome::Marked => 1,
         Outcome::Trimmed => 2,
         Outcome::Returned => 3,
-        Outcome::Dropped(Reason::Full) => 4,
-        Outcome::Dropped(Reason::Memory) => 5,
-        Outcome::Dropped(Reason::Fault) => 6,
+        Outcome::Dropped(DropReason::QueueFull) => 4,
+        Outcome::Dropped(DropReason::BufferFull) => 5,
+        Outcome::Dropped(DropReason::LinkFault) => 6,
     }
 }
 

@@ -190,8 +190,8 @@ pub struct Packet {
     pub next: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// What its network's routes find the next port by ([`crate::fabric::route::Routes::way`]).
-    pub way: u32,
+    /// What its network's routes find the next port by ([`crate::fabric::route::Routes::first_hop`]).
+    pub path: u32,
     /// Length of the frame on the wire.
     pub length: u16,
     /// Its flags.
@@ -221,7 +221,7 @@ impl Packet {
             identity: ((number as u64) << 1) ^ ack_number as u64,
             next: NIL,
             flow,
-            way: 0,
+            path: 0,
             length: length.0 as u16,
             flags: Flags::of(header.kind()).with(Flags::ECT, ecn),
         }
@@ -244,7 +244,7 @@ impl Packet {
     }
 
     /// Its payload is cut off: what is left goes on as this kind. What it has been told on its way it keeps.
-    pub fn cut(&mut self, kind: PacketKind) {
+    pub fn trim(&mut self, kind: PacketKind) {
         self.length = MIN_FRAME.0 as u16;
         self.flags =
             Flags::of(kind).with(Flags::ECT, self.flags.has(Flags::ECT)).with(Flags::CE, self.flags.has(Flags::CE));

@@ -346,11 +346,11 @@ impl<O: Observer + Send> ParallelNetwork<O> {
     }
 
     /// Switches send round links that are `down`, and over those again that are not.
-    pub fn lay_round(&mut self, down: &[bool]) {
+    pub fn reroute(&mut self, down: &[bool]) {
         let mut routes = Routes::clone(&self.parts[0].fabric.routes);
-        routes.lay_round(&self.network, down);
+        routes.reroute(&self.network, down);
         let routes = Arc::new(routes);
-        self.parts.iter_mut().for_each(|part| part.lay_round(&routes));
+        self.parts.iter_mut().for_each(|part| part.reroute(&routes));
     }
 
     /// Statistics start now.
@@ -401,8 +401,8 @@ impl<O: Observer + Send> ParallelNetwork<O> {
     }
 
     /// Feedback those who look on of every packet on a link.
-    pub fn tell_what_remains(&mut self) {
-        self.parts.iter_mut().for_each(|part| part.fabric.tell_what_remains());
+    pub fn report_in_flight(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.fabric.report_in_flight());
     }
 
     /// Closes the statistics of all ports over the `span` that ends now.
@@ -467,7 +467,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// What waits in a port with classes.
-    pub fn waiting(&self, link: u32) -> impl Iterator<Item = scheduler::Sent> {
+    pub fn waiting(&self, link: u32) -> impl Iterator<Item = scheduler::Departure> {
         let fabric = &self.parts[self.up(link)].fabric;
         fabric.ports[link as usize].waiting(&fabric.packets)
     }

@@ -169,9 +169,10 @@ fn plain(network: &Network) -> Vec<bool> {
     plain[..network.hosts as usize].fill(false);
     for port in &network.ports {
         // What may still be marked on its way there stays in the domain from which it comes until it leaves.
-        let marks_late = port.marking.is_some_and(|at| network.markings[at as usize].on_joining(port.rate).is_none());
+        let marks_at_dequeue =
+            port.marking.is_some_and(|at| network.markings[at as usize].on_joining(port.rate).is_none());
         plain[port.from as usize] &= port.discipline.is_none();
-        plain[port.to as usize] &= port.discipline.is_none() && !marks_late;
+        plain[port.to as usize] &= port.discipline.is_none() && !marks_at_dequeue;
     }
     plain
 }

@@ -4,13 +4,13 @@ use shallows_cc::units::Time;
 
 /// Why a packet was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum DropReason {
     /// The port, or its class there, holds as much as it may.
-    Full,
+    QueueFull,
     /// The memory of its switch has no room for it.
-    Memory,
+    BufferFull,
     /// Something happened to its link.
-    Fault,
+    LinkFault,
 }
 
 /// What became of a packet.
@@ -25,19 +25,19 @@ pub enum Outcome {
     /// There was no room for its header either: that goes back to its sender.
     Returned,
     /// There was no room for it: it is gone.
-    Dropped(Reason),
+    Dropped(DropReason),
 }
 
 /// What became of a packet, and what to wait for because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offered {
+pub struct Enqueued {
     /// What became of it.
     pub outcome: Outcome,
     /// Its arrival at the other end, if nothing is on its way before it: the link has to be put on the event queue.
     pub arrives: Option<Time>,
 }
 
-impl Offered {
+impl Enqueued {
     /// It was let in.
     #[inline]
     #[must_use]
@@ -54,7 +54,7 @@ impl Offered {
     /// It was not.
     #[inline]
     #[must_use]
-    pub const fn dropped(reason: Reason) -> Self {
+    pub const fn dropped(reason: DropReason) -> Self {
         Self { outcome: Outcome::Dropped(reason), arrives: None }
     }
 }

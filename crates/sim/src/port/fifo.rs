@@ -2,74 +2,74 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use super::admission::{Offered, Outcome, Reason};
-use super::{Port, Special};
+use super::admission::{DropReason, Enqueued, Outcome};
+use super::{Port, PortExtras};
 use crate::arch::prefetch::fetch;
 use crate::packet::{Packet, Slab};
 
 impl Port {
     /// A packet is offered to a port without classes. One that is dropped is the caller's to free.
     #[inline]
-    pub fn offer(&mut self, now: Time, at: u32, packets: &mut Slab) -> Offered {
-        if self.special.is_some() { self.offer_shown(now, at, packets) } else { self.join(now, at, packets) }
+    pub fn enqueue(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
+        if self.extras.is_some() { self.enqueue_marked(now, at, packets) } else { self.send_fifo(now, at, packets) }
     }
 
     /// The same where a congestion point is shown the packet.
     #[inline(never)]
-    fn offer_shown(&mut self, now: Time, at: u32, packets: &mut Slab) -> Offered {
-        self.meet(now, at, packets);
-        let (offered, queue) = self.join_queue(now, at, packets);
-        let joined = !matches!(offered.outcome, Outcome::Dropped(_));
+    fn enqueue_marked(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
+        self.observe_arrival(now, at, packets);
+        let (enqueued, queue) = self.enqueue_fifo(now, at, packets);
+        let joined = !matches!(enqueued.outcome, Outcome::Dropped(_));
         if joined
-            && let Some(congestion) = self.congestion()
-            && congestion.join(now, at, queue, packets)
+            && let Some(marker) = self.marker()
+            && marker.enqueue(now, at, queue, packets)
         {
             self.counters.marked += 1;
-            return Offered::queued(true, offered.arrives);
+            return Enqueued::queued(true, enqueued.arrives);
         }
-        offered
+        enqueued
     }
 
     /// A packet joins the queue, or is sent at once.
     #[inline(always)]
-    pub(crate) fn join(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> Offered {
+    pub(crate) fn send_fifo(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> Enqueued {
         if self.busy_until <= now
-            && let Some((kind, sending)) = self.built.common(packets[at as usize].bytes())
+            && let Some((kind, sending)) = self.config.common(packets[at as usize].bytes())
         {
-            self.count_alone(kind);
-            return Offered::queued(false, self.put_on(now + sending, at, packets));
+            self.count_idle(kind);
+            return Enqueued::queued(false, self.put_on(now + sending, at, packets));
         }
-        self.join_queue(now, at, packets).0
+        self.enqueue_fifo(now, at, packets).0
     }
 
     /// A packet joins the queue, which it then makes this long.
     #[inline]
-    fn join_queue(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> (Offered, Bytes) {
+    fn enqueue_fifo(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> (Enqueued, Bytes) {
         let packet = &mut packets[at as usize];
         let length = packet.bytes();
         let backlog = self.busy_until.saturating_sub(now);
-        let queue = self.built.clock.bytes(backlog) + length;
-        if queue > self.built.buffer {
+        let queue = self.config.clock.bytes(backlog) + length;
+        if queue > self.config.buffer {
             self.counters.dropped += 1;
-            return (Offered::dropped(Reason::Full), queue);
+            return (Enqueued::dropped(DropReason::QueueFull), queue);
         }
         let mut marked = false;
-        if self.built.marking.marks(queue) {
+        if self.config.marking.marks(queue) {
             marked = packet.mark();
             self.counters.marked += u64::from(marked);
         }
-        let sending = self.built.clock.time(length);
+        let sending = self.config.clock.time(length);
         let after = backlog + sending;
         let arrives = self.put_on(now + after, at, packets);
         self.count(length, sending, backlog, after);
-        (Offered::queued(marked, arrives), queue)
+        (Enqueued::queued(marked, arrives), queue)
     }
 
     /// Puts a packet that has been sent at `end` onto the wire; its arrival, if it is alone there.
     #[inline(always)]
     pub(super) fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
         self.busy_until = end;
-        self.link.carry(at, end + self.built.delay, packets)
+        self.link.carry(at, end + self.config.delay, packets)
     }
 
     /// A packet will join.
@@ -83,43 +83,46 @@ impl Port {
             let backlog = self.busy_until - then;
             fetch(&self.counters);
             self.histogram.fetch(backlog);
-            self.histogram.fetch(backlog + self.built.clock.time(length));
+            self.histogram.fetch(backlog + self.config.clock.time(length));
         }
     }
 
-    /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::join`] unseen.
+    /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::send_fifo`] unseen.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.special.is_none()
+        self.extras.is_none()
     }
 
     /// A packet of a common length finds the port idle.
     #[inline(always)]
-    pub(super) fn count_alone(&mut self, kind: usize) {
-        self.alone[kind] += 1;
-        if self.alone[kind] == u32::MAX {
-            self.settle();
+    pub(super) fn count_idle(&mut self, kind: usize) {
+        self.idle_frames[kind] += 1;
+        if self.idle_frames[kind] == u32::MAX {
+            self.flush_counts();
         }
     }
 
     /// Works out what the frames that have only been counted add up to.
     #[cold]
-    pub(super) fn settle(&mut self) {
-        let lengths = self.built.common.map(|common| common.0);
-        lengths.into_iter().zip(std::mem::take(&mut self.alone)).for_each(|alone| self.add_up(alone));
-        if let Some(Special { classes, congestion, .. }) = self.special.as_deref_mut() {
-            if let Some(congestion) = congestion {
-                congestion.draw_for(classes.counted());
-                congestion.counted = 0;
+    pub(super) fn flush_counts(&mut self) {
+        let lengths = self.config.common.map(|common| common.0);
+        lengths
+            .into_iter()
+            .zip(std::mem::take(&mut self.idle_frames))
+            .for_each(|idle_frames| self.add_idle_frames(idle_frames));
+        if let Some(PortExtras { scheduler, marker, .. }) = self.extras.as_deref_mut() {
+            if let Some(marker) = marker {
+                marker.skip_draws(scheduler.counted());
+                marker.counted = 0;
             }
-            classes.settle(lengths).into_iter().for_each(|alone| self.add_up(alone));
+            scheduler.flush_counts(lengths).into_iter().for_each(|idle_frames| self.add_idle_frames(idle_frames));
         }
     }
 
     /// So many frames of this length have found it idle.
-    fn add_up(&mut self, (length, times): (Bytes, u32)) {
+    fn add_idle_frames(&mut self, (length, times): (Bytes, u32)) {
         if times > 0 {
-            let sending = self.built.clock.time(length);
+            let sending = self.config.clock.time(length);
             let all = sending * u64::from(times);
             self.counters.sent += u64::from(times);
             self.counters.sent_bytes += length.0 * u64::from(times);

@@ -27,7 +27,7 @@ pub struct Link {
     /// The node at the other end.
     pub to: u32,
     /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
-    pub(crate) is_special: bool,
+    pub(crate) has_checks: bool,
     /// Where what it carries arrives.
     pub(crate) target: LinkTarget,
     delivered: u64,
@@ -38,7 +38,7 @@ impl Link {
     /// An empty one to a node.
     #[must_use]
     pub fn new(to: u32) -> Self {
-        Self { head: NIL, tail: NIL, to, is_special: false, target: LinkTarget::Local, delivered: 0, fingerprint: 0 }
+        Self { head: NIL, tail: NIL, to, has_checks: false, target: LinkTarget::Local, delivered: 0, fingerprint: 0 }
     }
 
     /// The packet that arrives next.
@@ -134,7 +134,7 @@ fn digest(now: Time, packet: &Packet) -> u64 {
 /// Mixes a value into a hash.
 #[inline]
 #[must_use]
-pub fn mix(hash: u64, value: u64) -> u64 {
+pub fn hash(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 

@@ -10,7 +10,7 @@ use crate::port::clock::Clock;
 
 /// A congestion point that is more than a step compared on joining.
 #[derive(Debug)]
-pub(super) struct Congestion {
+pub(super) struct Marker {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
     draws: Rng,
@@ -22,7 +22,7 @@ pub(super) struct Congestion {
     /// Whether it looks at times of its own.
     wakes: bool,
     /// What queue is too short to be shown to it.
-    silent_below: Bytes,
+    threshold: Bytes,
     /// Which packet leaves next.
     next: u32,
     /// Bytes that have begun to leave, and all that joined.
@@ -30,12 +30,12 @@ pub(super) struct Congestion {
     joined: Bytes,
 }
 
-impl Congestion {
+impl Marker {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Rng) -> Self {
         let wakes = point.next_wake().is_some();
         let offers = point.offer().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
-        let silent_below = point.silent_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
+        let threshold = point.silent_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
         Self {
             point,
             at,
@@ -44,7 +44,7 @@ impl Congestion {
             offers,
             writes,
             wakes,
-            silent_below,
+            threshold,
             next: NIL,
             departed: Bytes::ZERO,
             joined: Bytes::ZERO,
@@ -53,7 +53,7 @@ impl Congestion {
 
     /// A packet comes, whether or not there is room for it.
     #[inline(always)]
-    pub fn meet(&mut self, at: u32, packets: &Slab) {
+    pub fn observe_arrival(&mut self, at: u32, packets: &Slab) {
         if self.offers {
             self.count(at, packets);
         }
@@ -75,18 +75,18 @@ impl Congestion {
     }
 
     /// Whether the point takes no notice of a frame that is sent at once and makes up all of this queue: it need not be shown
-    /// that, but there is a draw for it ([`Self::draw_for`]).
-    pub fn passes_over(&self, queue: Bytes) -> bool {
+    /// that, but there is a draw for it ([`Self::skip_draws`]).
+    pub fn is_below_threshold(&self, queue: Bytes) -> bool {
         let left = match self.at {
             MarkAt::Enqueue => queue,
             MarkAt::Dequeue => Bytes::ZERO,
         };
-        !self.writes && !self.wakes && left < self.silent_below
+        !self.writes && !self.wakes && left < self.threshold
     }
 
     /// The port has counted so many frames that the point takes no notice of.
     #[inline]
-    pub fn draw_for(&mut self, counted: u32) {
+    pub fn skip_draws(&mut self, counted: u32) {
         self.draws.skip(u64::from(counted - self.counted));
         self.counted = counted;
     }
@@ -105,11 +105,11 @@ impl Congestion {
             self.write(now, queue, at, packets);
         }
         // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
-        if queue < self.silent_below {
+        if queue < self.threshold {
             self.draws.skip(1);
             return false;
         }
-        self.draw_for(counted());
+        self.skip_draws(counted());
         let packet = &mut packets[at];
         let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
         marked && packet.mark()
@@ -131,7 +131,7 @@ impl Congestion {
     }
 
     /// A packet joins a queue that leaves in the order in which it came; whether it bears a new mark.
-    pub fn join(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
+    pub fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
         self.joined += packets[at].bytes();
         if self.next == NIL {
             self.next = at;
@@ -154,7 +154,7 @@ impl Congestion {
     /// wanted to look. Nothing has joined since the last call, so the queue at any time follows from the end of the
     /// backlog. The number of packets that bear a new mark.
     #[inline(never)]
-    pub fn catch_up(&mut self, now: Time, queue: &Draining, packets: &mut Slab) -> u64 {
+    pub fn catch_up(&mut self, now: Time, queue: &DrainingQueue, packets: &mut Slab) -> u64 {
         let mut marked = 0;
         loop {
             let begins = match self.next {
@@ -181,7 +181,7 @@ impl Congestion {
 
 /// A queue into which nothing comes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draining {
+pub(super) struct DrainingQueue {
     pub busy_until: Time,
     /// What waits besides and does not drain.
     pub waiting: Time,

@@ -18,7 +18,7 @@ use crate::packet::{NIL, Packet, Slab};
 use crate::port::clock::Clock;
 use crate::port::histogram::{Distribution, Histogram};
 use crate::port::link::{Link, LinkTarget};
-use crate::spec::fault::Wire;
+use crate::spec::fault::LossModel;
 use crate::spec::network::{MIN_FRAME, Marking, PortSpec};
 
 pub mod admission;
@@ -30,8 +30,8 @@ mod marker;
 pub mod scheduler;
 mod token_bucket;
 
-use marker::{Congestion, Draining};
-use scheduler::{ClassReport, Classes, Closing};
+use marker::{DrainingQueue, Marker};
+use scheduler::{ClassReport, Closing, Scheduler};
 use token_bucket::SHORT;
 
 /// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
@@ -60,7 +60,7 @@ pub struct Counters {
 
 /// How a port is built. Ports built alike share it, so that it is at hand for all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Built {
+pub struct PortConfig {
     clock: Clock,
     delay: Time,
     buffer: Bytes,
@@ -73,13 +73,13 @@ pub struct Built {
 /// The place of a full frame's length among the common ones.
 const FULL: usize = 0;
 
-impl Built {
+impl PortConfig {
     fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(rate);
         let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
-        let mut built = Self { clock, delay, buffer, marking: Step::NEVER, common };
-        built.pass_only(|length| length <= buffer);
-        built
+        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, common };
+        config.pass_only(|length| length <= buffer);
+        config
     }
 
     /// The same with a step compared on joining.
@@ -109,11 +109,11 @@ impl Built {
 #[repr(C, align(64))]
 pub struct Port {
     busy_until: Time,
-    built: Arc<Built>,
+    config: Arc<PortConfig>,
     /// What few ports have.
-    special: Option<Box<Special>>,
+    extras: Option<Box<PortExtras>>,
     /// Frames of the common lengths that have found it idle, and are in nothing below yet.
-    alone: [u32; 2],
+    idle_frames: [u32; 2],
     /// What its packets go over.
     pub link: Link,
     counters: Counters,
@@ -139,12 +139,12 @@ struct Warmup {
 /// What only some ports have, and pay for: each in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-struct Special {
+struct PortExtras {
     /// Where packets wait if they do not leave in the order in which they came.
-    classes: Classes,
-    congestion: Option<Congestion>,
+    scheduler: Scheduler,
+    marker: Option<Marker>,
     /// The wire, at its downstream end, where something happens to it.
-    wire: Option<Box<Wire>>,
+    loss_model: Option<Box<LossModel>>,
 }
 
 impl Port {
@@ -153,9 +153,9 @@ impl Port {
     pub fn new(spec: &PortSpec, mtu: Bytes) -> Self {
         Self {
             busy_until: Time::ZERO,
-            built: Arc::new(Built::new(spec, mtu)),
-            special: None,
-            alone: [0; 2],
+            config: Arc::new(PortConfig::new(spec, mtu)),
+            extras: None,
+            idle_frames: [0; 2],
             link: Link::new(spec.to),
             counters: Counters::default(),
             histogram: Histogram::new(Clock::new(spec.rate).time(mtu)),
@@ -169,58 +169,58 @@ impl Port {
     #[must_use]
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Rng) -> Self {
         match marking.on_joining(rate) {
-            Some(step) => Arc::make_mut(&mut self.built).mark(step),
-            None => self.special().congestion = Some(Congestion::new(marking.point(rate), marking.at, draws)),
+            Some(step) => Arc::make_mut(&mut self.config).mark(step),
+            None => self.extras().marker = Some(Marker::new(marking.point(rate), marking.at, draws)),
         }
-        self.telling()
+        self.with_fast_path()
     }
 
     /// The same port over a wire to which something happens.
     #[must_use]
-    pub fn over(mut self, wire: Wire) -> Self {
-        self.special().wire = Some(Box::new(wire));
-        self.telling()
+    pub fn with_loss_model(mut self, loss_model: LossModel) -> Self {
+        self.extras().loss_model = Some(Box::new(loss_model));
+        self.with_fast_path()
     }
 
     /// The same port, whose link knows whether a delivery is more than that, and whose classes know which frames its congestion
     /// point takes no notice of.
-    fn telling(mut self) -> Self {
-        let marks_late = self.marks_late();
-        let Some(Special { classes, congestion, wire }) = self.special.as_deref_mut() else { return self };
-        self.link.is_special = marks_late || wire.is_some();
-        let Built { clock, marking, common: [(full, _), _], .. } = *self.built;
-        classes.pass_unseen([full, SHORT].map(|length| {
+    fn with_fast_path(mut self) -> Self {
+        let marks_at_dequeue = self.marks_at_dequeue();
+        let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return self };
+        self.link.has_checks = marks_at_dequeue || loss_model.is_some();
+        let PortConfig { clock, marking, common: [(full, _), _], .. } = *self.config;
+        scheduler.set_below_threshold([full, SHORT].map(|length| {
             let queue = clock.bytes(clock.time(length));
-            !marking.marks(queue) && congestion.as_ref().is_none_or(|congestion| congestion.passes_over(queue))
+            !marking.marks(queue) && marker.as_ref().is_none_or(|marker| marker.is_below_threshold(queue))
         }));
         self
     }
 
     /// The same port, which shares how it is built with those in `known` that are built alike.
     #[must_use]
-    pub fn sharing(mut self, known: &mut BTreeSet<Arc<Built>>) -> Self {
-        match known.get(&self.built) {
-            Some(built) => self.built = Arc::clone(built),
-            None => _ = known.insert(Arc::clone(&self.built)),
+    pub fn with_shared_config(mut self, known: &mut BTreeSet<Arc<PortConfig>>) -> Self {
+        match known.get(&self.config) {
+            Some(config) => self.config = Arc::clone(config),
+            None => _ = known.insert(Arc::clone(&self.config)),
         }
         self
     }
 
-    fn special(&mut self) -> &mut Special {
-        self.special.get_or_insert_default()
+    fn extras(&mut self) -> &mut PortExtras {
+        self.extras.get_or_insert_default()
     }
 
-    fn congestion(&mut self) -> Option<&mut Congestion> {
-        self.special.as_mut()?.congestion.as_mut()
+    fn marker(&mut self) -> Option<&mut Marker> {
+        self.extras.as_mut()?.marker.as_mut()
     }
 
-    fn classes(&self) -> Option<&Classes> {
-        self.special.as_ref().map(|special| &special.classes).filter(|classes| classes.are_there())
+    fn scheduler(&self) -> Option<&Scheduler> {
+        self.extras.as_ref().map(|extras| &extras.scheduler).filter(|classes| classes.are_there())
     }
 
     /// The wire behind it, where something happens to that.
-    pub(crate) fn wire(&mut self) -> Option<&mut Wire> {
-        self.special.as_mut()?.wire.as_deref_mut()
+    pub(crate) fn loss_model(&mut self) -> Option<&mut LossModel> {
+        self.extras.as_mut()?.loss_model.as_deref_mut()
     }
 
     /// The same port, whose link leads there.
@@ -233,16 +233,16 @@ impl Port {
     /// What has been carried over its link, as far as the downstream end knows.
     #[must_use]
     pub fn carried(&self) -> Carried {
-        let wire = self.special.as_ref().and_then(|special| special.wire.as_ref());
+        let loss_model = self.extras.as_ref().and_then(|extras| extras.loss_model.as_ref());
         let (delivered, fingerprint) = (self.link.delivered(), self.link.fingerprint());
-        Carried { delivered, lost: wire.map_or(0, |wire| wire.lost()), fingerprint }
+        Carried { delivered, lost: loss_model.map_or(0, |loss_model| loss_model.lost()), fingerprint }
     }
 
     /// Whether it has to `catch_up` before a packet is delivered over its link. Where packets wait in classes, they are marked
     /// as they leave those, and no later.
     #[must_use]
-    pub fn marks_late(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.congestion.is_some() && !special.classes.are_there())
+    pub fn marks_at_dequeue(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.marker.is_some() && !extras.scheduler.are_there())
     }
 
     /// When the last packet that it holds has been sent.
@@ -256,35 +256,35 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn queue(&self, now: Time) -> Bytes {
-        self.built.clock.bytes(self.backlog(now))
+        self.config.clock.bytes(self.backlog(now))
     }
 
     /// When the first and the last bit of a packet leave whose arrival at the other end of the link is known.
     #[must_use]
     pub fn sending_of(&self, packet: &Packet) -> (Time, Time) {
-        let ended = packet.arrives - self.built.delay;
-        (ended - self.built.clock.time(packet.bytes()), ended)
+        let ended = packet.arrives - self.config.delay;
+        (ended - self.config.clock.time(packet.bytes()), ended)
     }
 
     /// The time to send it.
     #[inline]
     fn backlog(&self, now: Time) -> Time {
-        let waiting = self.classes().map_or(Time::ZERO, Classes::waiting);
+        let waiting = self.scheduler().map_or(Time::ZERO, Scheduler::waiting);
         waiting + self.busy_until.saturating_sub(now)
     }
 
     /// Feedback the congestion point of a packet that comes.
     #[inline(always)]
-    fn meet(&mut self, now: Time, at: u32, packets: &mut Slab) {
+    fn observe_arrival(&mut self, now: Time, at: u32, packets: &mut Slab) {
         self.catch_up(now, packets);
-        if let Some(congestion) = self.congestion() {
-            congestion.meet(at, packets);
+        if let Some(marker) = self.marker() {
+            marker.observe_arrival(at, packets);
         }
     }
 
-    /// Something is about to be delivered over its link, where it [`Self::marks_late`]: it left a link's delay ago.
+    /// Something is about to be delivered over its link, where it [`Self::marks_at_dequeue`]: it left a link's delay ago.
     pub fn before_delivery(&mut self, now: Time, packets: &mut Slab) {
-        self.catch_up(now - self.built.delay, packets);
+        self.catch_up(now - self.config.delay, packets);
     }
 
     /// All that comes before `end` has come: what left before it has left.
@@ -296,25 +296,29 @@ impl Port {
 
     /// The first packet that has not begun to leave and may still be marked as it does, [`NIL`] if there is none.
     pub fn first_to_leave(&mut self) -> u32 {
-        self.congestion().map_or(NIL, |congestion| congestion.first_to_leave())
+        self.marker().map_or(NIL, |marker| marker.first_to_leave())
     }
 
     /// Feedback the congestion point of all that has happened up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &mut Slab) {
-        let Some(special) = &mut self.special else { return };
-        let waiting = special.classes.waiting();
-        if let Some(congestion) = special.congestion.as_mut().filter(|congestion| congestion.is_behind()) {
-            let queue =
-                Draining { busy_until: self.busy_until, waiting, delay: self.built.delay, clock: self.built.clock };
-            self.counters.marked += congestion.catch_up(now, &queue, packets);
+        let Some(extras) = &mut self.extras else { return };
+        let waiting = extras.scheduler.waiting();
+        if let Some(marker) = extras.marker.as_mut().filter(|marker| marker.is_behind()) {
+            let queue = DrainingQueue {
+                busy_until: self.busy_until,
+                waiting,
+                delay: self.config.delay,
+                clock: self.config.clock,
+            };
+            self.counters.marked += marker.catch_up(now, &queue, packets);
         }
     }
 
     /// Statistics start now; so many packets have been lost on the wire.
     pub fn end_warmup(&mut self, now: Time, lost: u64) {
         let scheduled = self.is_scheduled();
-        self.settle();
+        self.flush_counts();
         if scheduled {
             self.end_classes_warmup(now);
         }
@@ -335,7 +339,7 @@ impl Port {
     /// Closes the statistics of the `span` that ends now, while so much has been carried over the link.
     #[must_use]
     pub fn report(&mut self, now: Time, span: Time, carried: Carried, packets: &Slab) -> PortReport {
-        self.settle();
+        self.flush_counts();
         let warmup = self.warmup.as_deref().copied().unwrap_or_default();
         let sending = self.busy_until.saturating_sub(now);
         let waiting = if self.is_scheduled() {
@@ -345,7 +349,7 @@ impl Port {
             Closing::default()
         };
         let busy = warmup.backlog + self.work - sending;
-        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.flat), self.counters.largest);
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + waiting.stalled), self.counters.largest);
         PortReport {
             counters: self.counters,
             dropped_in_warmup: warmup.dropped,
@@ -353,7 +357,7 @@ impl Port {
             area: (self.counters.area + waiting.area - square(sending)) / 2,
             largest: self.counters.largest,
             backlogs,
-            clock: self.built.clock,
+            clock: self.config.clock,
             in_flight: warmup.sent + self.counters.sent - carried.delivered + waiting.packets,
             dropped: warmup.dropped + self.counters.dropped,
             lost: self.lost_waiting() + carried.lost,
@@ -471,7 +475,7 @@ mod tests {
         for _ in 0..5 {
             let (packet, header) = frame();
             let at = packets.insert(packet, header);
-            if let Outcome::Dropped(_) = port.offer(Time::ZERO, at, packets).outcome {
+            if let Outcome::Dropped(_) = port.enqueue(Time::ZERO, at, packets).outcome {
                 packets.remove(at);
             }
         }
@@ -550,7 +554,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(10, None);
         let periodic = Box::new(Periodic { next: Time::from_nanos(1500), seen: Bytes::ZERO });
-        port.special().congestion = Some(Congestion::new(periodic, MarkAt::Dequeue, Rng::new(1, 0)));
+        port.extras().marker = Some(Marker::new(periodic, MarkAt::Dequeue, Rng::new(1, 0)));
         let out = five_at_once(&mut port, &mut packets);
         // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
         let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
@@ -581,7 +585,7 @@ mod tests {
         let (mut packets, mut port) = (Slab::default(), port(2, None));
         let seen = Arc::new(AtomicU64::new(0));
         let point = Box::new(Offering(Arc::clone(&seen)));
-        port.special().congestion = Some(Congestion::new(point, MarkAt::Dequeue, Rng::new(1, 0)));
+        port.extras().marker = Some(Marker::new(point, MarkAt::Dequeue, Rng::new(1, 0)));
         let asking = |offered| {
             let query = RateQuery { rtt: Time::from_micros(90), offered };
             let header = Header::RatedData(TcpData::default(), query);
@@ -589,7 +593,7 @@ mod tests {
         };
         let offers = [asking(Rate::MAX), asking(Rate::from_gbps(1)), frame(), frame()];
         let at = offers.map(|(packet, header)| packets.insert(packet, header));
-        let fits = at.map(|at| port.offer(Time::ZERO, at, &mut packets).outcome == Outcome::Queued);
+        let fits = at.map(|at| port.enqueue(Time::ZERO, at, &mut packets).outcome == Outcome::Queued);
         assert_eq!(fits, [true, true, true, false]);
         assert_eq!(seen.load(Ordering::Relaxed), 2 * 700 + 2 * 1500);
         port.catch_up(FRAME * 5, &mut packets);
@@ -620,7 +624,7 @@ mod tests {
         let mut send = |port: &mut Port, lengths: &[u64]| {
             for &length in lengths {
                 let at = packets.insert(Packet::new(0, Bytes(length), false, &Header::Bare), Header::Bare);
-                port.offer(now, at, &mut packets);
+                port.enqueue(now, at, &mut packets);
                 now += FRAME * 2;
             }
             now
@@ -649,8 +653,8 @@ mod tests {
         let known = &mut BTreeSet::new();
         let step = marking(3, MarkAt::Enqueue);
         let ports = [port(10, None), port(10, None), port(10, Some(&step)), port(9, None)];
-        let ports = ports.map(|port| port.sharing(known));
-        assert!(Arc::ptr_eq(&ports[0].built, &ports[1].built));
+        let ports = ports.map(|port| port.with_shared_config(known));
+        assert!(Arc::ptr_eq(&ports[0].config, &ports[1].config));
         assert_eq!(known.len(), 3);
     }
 }

@@ -22,12 +22,12 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::packet::{Flags, KIND_BITS, PacketKind, Slab};
-use crate::port::admission::Offered;
+use crate::port::admission::Enqueued;
 use crate::port::clock::Clock;
 use crate::port::histogram::Histogram;
-use crate::port::marker::Congestion;
+use crate::port::marker::Marker;
 use crate::port::token_bucket::{Bucket, SHORT};
-use crate::port::{FULL, Port, Special};
+use crate::port::{FULL, Port, PortExtras};
 use crate::spec::fault::Change;
 use crate::spec::network::{ClassSpec, Discipline, Limit};
 
@@ -48,7 +48,7 @@ pub struct ClassReport {
     pub paused: Time,
 }
 
-/// Classes whose frames may only be counted: a fabric with pauses has three.
+/// Scheduler whose frames may only be counted: a fabric with pauses has three.
 const COUNTED: usize = 3;
 
 /// Stands where there is none.
@@ -68,17 +68,17 @@ struct Waiting {
 
 /// A class whose packets go before the classes above it from time to time.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+struct WeightedTurn {
     class: usize,
     /// Packets of others that go before one of it.
-    after: u32,
+    every: u32,
     /// How many of them have gone while something waits in it.
-    gone: u32,
+    since: u32,
 }
 
-impl Turn {
+impl WeightedTurn {
     fn new(classes: &[ClassSpec]) -> Option<Self> {
-        classes.iter().enumerate().find_map(|(class, spec)| Some(Self { class, after: spec.turn?, gone: 0 }))
+        classes.iter().enumerate().find_map(|(class, spec)| Some(Self { class, every: spec.turn?, since: 0 }))
     }
 }
 
@@ -109,7 +109,7 @@ impl Class {
     }
 
     /// Whether nothing holds back a frame of any length that comes while nothing waits, but for the tokens that it may need.
-    fn is_open(&self) -> bool {
+    fn holds_any(&self) -> bool {
         let holds_all = match self.limit {
             Limit::Bytes(limit) => limit >= LONGEST,
             Limit::Packets(limit) => limit > 0,
@@ -138,23 +138,23 @@ impl Class {
 
     /// When to ask for its first packet, which may go if that is now; none if nothing waits, or it is paused.
     #[inline]
-    fn goes_at(&self, now: Time, packets: &Slab) -> Option<Time> {
+    fn eligible_at(&self, now: Time, packets: &Slab) -> Option<Time> {
         if self.queue.is_empty() || self.paused_since.is_some() {
             return None;
         }
         let Some(bucket) = &self.bucket else { return Some(now) };
         let ready = bucket.ready_at(packets[self.queue.front()?.packet].bytes());
-        Some(if ready <= now { now } else { bucket.look_at(ready) })
+        Some(if ready <= now { now } else { bucket.retry_at(ready) })
     }
 
     /// A packet comes and is sent at once.
     #[inline(always)]
-    fn pass(&mut self, now: Time, length: Bytes) {
+    fn send_directly(&mut self, now: Time, length: Bytes) {
         self.report.largest = self.report.largest.max(length);
         self.report.sent += 1;
         if let Some(bucket) = &mut self.bucket {
             bucket.arrive(length);
-            bucket.take(now, length);
+            bucket.consume(now, length);
         }
     }
 
@@ -166,9 +166,9 @@ impl Class {
     }
 
     #[inline(always)]
-    fn take_tokens(&mut self, now: Time, length: Bytes) {
+    fn consume_tokens(&mut self, now: Time, length: Bytes) {
         if let Some(bucket) = &mut self.bucket {
-            bucket.take(now, length);
+            bucket.consume(now, length);
         }
     }
 }
@@ -176,29 +176,29 @@ impl Class {
 /// The waiting room of a port with classes. In this order, what a packet needs that is sent at once lies in one cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub(super) struct Classes {
+pub(super) struct Scheduler {
     /// Time to send all that waits.
     work: Time,
     /// Nothing of it may be sent before, as far as is known; [`Time::MAX`] if nothing waits, or nothing that is not paused.
     next: Time,
     /// Nothing is sent before: its link is down, for ever so far, or rests because it is slower than it was.
-    rests_until: Time,
+    idle_until: Time,
     /// By class, of the first ones, and by common length: frames that have passed and are in nothing else yet.
-    alone: [[u16; 2]; COUNTED],
+    idle_frames: [[u16; 2]; COUNTED],
     /// Two bits for each of those classes, one for each common length ([`Self::is_open`]).
-    open: u8,
-    /// A bit for each ([`Self::is_open_to_tokens`]).
-    open_to_tokens: u8,
+    eligible: u8,
+    /// A bit for each ([`Self::eligible_with_tokens`]).
+    tokens_needed: u8,
     /// The class of the packet being sent.
     sending: u8,
     /// The one that goes at `next` if nothing else happens; [`NO_CLASS`] if that has to be looked at then.
-    planned: u8,
+    cached_next: u8,
     /// Whether there are any.
     there: bool,
     /// By lane and the bits of a packet's kind.
     class_of: [[u8; KIND_BITS]; 3],
     /// Whether marking takes no notice of a full frame, and of a short one.
-    unseen: [bool; 2],
+    below_threshold: [bool; 2],
     classes: Box<[Class]>,
     /// The rate of the link, where it is slower.
     slower: Option<Box<Clock>>,
@@ -208,31 +208,31 @@ pub(super) struct Classes {
     /// The earliest wake on the event queue.
     wake: Time,
     /// Since when the backlog stays as it is; none if it falls, which it does until the link is free.
-    flat_since: Option<Time>,
+    stalled_since: Option<Time>,
     /// How long it did.
-    flat: Time,
+    stalled: Time,
     measured_from: Time,
-    turn: Option<Turn>,
+    turn: Option<WeightedTurn>,
     /// Packets lost or refused because the link was down.
     lost: u64,
     /// Which packet is cut, where one has to be; and one that has just been while it waited.
     draws: Rng,
-    newly_cut: Option<u32>,
+    trimmed_now: Option<u32>,
 }
 
-impl Classes {
+impl Scheduler {
     fn new(discipline: &Discipline, draws: Rng) -> Self {
         let own = std::array::from_fn(|bits| discipline.class_of.get(bits).copied().unwrap_or(0));
         let all = |class: Option<u8>| class.map_or(own, |class| [class; KIND_BITS]);
         Self {
             next: Time::MAX,
-            planned: NO_CLASS,
+            cached_next: NO_CLASS,
             there: true,
             classes: discipline.classes.iter().map(Class::new).collect(),
             class_of: [own, all(discipline.priority), all(discipline.paced)],
             paced: discipline.paced,
             wake: Time::MAX,
-            turn: Turn::new(&discipline.classes),
+            turn: WeightedTurn::new(&discipline.classes),
             draws,
             ..Self::default()
         }
@@ -245,50 +245,50 @@ impl Classes {
     }
 
     /// Whether marking takes no notice of a full frame, and of one shorter than [`SHORT`], that finds nothing before it.
-    pub(super) fn pass_unseen(&mut self, unseen: [bool; 2]) {
-        self.unseen = unseen;
-        self.look_which_are_open();
+    pub(super) fn set_below_threshold(&mut self, below_threshold: [bool; 2]) {
+        self.below_threshold = below_threshold;
+        self.update_eligible();
     }
 
     /// A class is paused or goes on, or the link is slower than it was, or no longer.
-    fn look_which_are_open(&mut self) {
-        let [full, short] = self.unseen.map(u8::from);
-        (self.open, self.open_to_tokens) = (0, 0);
+    fn update_eligible(&mut self) {
+        let [full, short] = self.below_threshold.map(u8::from);
+        (self.eligible, self.tokens_needed) = (0, 0);
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
             match &class.bucket {
-                _ if self.slower.is_some() || !class.is_open() => {}
-                None => self.open |= (short << 1 | full) << (2 * number),
-                Some(bucket) => self.open_to_tokens |= (short & u8::from(bucket.is_fixed())) << number,
+                _ if self.slower.is_some() || !class.holds_any() => {}
+                None => self.eligible |= (short << 1 | full) << (2 * number),
+                Some(bucket) => self.tokens_needed |= (short & u8::from(bucket.is_fixed())) << number,
             }
         }
     }
 
     /// Whether a frame of this common length passes where nothing waits and the link is free, and is only counted.
     #[inline(always)]
-    fn is_open(&self, class: usize, length: usize) -> bool {
-        class < COUNTED && self.open >> (2 * class + length) & 1 > 0
+    fn eligible(&self, class: usize, length: usize) -> bool {
+        class < COUNTED && self.eligible >> (2 * class + length) & 1 > 0
     }
 
     /// Whether a frame shorter than [`SHORT`] does if its tokens are there.
     #[inline(always)]
-    fn is_open_to_tokens(&self, class: usize) -> bool {
-        class < COUNTED && self.open_to_tokens >> class & 1 > 0
+    fn eligible_with_tokens(&self, class: usize) -> bool {
+        class < COUNTED && self.tokens_needed >> class & 1 > 0
     }
 
     /// How many frames have only been counted.
     pub(super) fn counted(&self) -> u32 {
         let short = self.classes.iter().filter_map(|class| class.bucket.as_ref()).map(|bucket| bucket.counted());
-        short.chain(self.alone.as_flattened().iter().map(|&times| times.into())).sum()
+        short.chain(self.idle_frames.as_flattened().iter().map(|&times| times.into())).sum()
     }
 
     /// Works out what the frames that have only been counted add up to: their lengths, and how many of each, which the port adds
     /// up as well.
-    pub(super) fn settle(&mut self, lengths: [Bytes; 2]) -> Vec<(Bytes, u32)> {
+    pub(super) fn flush_counts(&mut self, lengths: [Bytes; 2]) -> Vec<(Bytes, u32)> {
         let mut all = Vec::new();
-        let alone = std::mem::take(&mut self.alone).into_iter().chain(std::iter::repeat([0; 2]));
-        for (class, alone) in self.classes.iter_mut().zip(alone) {
-            let common = lengths.into_iter().zip(alone.map(u32::from)).filter(|&(_, times)| times > 0);
-            let short = class.bucket.as_mut().into_iter().flat_map(|bucket| bucket.settle());
+        let idle_frames = std::mem::take(&mut self.idle_frames).into_iter().chain(std::iter::repeat([0; 2]));
+        for (class, idle_frames) in self.classes.iter_mut().zip(idle_frames) {
+            let common = lengths.into_iter().zip(idle_frames.map(u32::from)).filter(|&(_, times)| times > 0);
+            let short = class.bucket.as_mut().into_iter().flat_map(|bucket| bucket.flush_counts());
             for (length, times) in common.chain(short) {
                 class.report.sent += u64::from(times);
                 class.report.largest = class.report.largest.max(length);
@@ -300,8 +300,8 @@ impl Classes {
 
     /// The class of a packet.
     #[inline]
-    fn class_for(&self, flags: Flags, lane: Lane) -> usize {
-        usize::from(self.class_of[lane as usize][flags.kind_bits()])
+    fn class_for(&self, flags: Flags, class: ClassOverride) -> usize {
+        usize::from(self.class_of[class as usize][flags.kind_bits()])
     }
 
     /// Whether the last packet sent was of this class.
@@ -316,7 +316,7 @@ impl Classes {
     }
 
     fn data_class(&self) -> usize {
-        self.class_for(Flags::of(PacketKind::Data), Lane::Own)
+        self.class_for(Flags::of(PacketKind::Data), ClassOverride::None)
     }
 
     /// Lets the pacer, if there is one, set its rate.
@@ -337,18 +337,18 @@ impl Classes {
     /// When a class may send, which is now or later, and the first of those that may then; [`NO_CLASS`] if none may.
     #[inline(always)]
     fn choose(&self, now: Time, packets: &Slab) -> (Time, u8) {
-        if self.rests_until > now {
-            return (self.rests_until, NO_CLASS);
+        if self.idle_until > now {
+            return (self.idle_until, NO_CLASS);
         }
         if let Some(turn) = self.turn
-            && turn.gone >= turn.after
-            && self.classes[turn.class].goes_at(now, packets) == Some(now)
+            && turn.since >= turn.every
+            && self.classes[turn.class].eligible_at(now, packets) == Some(now)
         {
             return (now, turn.class as u8);
         }
         let mut first = (Time::MAX, NO_CLASS);
         for (number, class) in (0..).zip(&self.classes) {
-            match class.goes_at(now, packets) {
+            match class.eligible_at(now, packets) {
                 Some(ready) if ready <= now => return (now, number),
                 Some(ready) if ready < first.0 => first = (ready, number),
                 _ => {}
@@ -360,34 +360,34 @@ impl Classes {
     /// The class that goes now, if one may.
     #[inline(always)]
     fn chosen(&mut self, now: Time, packets: &Slab) -> Option<usize> {
-        if self.next == now && self.planned != NO_CLASS {
-            debug_assert_eq!(self.choose(now, packets), (now, self.planned), "something has processed since");
-            return Some(self.planned.into());
+        if self.next == now && self.cached_next != NO_CLASS {
+            debug_assert_eq!(self.choose(now, packets), (now, self.cached_next), "something has happened since");
+            return Some(self.cached_next.into());
         }
         let (at, class) = self.choose(now, packets);
         if at > now {
-            self.plan(at, class);
+            self.cache_next(at, class);
         }
         (at <= now).then_some(class.into())
     }
 
     /// This class goes then if nothing else happens, but for those that take turns or are paced: time itself happens to them.
     #[inline(always)]
-    fn plan(&mut self, at: Time, class: u8) {
+    fn cache_next(&mut self, at: Time, class: u8) {
         self.next = at;
-        self.planned = if self.turn.is_none() && self.paced.is_none() { class } else { NO_CLASS };
+        self.cached_next = if self.turn.is_none() && self.paced.is_none() { class } else { NO_CLASS };
     }
 
     /// Looks when something may be sent once the link is free, which it is then.
     #[inline]
-    fn look(&mut self, free: Time, packets: &Slab) {
+    fn reschedule(&mut self, free: Time, packets: &Slab) {
         let (at, class) = if self.work > Time::ZERO { self.choose(free, packets) } else { (Time::MAX, NO_CLASS) };
-        self.plan(at, class);
+        self.cache_next(at, class);
     }
 
     /// What waits, or what it waits for, has changed: it is not known when something may be sent.
-    fn look_again(&mut self) {
-        self.planned = NO_CLASS;
+    fn invalidate_next(&mut self) {
+        self.cached_next = NO_CLASS;
         self.next = if self.work > Time::ZERO { Time::ZERO } else { Time::MAX };
     }
 
@@ -395,12 +395,12 @@ impl Classes {
     #[inline]
     fn close_segment(&mut self, now: Time, busy_until: Time, histogram: &mut Histogram) {
         let backlog = self.work + busy_until.saturating_sub(now);
-        let stands_since = self.flat_since.take().unwrap_or_else(|| {
+        let stands_since = self.stalled_since.take().unwrap_or_else(|| {
             histogram.end(backlog);
             busy_until
         });
         if self.work > Time::ZERO && stands_since < now {
-            self.flat += now - stands_since;
+            self.stalled += now - stands_since;
             histogram.hold(backlog, now - stands_since);
         }
     }
@@ -411,7 +411,7 @@ impl Classes {
         if busy_until > now {
             histogram.begin(self.work + (busy_until - now));
         } else if self.work > Time::ZERO {
-            self.flat_since = Some(now);
+            self.stalled_since = Some(now);
         }
     }
 
@@ -420,7 +420,7 @@ impl Classes {
     fn take_turn(&mut self, chosen: usize) {
         if let Some(turn) = &mut self.turn {
             let waits = chosen != turn.class && !self.classes[turn.class].queue.is_empty();
-            turn.gone = if waits { turn.gone.saturating_add(1) } else { 0 };
+            turn.since = if waits { turn.since.saturating_add(1) } else { 0 };
         }
     }
 
@@ -429,7 +429,7 @@ impl Classes {
     fn rest(&mut self, busy_until: Time, sending: Time, length: Bytes) -> Time {
         let Some(slower) = &self.slower else { return Time::ZERO };
         let rest = slower.time(length) - sending;
-        self.rests_until = busy_until + rest;
+        self.idle_until = busy_until + rest;
         rest
     }
 
@@ -446,20 +446,20 @@ impl Classes {
 
 /// A packet that comes to a port.
 #[derive(Clone, Copy, Debug)]
-pub struct Joining {
+pub struct Incoming {
     /// Which.
     pub packet: u32,
     /// The link that brought it, or [`crate::packet::NIL`].
     pub from: u32,
     /// Which way through the port.
-    pub lane: Lane,
+    pub class: ClassOverride,
 }
 
 /// Which class a packet joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum ClassOverride {
     /// That of its kind.
-    Own,
+    None,
     /// That of flows that go before others, where there is one.
     Priority,
     /// That of the host's pacer, where there is one.
@@ -468,7 +468,7 @@ pub enum Lane {
 
 /// A packet that waits in a port, or has just begun to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct Departure {
     /// The link that brought the packet, or [`crate::packet::NIL`].
     pub from: u32,
     /// Its length.
@@ -483,174 +483,177 @@ impl Port {
     /// The same port with classes; `draws` are for this port alone.
     #[must_use]
     pub fn scheduled(mut self, discipline: &Discipline, draws: Rng) -> Self {
-        self.special().classes = Classes::new(discipline, draws);
-        self.telling()
+        self.extras().scheduler = Scheduler::new(discipline, draws);
+        self.with_fast_path()
     }
 
-    /// Whether it has classes: then packets [`Self::enter`], and are not [`Self::offer`]ed.
+    /// Whether it has classes: then packets [`Self::enqueue_class`], and are not [`Self::enqueue`]d.
     #[inline]
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
-        self.classes().is_some()
+        self.scheduler().is_some()
     }
 
-    fn room(&mut self) -> &mut Classes {
-        scheduling(&mut self.special).1
+    fn scheduler_mut(&mut self) -> &mut Scheduler {
+        parts(&mut self.extras).1
     }
 
     /// Whether a packet of this kind would begin to be sent at once.
     #[must_use]
-    pub fn is_open(&self, now: Time, kind: PacketKind) -> bool {
-        let Some(room) = self.classes() else { return self.busy_until <= now };
-        if self.busy_until > now || room.rests_until > now {
+    pub fn can_send(&self, now: Time, kind: PacketKind) -> bool {
+        let Some(scheduler) = self.scheduler() else { return self.busy_until <= now };
+        if self.busy_until > now || scheduler.idle_until > now {
             return false;
         }
-        let number = room.class_for(Flags::of(kind), Lane::Own);
-        if room.work == Time::ZERO && room.is_open(number, FULL) {
+        let number = scheduler.class_for(Flags::of(kind), ClassOverride::None);
+        if scheduler.work == Time::ZERO && scheduler.eligible(number, FULL) {
             return true;
         }
-        let class = &room.classes[number];
+        let class = &scheduler.classes[number];
         class.queue.is_empty() && class.paused_since.is_none()
     }
 
     /// When its link, which is slower than it was, has rested; none if something else holds the port.
     #[must_use]
-    pub fn rests_until(&self, now: Time) -> Option<Time> {
-        let until = self.classes()?.rests_until;
+    pub fn idle_until(&self, now: Time) -> Option<Time> {
+        let until = self.scheduler()?.idle_until;
         (until > now && until < Time::MAX).then_some(until)
     }
 
     /// Length of what waits in the class of such a packet, and of the packet being sent if it is one of it.
     #[must_use]
-    pub fn held(&self, now: Time, flags: Flags, lane: Lane) -> Bytes {
-        let Some(room) = self.classes() else { return self.queue(now) };
-        let class = room.class_for(flags, lane);
-        let sending = if room.is_sending(class) { self.busy_until.saturating_sub(now) } else { Time::ZERO };
-        room.classes[class].bytes + self.built.clock.bytes(sending)
+    pub fn held(&self, now: Time, flags: Flags, class: ClassOverride) -> Bytes {
+        let Some(scheduler) = self.scheduler() else { return self.queue(now) };
+        let class = scheduler.class_for(flags, class);
+        let sending = if scheduler.is_sending(class) { self.busy_until.saturating_sub(now) } else { Time::ZERO };
+        scheduler.classes[class].bytes + self.config.clock.bytes(sending)
     }
 
     /// A packet comes while nothing waits and the link is free: it is sent at once, if its class may send and holds it.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
-        let room = &mut self.special.as_deref_mut()?.classes;
-        if self.busy_until > now || room.work > Time::ZERO || room.rests_until > now {
+    pub fn send_if_idle(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
+        let scheduler = &mut self.extras.as_deref_mut()?.scheduler;
+        if self.busy_until > now || scheduler.work > Time::ZERO || scheduler.idle_until > now {
             return None;
         }
-        let packet = &packets[joining.packet];
-        let class = room.class_for(packet.flags, joining.lane);
-        let common = self.built.common(packet.bytes()).filter(|&(length, _)| room.is_open(class, length));
-        let Some((length, sending)) = common else { return self.pass_otherwise(now, joining, packets) };
-        room.sending = class as u8;
-        room.alone[class][length] += 1;
-        if room.alone[class][length] == u16::MAX {
-            self.settle();
+        let packet = &packets[incoming.packet];
+        let class = scheduler.class_for(packet.flags, incoming.class);
+        let common = self.config.common(packet.bytes()).filter(|&(length, _)| scheduler.eligible(class, length));
+        let Some((length, sending)) = common else { return self.send_uncounted(now, incoming, packets) };
+        scheduler.sending = class as u8;
+        scheduler.idle_frames[class][length] += 1;
+        if scheduler.idle_frames[class][length] == u16::MAX {
+            self.flush_counts();
         }
-        Some(Offered::queued(false, self.put_on(now + sending, joining.packet, packets)))
+        Some(Enqueued::queued(false, self.put_on(now + sending, incoming.packet, packets)))
     }
 
     /// The same for what has to pay, may be held back or marked, or is of a length that few have.
     #[inline(never)]
-    fn pass_otherwise(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
-        let (_, room) = scheduling(&mut self.special);
-        let packet = &packets[joining.packet];
-        let (length, number) = (packet.bytes(), room.class_for(packet.flags, joining.lane));
-        let only_pays = length < SHORT && room.is_open_to_tokens(number);
-        match &mut room.classes[number].bucket {
-            Some(bucket) if only_pays => {
-                if !bucket.pays(now, length) {
+    fn send_uncounted(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
+        let (_, scheduler) = parts(&mut self.extras);
+        let packet = &packets[incoming.packet];
+        let (length, number) = (packet.bytes(), scheduler.class_for(packet.flags, incoming.class));
+        let needs_tokens_only = length < SHORT && scheduler.eligible_with_tokens(number);
+        match &mut scheduler.classes[number].bucket {
+            Some(bucket) if needs_tokens_only => {
+                if !bucket.try_consume(now, length) {
                     return None;
                 }
-                room.sending = number as u8;
+                scheduler.sending = number as u8;
                 if bucket.count(length) {
-                    self.settle();
+                    self.flush_counts();
                 }
-                Some(Offered::queued(false, self.put_on(now + self.built.clock.time(length), joining.packet, packets)))
+                Some(Enqueued::queued(
+                    false,
+                    self.put_on(now + self.config.clock.time(length), incoming.packet, packets),
+                ))
             }
-            _ => self.pass_shown(now, joining, packets),
+            _ => self.send_marked(now, incoming, packets),
         }
     }
 
     /// The same for what may not only be counted.
     #[inline(never)]
-    fn pass_shown(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Option<Offered> {
-        let (congestion, room) = scheduling(&mut self.special);
-        let packet = &packets[joining.packet];
+    fn send_marked(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
+        let (marker, scheduler) = parts(&mut self.extras);
+        let packet = &packets[incoming.packet];
         let length = packet.bytes();
-        let chosen = room.class_for(packet.flags, joining.lane);
-        let class = &mut room.classes[chosen];
+        let chosen = scheduler.class_for(packet.flags, incoming.class);
+        let class = &mut scheduler.classes[chosen];
         // A congestion point with times of its own may have to look first.
-        let behind = congestion.as_ref().is_some_and(Congestion::is_behind);
+        let behind = marker.as_ref().is_some_and(Marker::is_behind);
         if class.paused_since.is_some() || !class.is_ready(now, length) || !class.has_room(length, 0) || behind {
             return None;
         }
-        class.pass(now, length);
-        room.sending = chosen as u8;
-        let sending = self.built.clock.time(length);
-        let marked = match congestion {
-            Some(congestion) => {
-                congestion.meet(joining.packet, packets);
-                let enqueue = congestion.at == MarkAt::Enqueue;
-                let queue = if enqueue { self.built.clock.bytes(sending) } else { Bytes::ZERO };
-                congestion.marks(now, queue, (joining.packet, packets), || room.counted())
+        class.send_directly(now, length);
+        scheduler.sending = chosen as u8;
+        let sending = self.config.clock.time(length);
+        let marked = match marker {
+            Some(marker) => {
+                marker.observe_arrival(incoming.packet, packets);
+                let enqueue = marker.at == MarkAt::Enqueue;
+                let queue = if enqueue { self.config.clock.bytes(sending) } else { Bytes::ZERO };
+                marker.marks(now, queue, (incoming.packet, packets), || scheduler.counted())
             }
-            None => self.built.marking.marks(self.built.clock.bytes(sending)) && packets[joining.packet].mark(),
+            None => self.config.marking.marks(self.config.clock.bytes(sending)) && packets[incoming.packet].mark(),
         };
         self.counters.marked += u64::from(marked);
         self.busy_until = now + sending;
-        let sent = self.busy_until + room.rest(self.busy_until, sending, length);
-        let arrives = self.link.append(joining.packet, sent + self.built.delay, packets);
-        match self.built.common(length) {
-            Some((kind, _)) => self.count_alone(kind),
+        let sent = self.busy_until + scheduler.rest(self.busy_until, sending, length);
+        let arrives = self.link.append(incoming.packet, sent + self.config.delay, packets);
+        match self.config.common(length) {
+            Some((kind, _)) => self.count_idle(kind),
             None => self.count(length, sending, Time::ZERO, sending),
         }
-        Some(Offered::queued(marked, arrives))
+        Some(Enqueued::queued(marked, arrives))
     }
 
     /// A packet joins its class, unless that is full.
     #[inline(always)]
-    pub fn enter(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
-        let Joining { packet: at, from, lane } = joining;
-        self.meet(now, at, packets);
+    pub fn enqueue_class(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        let Incoming { packet: at, from, class } = incoming;
+        self.observe_arrival(now, at, packets);
         let packet = &packets[at];
         let (length, flags) = (packet.bytes(), packet.flags);
-        let held = self.held(now, flags, lane) + length;
-        let Self { busy_until, built, special, histogram, counters, .. } = self;
-        let (congestion, room) = scheduling(special);
-        let number = room.class_for(flags, lane);
-        let being_sent = usize::from(*busy_until > now && room.is_sending(number));
-        let class = &mut room.classes[number];
+        let held = self.held(now, flags, class) + length;
+        let Self { busy_until, config, extras, histogram, counters, .. } = self;
+        let (marker, scheduler) = parts(extras);
+        let number = scheduler.class_for(flags, class);
+        let being_sent = usize::from(*busy_until > now && scheduler.is_sending(number));
+        let class = &mut scheduler.classes[number];
         if !class.has_room(held, being_sent) {
-            return self.overflow(now, joining, packets);
+            return self.overflow(now, incoming, packets);
         }
         class.report.largest = class.report.largest.max(held);
         class.arrive(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });
         class.bytes += length;
         if class.queue.len() == 1 {
-            let goes = class.goes_at(now.max(*busy_until), packets);
-            room.planned = NO_CLASS;
-            room.next = room.next.min(goes.unwrap_or(Time::MAX));
+            let goes = class.eligible_at(now.max(*busy_until), packets);
+            scheduler.cached_next = NO_CLASS;
+            scheduler.next = scheduler.next.min(goes.unwrap_or(Time::MAX));
         }
-        room.close_segment(now, *busy_until, histogram);
-        room.work += built.clock.time(length);
-        room.bytes += length;
-        room.open_segment(now, *busy_until, histogram);
-        let backlog = room.work + busy_until.saturating_sub(now);
+        scheduler.close_segment(now, *busy_until, histogram);
+        scheduler.work += config.clock.time(length);
+        scheduler.bytes += length;
+        scheduler.open_segment(now, *busy_until, histogram);
+        let backlog = scheduler.work + busy_until.saturating_sub(now);
         counters.largest = counters.largest.max(backlog);
-        let queue = built.clock.bytes(backlog);
-        let marked = match congestion {
-            Some(congestion) => {
-                congestion.at == MarkAt::Enqueue && congestion.marks(now, queue, (at, packets), || room.counted())
+        let queue = config.clock.bytes(backlog);
+        let marked = match marker {
+            Some(marker) => {
+                marker.at == MarkAt::Enqueue && marker.marks(now, queue, (at, packets), || scheduler.counted())
             }
-            None => built.marking.marks(queue) && packets[at].mark(),
+            None => config.marking.marks(queue) && packets[at].mark(),
         };
         counters.marked += u64::from(marked);
-        Offered::queued(marked, None)
+        Enqueued::queued(marked, None)
     }
 
     /// A packet found no room in the switch.
-    pub fn refuse(&mut self, now: Time, at: u32, packets: &mut Slab) {
-        self.meet(now, at, packets);
+    pub fn drop_unadmitted(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        self.observe_arrival(now, at, packets);
         self.counters.dropped += 1;
     }
 
@@ -658,81 +661,81 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn is_due(&self, now: Time) -> bool {
-        self.busy_until <= now && self.classes().is_some_and(|room| room.next <= now)
+        self.busy_until <= now && self.scheduler().is_some_and(|scheduler| scheduler.next <= now)
     }
 
     /// Begins to send the packet whose turn it is, if the link is free and one may go.
     #[inline(always)]
-    pub fn dispatch(&mut self, now: Time, packets: &mut Slab) -> Option<Sent> {
+    pub fn dispatch(&mut self, now: Time, packets: &mut Slab) -> Option<Departure> {
         if !self.is_due(now) {
             return None;
         }
-        let room = self.room();
-        room.catch_up_pacer(now);
-        let chosen = room.chosen(now, packets)?;
+        let scheduler = self.scheduler_mut();
+        scheduler.catch_up_pacer(now);
+        let chosen = scheduler.chosen(now, packets)?;
         self.catch_up(now, packets);
         Some(self.send(now, chosen, packets))
     }
 
     #[inline(always)]
-    fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Sent {
-        let Self { busy_until, built, special, work, histogram, counters, link, .. } = self;
-        let (congestion, room) = scheduling(special);
+    fn send(&mut self, now: Time, chosen: usize, packets: &mut Slab) -> Departure {
+        let Self { busy_until, config, extras, work, histogram, counters, link, .. } = self;
+        let (marker, scheduler) = parts(extras);
         // What waited is now being sent: the backlog is the same, and one that was falling goes on.
-        let stood = room.flat_since.is_some() || *busy_until < now;
+        let stood = scheduler.stalled_since.is_some() || *busy_until < now;
         if stood {
-            room.close_segment(now, *busy_until, histogram);
+            scheduler.close_segment(now, *busy_until, histogram);
         }
-        let class = &mut room.classes[chosen];
+        let class = &mut scheduler.classes[chosen];
         let waiting = class.queue.pop_front().expect("a class is chosen for its first packet");
         let packet = &packets[waiting.packet];
         let (length, kind) = (packet.bytes(), packet.flags.kind());
-        let sending = built.clock.time(length);
+        let sending = config.clock.time(length);
         class.bytes -= length;
         class.report.sent += 1;
-        class.take_tokens(now, length);
-        room.work -= sending;
-        room.bytes -= length;
-        room.sending = chosen as u8;
-        room.take_turn(chosen);
+        class.consume_tokens(now, length);
+        scheduler.work -= sending;
+        scheduler.bytes -= length;
+        scheduler.sending = chosen as u8;
+        scheduler.take_turn(chosen);
         *busy_until = now + sending;
         if stood {
-            room.open_segment(now, *busy_until, histogram);
+            scheduler.open_segment(now, *busy_until, histogram);
         }
-        if let Some(congestion) = congestion.as_mut().filter(|congestion| congestion.at == MarkAt::Dequeue) {
-            let marked = congestion.marks(now, room.bytes, (waiting.packet, packets), || room.counted());
+        if let Some(marker) = marker.as_mut().filter(|marker| marker.at == MarkAt::Dequeue) {
+            let marked = marker.marks(now, scheduler.bytes, (waiting.packet, packets), || scheduler.counted());
             counters.marked += u64::from(marked);
         }
-        let waited = now - waiting.since.max(room.measured_from);
+        let waited = now - waiting.since.max(scheduler.measured_from);
         counters.sent += 1;
         counters.sent_bytes += length.0;
         counters.sojourn += u128::from((now - waiting.since + sending).0);
         counters.area += u128::from(sending.0) * u128::from(2 * waited.0 + sending.0);
         *work += sending;
-        let sent = *busy_until + room.rest(*busy_until, sending, length);
-        room.look(*busy_until, packets);
-        let arrives = link.append(waiting.packet, sent + built.delay, packets);
-        Sent { from: waiting.from, length, kind, arrives }
+        let sent = *busy_until + scheduler.rest(*busy_until, sending, length);
+        scheduler.reschedule(*busy_until, packets);
+        let arrives = link.append(waiting.packet, sent + config.delay, packets);
+        Departure { from: waiting.from, length, kind, arrives }
     }
 
     /// When the port, which has just been dispatched, wants that next, if the event queue does not know it yet.
     #[inline]
     pub fn next_wake(&mut self) -> Option<Time> {
         let busy_until = self.busy_until;
-        let room = self.room();
-        let wanted = room.next.max(busy_until);
-        (wanted < room.wake).then(|| {
-            room.wake = wanted;
+        let scheduler = self.scheduler_mut();
+        let wanted = scheduler.next.max(busy_until);
+        (wanted < scheduler.wake).then(|| {
+            scheduler.wake = wanted;
             wanted
         })
     }
 
     /// A wake came up; false if an earlier one has taken its place.
     pub fn on_wake(&mut self, now: Time) -> bool {
-        let room = self.room();
-        let due = room.wake == now;
+        let scheduler = self.scheduler_mut();
+        let due = scheduler.wake == now;
         if due {
-            room.wake = Time::MAX;
+            scheduler.wake = Time::MAX;
         }
         due
     }
@@ -740,101 +743,105 @@ impl Port {
     /// Something happens to its link.
     pub fn change(&mut self, now: Time, change: Change) {
         // A backlog that stands still or falls from here on begins a segment.
-        let Self { busy_until, built, special, histogram, .. } = self;
-        let (_, room) = scheduling(special);
-        room.close_segment(now, *busy_until, histogram);
+        let Self { busy_until, config, extras, histogram, .. } = self;
+        let (_, scheduler) = parts(extras);
+        scheduler.close_segment(now, *busy_until, histogram);
         match change {
-            Change::Down => room.rests_until = Time::MAX,
-            Change::Up => room.rests_until = Time::ZERO,
+            Change::Down => scheduler.idle_until = Time::MAX,
+            Change::Up => scheduler.idle_until = Time::ZERO,
             Change::Rate(rate) => {
-                room.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(built.clock))
+                scheduler.slower = Some(Box::new(Clock::new(rate))).filter(|slower| slower.is_slower(config.clock))
             }
             Change::Loss(_) => {}
         }
-        room.look_which_are_open();
-        room.look_again();
-        room.open_segment(now, *busy_until, histogram);
+        scheduler.update_eligible();
+        scheduler.invalidate_next();
+        scheduler.open_segment(now, *busy_until, histogram);
     }
 
     /// Takes out a packet that waits for a link that is down, and that is lost with it; none if there is no other.
-    pub fn lose_one(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Sent)> {
+    pub fn lose_one(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, Departure)> {
         let goes = |waiting: &Waiting| !packets[waiting.packet].flags.for_neighbour();
         let position = |class: &Class| class.queue.iter().position(goes);
-        let place =
-            self.room().classes.iter().enumerate().find_map(|(number, class)| Some((number, position(class)?)))?;
+        let place = self
+            .scheduler_mut()
+            .classes
+            .iter()
+            .enumerate()
+            .find_map(|(number, class)| Some((number, position(class)?)))?;
         let Waiting { packet, from, .. } = self.take_out(now, place, packets);
-        self.room().lost += 1;
+        self.scheduler_mut().lost += 1;
         let (length, kind) = (packets[packet].bytes(), packets[packet].flags.kind());
-        Some((packet, Sent { from, length, kind, arrives: None }))
+        Some((packet, Departure { from, length, kind, arrives: None }))
     }
 
     /// Takes out what waits at this place of this class: the backlog falls by as much at once.
     fn take_out(&mut self, now: Time, (number, place): (usize, usize), packets: &mut Slab) -> Waiting {
         self.catch_up(now, packets);
-        let Self { busy_until, built, special, histogram, counters, .. } = self;
-        let (_, room) = scheduling(special);
-        room.close_segment(now, *busy_until, histogram);
-        let class = &mut room.classes[number];
+        let Self { busy_until, config, extras, histogram, counters, .. } = self;
+        let (_, scheduler) = parts(extras);
+        scheduler.close_segment(now, *busy_until, histogram);
+        let class = &mut scheduler.classes[number];
         let waiting = class.queue.remove(place).expect("something waits there");
         let length = packets[waiting.packet].bytes();
-        let (sending, waited) = (built.clock.time(length), now - waiting.since.max(room.measured_from));
+        let (sending, waited) = (config.clock.time(length), now - waiting.since.max(scheduler.measured_from));
         class.bytes -= length;
-        room.work -= sending;
-        room.bytes -= length;
+        scheduler.work -= sending;
+        scheduler.bytes -= length;
         counters.area += u128::from(sending.0) * u128::from(2 * waited.0);
-        room.look_again();
-        room.open_segment(now, *busy_until, histogram);
+        scheduler.invalidate_next();
+        scheduler.open_segment(now, *busy_until, histogram);
         waiting
     }
 
     /// A packet comes while its link is down.
-    pub fn refuse_down(&mut self) {
-        self.room().lost += 1;
+    pub fn drop_link_down(&mut self) {
+        self.scheduler_mut().lost += 1;
     }
 
     /// Packets lost or refused so far because its link was down.
     pub(super) fn lost_waiting(&self) -> u64 {
-        self.classes().map_or(0, |room| room.lost)
+        self.scheduler().map_or(0, |scheduler| scheduler.lost)
     }
 
     /// Whether its link is down.
     #[must_use]
     pub fn is_down(&self) -> bool {
-        self.classes().is_some_and(|room| room.rests_until == Time::MAX)
+        self.scheduler().is_some_and(|scheduler| scheduler.idle_until == Time::MAX)
     }
 
     /// Stops the class of data, or lets it go on.
     pub fn pause(&mut self, now: Time, pause: bool) {
-        let room = self.room();
-        let from = room.measured_from;
-        let data = room.data_class();
-        let class = &mut room.classes[data];
+        let scheduler = self.scheduler_mut();
+        let from = scheduler.measured_from;
+        let data = scheduler.data_class();
+        let class = &mut scheduler.classes[data];
         if pause && class.paused_since.is_none() {
             class.paused_since = Some(now);
             class.report.pauses += 1;
-            room.planned = NO_CLASS;
+            scheduler.cached_next = NO_CLASS;
         } else if !pause && let Some(since) = class.paused_since.take() {
             class.report.paused += now - since.max(from);
-            room.look_again();
+            scheduler.invalidate_next();
         }
-        room.look_which_are_open();
+        scheduler.update_eligible();
     }
 
     /// Whether data is stopped.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.classes().is_some_and(|room| room.data().paused_since.is_some())
+        self.scheduler().is_some_and(|scheduler| scheduler.data().paused_since.is_some())
     }
 
     fn queued(&self) -> impl Iterator<Item = &Waiting> {
-        self.classes().into_iter().flat_map(|room| &room.classes).flat_map(|class| &class.queue)
+        self.scheduler().into_iter().flat_map(|scheduler| &scheduler.classes).flat_map(|class| &class.queue)
     }
 
     /// Every packet that waits.
-    pub fn waiting<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = Sent> + 'a {
+    pub fn waiting<'a>(&'a self, packets: &'a Slab) -> impl Iterator<Item = Departure> + 'a {
         self.queued().map(|waiting| {
             let packet = &packets[waiting.packet];
-            Sent { from: waiting.from, length: packet.bytes(), kind: packet.flags.kind(), arrives: None }
+            Departure { from: waiting.from, length: packet.bytes(), kind: packet.flags.kind(), arrives: None }
         })
     }
 
@@ -845,35 +852,35 @@ impl Port {
 
     /// Statistics of the classes start now.
     pub(super) fn end_classes_warmup(&mut self, now: Time) {
-        let (_, room) = scheduling(&mut self.special);
-        room.close_segment(now, self.busy_until, &mut self.histogram);
-        room.measured_from = now;
-        room.flat = Time::ZERO;
-        for class in &mut room.classes {
+        let (_, scheduler) = parts(&mut self.extras);
+        scheduler.close_segment(now, self.busy_until, &mut self.histogram);
+        scheduler.measured_from = now;
+        scheduler.stalled = Time::ZERO;
+        for class in &mut scheduler.classes {
             class.report = ClassReport { largest: class.bytes, ..ClassReport::default() };
         }
     }
 
     /// Opens a segment in a histogram that was cleared.
     pub(super) fn reopen(&mut self, now: Time) {
-        let (_, room) = scheduling(&mut self.special);
-        room.open_segment(now, self.busy_until, &mut self.histogram);
+        let (_, scheduler) = parts(&mut self.extras);
+        scheduler.open_segment(now, self.busy_until, &mut self.histogram);
     }
 
     /// Closes the statistics of the classes: how long the backlog stood still, what waits weighs, how many
     /// packets that is, and each class.
     pub(super) fn close_classes(&mut self, now: Time, packets: &Slab) -> Closing {
-        let (_, room) = scheduling(&mut self.special);
-        room.close_segment(now, self.busy_until, &mut self.histogram);
+        let (_, scheduler) = parts(&mut self.extras);
+        scheduler.close_segment(now, self.busy_until, &mut self.histogram);
         let mut reports = Vec::new();
-        for class in &room.classes {
-            let pausing = class.paused_since.map_or(Time::ZERO, |since| now - since.max(room.measured_from));
+        for class in &scheduler.classes {
+            let pausing = class.paused_since.map_or(Time::ZERO, |since| now - since.max(scheduler.measured_from));
             reports.push(ClassReport { paused: class.report.paused + pausing, ..class.report });
         }
         Closing {
-            flat: room.flat,
-            area: room.area(now, self.built.clock, packets),
-            packets: room.classes.iter().map(|class| class.queue.len() as u64).sum(),
+            stalled: scheduler.stalled,
+            area: scheduler.area(now, self.config.clock, packets),
+            packets: scheduler.classes.iter().map(|class| class.queue.len() as u64).sum(),
             reports,
         }
     }
@@ -881,9 +888,9 @@ impl Port {
 
 /// What a port with classes has besides a queue: its congestion point, if there is one that is shown packets, and the classes.
 #[inline]
-fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &mut Classes) {
-    match special.as_deref_mut() {
-        Some(Special { congestion, classes, .. }) => (congestion, classes),
+fn parts(extras: &mut Option<Box<PortExtras>>) -> (&mut Option<Marker>, &mut Scheduler) {
+    match extras.as_deref_mut() {
+        Some(PortExtras { marker, scheduler, .. }) => (marker, scheduler),
         None => unreachable!("only a port with classes is asked to schedule"),
     }
 }
@@ -891,7 +898,7 @@ fn scheduling(special: &mut Option<Box<Special>>) -> (&mut Option<Congestion>, &
 /// What the classes of a port add to its report.
 #[derive(Debug, Default)]
 pub(super) struct Closing {
-    pub flat: Time,
+    pub stalled: Time,
     pub area: u128,
     pub packets: u64,
     pub reports: Vec<ClassReport>,
@@ -915,12 +922,12 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_sent_at_once_needs_one_line_besides_its_ports() {
-        let own_classes = std::mem::offset_of!(Classes, class_of) + KIND_BITS;
+        let own_classes = std::mem::offset_of!(Scheduler, class_of) + KIND_BITS;
         assert!(own_classes <= 64, "{own_classes}");
-        assert_eq!(std::mem::offset_of!(Special, classes), 0);
+        assert_eq!(std::mem::offset_of!(PortExtras, scheduler), 0);
         // Where it is shown to a congestion point or its class, two more.
-        assert!(size_of::<Option<Congestion>>() <= 64);
-        assert_eq!(std::mem::offset_of!(Special, congestion) % 64, 0);
+        assert!(size_of::<Option<Marker>>() <= 64);
+        assert_eq!(std::mem::offset_of!(PortExtras, marker) % 64, 0);
         assert_eq!(std::mem::offset_of!(Class, limit), 64);
         assert_eq!(size_of::<Class>(), 128);
     }
@@ -936,10 +943,11 @@ mod tests {
         Port::new(&spec, Bytes(1538)).scheduled(&discipline, Rng::new(1, 0))
     }
 
-    fn enter(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
+    fn enqueue(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
         let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
         let at = packets.insert(Packet::new(0, Bytes(length.into()), false, &header), header);
-        port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, packets).outcome == Outcome::Queued
+        port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, packets).outcome
+            == Outcome::Queued
     }
 
     /// Sends everything; when each packet began, and its kind.
@@ -963,7 +971,7 @@ mod tests {
         let mut packets = Slab::default();
         let rate = Rate(RATE.0 * 84 / 1622);
         let mut port = port(Shaper { rate, burst: Bytes(168), pacer: None });
-        let fits = (0..10).filter(|_| enter(&mut port, &mut packets, Ack, 84)).count();
+        let fits = (0..10).filter(|_| enqueue(&mut port, &mut packets, Ack, 84)).count();
         assert_eq!(fits, 8);
         let begun: Vec<_> = drain(&mut port, &mut packets).iter().map(|(at, _)| at.0).collect();
         let (wire, spacing) = (67_200, 1_297_600);
@@ -980,8 +988,8 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(Shaper { rate: Rate(RATE.0 * 84 / 1622), burst: Bytes(84), pacer: None });
         for _ in 0..3 {
-            assert!(enter(&mut port, &mut packets, Data, 1538));
-            assert!(enter(&mut port, &mut packets, Ack, 84));
+            assert!(enqueue(&mut port, &mut packets, Data, 1538));
+            assert!(enqueue(&mut port, &mut packets, Ack, 84));
         }
         let kinds: Vec<_> = drain(&mut port, &mut packets).iter().map(|(_, kind)| *kind).collect();
         assert_eq!(kinds, [Ack, Data, Ack, Data, Ack, Data]);
@@ -1008,7 +1016,7 @@ mod tests {
 
     /// What it does with packets of all lengths that come one by one or many at once, while it is paused, slower, and after its
     /// warm-up.
-    fn busy_for(rounds: u32, mut port: Port, counts: bool) -> (Vec<(Time, Option<Offered>)>, PortReport) {
+    fn busy_for(rounds: u32, mut port: Port, counts: bool) -> (Vec<(Time, Option<Enqueued>)>, PortReport) {
         let (mut packets, mut draws, mut seen) = (Slab::default(), Rng::new(5, 0), Vec::new());
         let (mut now, mut wake) = (Time::ZERO, Time::MAX);
         for round in 0..rounds {
@@ -1030,18 +1038,18 @@ mod tests {
                 _ => {}
             }
             if !counts {
-                (port.room().open, port.room().open_to_tokens) = (0, 0);
+                (port.scheduler_mut().eligible, port.scheduler_mut().tokens_needed) = (0, 0);
             }
             let feedback = 64 + draws.bits() % 80;
             let frames = [(Data, 1538), (Ack, 64), (Data, 64), (Data, 700), (Ack, feedback)];
             let (kind, length) = frames[draws.bits() as usize % 5];
             let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
             let packet = packets.insert(Packet::new(0, Bytes(length), true, &header), header);
-            let joining = Joining { packet, from: NIL, lane: Lane::Own };
-            let passed = port.pass(now, joining, &mut packets);
+            let incoming = Incoming { packet, from: NIL, class: ClassOverride::None };
+            let passed = port.send_if_idle(now, incoming, &mut packets);
             seen.push((now, passed));
             if passed.is_none() {
-                seen.push((now, Some(port.enter(now, joining, &mut packets))));
+                seen.push((now, Some(port.enqueue_class(now, incoming, &mut packets))));
                 seen.extend(port.dispatch(now, &mut packets).map(|_| (now, None)));
                 wake = port.next_wake().unwrap_or(wake);
             }
@@ -1076,7 +1084,11 @@ mod tests {
         let at = packets.insert(Packet::new(0, Bytes(1538), false, &Header::Bare), Header::Bare);
         let times = 3 * u64::from(u16::MAX);
         for time in 0..times {
-            port.pass(Time::from_micros(2 * time), Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets);
+            port.send_if_idle(
+                Time::from_micros(2 * time),
+                Incoming { packet: at, from: NIL, class: ClassOverride::None },
+                &mut packets,
+            );
             port.link.take_off(NIL, &packets);
         }
         let end = Time::from_micros(2 * times);
@@ -1089,7 +1101,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut port = port(Shaper { rate: RATE, burst: Bytes(168), pacer: None });
         port.pause(Time::ZERO, true);
-        assert!(enter(&mut port, &mut packets, Data, 1538));
+        assert!(enqueue(&mut port, &mut packets, Data, 1538));
         assert_eq!(port.dispatch(Time::ZERO, &mut packets), None);
         let later = Time::from_micros(10);
         assert_eq!(port.queue(later), Bytes(1538));

@@ -20,7 +20,7 @@ pub(super) struct Bucket {
     /// When it will be full.
     full_at: Time,
     paced: Option<Paced>,
-    alone: Alone,
+    idle_frames: Alone,
 }
 
 /// Short frames that have passed and are in nothing else yet.
@@ -46,7 +46,7 @@ struct Paced {
 impl Bucket {
     pub fn new(shaper: &Shaper) -> Self {
         let paced = shaper.pacer.map(|spec| Paced { pacer: Pacer::new(spec), arrived: Bytes::ZERO, due: spec.period });
-        Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced, alone: Alone::NONE }
+        Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced, idle_frames: Alone::NONE }
     }
 
     /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that
@@ -70,10 +70,10 @@ impl Bucket {
 
     /// Takes the tokens of a packet of this length that comes now, if they are there; whether they are.
     #[inline]
-    pub fn pays(&mut self, now: Time, length: Bytes) -> bool {
+    pub fn try_consume(&mut self, now: Time, length: Bytes) -> bool {
         let ready = self.is_ready(now, length);
         if ready {
-            self.take(now, length);
+            self.consume(now, length);
         }
         ready
     }
@@ -81,30 +81,30 @@ impl Bucket {
     /// Counts a short frame; whether it can count no more of its length.
     #[inline]
     pub fn count(&mut self, length: Bytes) -> bool {
-        let times = &mut self.alone.by_length[length.0 as usize];
-        (*times, self.alone.all) = (*times + 1, self.alone.all + 1);
+        let times = &mut self.idle_frames.by_length[length.0 as usize];
+        (*times, self.idle_frames.all) = (*times + 1, self.idle_frames.all + 1);
         *times == u16::MAX
     }
 
     /// How many are only counted.
     pub fn counted(&self) -> u32 {
-        self.alone.all
+        self.idle_frames.all
     }
 
     /// The lengths of those, and how many of each; none are counted any more.
-    pub fn settle(&mut self) -> impl Iterator<Item = (Bytes, u32)> + use<> {
-        let by_length = std::mem::replace(&mut self.alone, Alone::NONE).by_length;
+    pub fn flush_counts(&mut self) -> impl Iterator<Item = (Bytes, u32)> + use<> {
+        let by_length = std::mem::replace(&mut self.idle_frames, Alone::NONE).by_length;
         (0..).map(Bytes).zip(by_length.map(u32::from)).filter(|&(_, times)| times > 0)
     }
 
     /// When to look again at a packet that is not ready: before that, if the rate may change.
     #[inline]
-    pub fn look_at(&self, ready: Time) -> Time {
+    pub fn retry_at(&self, ready: Time) -> Time {
         self.paced.as_ref().map_or(ready, |paced| ready.min(paced.due))
     }
 
     #[inline]
-    pub fn take(&mut self, now: Time, length: Bytes) {
+    pub fn consume(&mut self, now: Time, length: Bytes) {
         self.full_at = self.full_at.max(now) + self.rate.time_to_send(length);
     }
 
@@ -162,7 +162,7 @@ mod tests {
         let mut bucket = bucket(0.0, 0.0);
         for ready in [0, 0, 1500, 3000] {
             assert_eq!(bucket.ready_at(Bytes(1500)), Time::from_nanos(ready));
-            bucket.take(Time::from_nanos(ready), Bytes(1500));
+            bucket.consume(Time::from_nanos(ready), Bytes(1500));
         }
     }
 
@@ -172,14 +172,14 @@ mod tests {
     fn a_rate_that_falls_brings_what_is_missing_more_slowly() {
         let mut bucket = bucket(1.0, 0.0);
         bucket.arrive(Bytes(2500));
-        bucket.take(Time::from_nanos(10_000), Bytes(2000));
+        bucket.consume(Time::from_nanos(10_000), Bytes(2000));
         bucket.catch_up(US * 10, Bytes::ZERO);
         assert_eq!(bucket.rate.as_gbps().round(), 2.0);
         assert_eq!(bucket.ready_at(Bytes(1500)).as_micros().round(), 12.0);
-        assert_eq!(bucket.look_at(US * 30), US * 20);
+        assert_eq!(bucket.retry_at(US * 30), US * 20);
         // Three silent periods: the least rate.
         bucket.catch_up(US * 45, Bytes::ZERO);
-        assert_eq!((bucket.rate, bucket.look_at(US * 99)), (Rate::from_gbps(1), US * 50));
+        assert_eq!((bucket.rate, bucket.retry_at(US * 99)), (Rate::from_gbps(1), US * 50));
     }
 
     /// beta: 1000 B wait, 8000 bits of 125,000 bit/s each are 1 Gbps more.

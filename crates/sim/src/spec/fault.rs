@@ -42,7 +42,7 @@ pub struct Fault {
 
 /// A wire to which something happens, at its downstream end.
 #[derive(Clone, Debug)]
-pub struct Wire {
+pub struct LossModel {
     delay: Time,
     clock: Clock,
     loss: f64,
@@ -55,7 +55,7 @@ pub struct Wire {
 /// Keys of the draws of wires; ports have those below.
 const WIRES: u64 = 1 << 32;
 
-impl Wire {
+impl LossModel {
     /// The wire of link `number`, whole so far.
     #[must_use]
     pub fn new(spec: &PortSpec, seed: u64, number: u32) -> Self {
@@ -98,20 +98,20 @@ impl Wire {
 mod tests {
     use super::*;
 
-    fn wire() -> Wire {
+    fn loss_model() -> LossModel {
         let (rate, delay) = (Rate::from_gbps(10), Time::from_micros(5));
         let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: None };
-        Wire::new(&spec, 1, 0)
+        LossModel::new(&spec, 1, 0)
     }
 
     /// A frame of 1.2 us that arrives at 20 us began to be sent at 13.8 us.
     #[test]
     fn what_was_on_the_wire_when_it_was_cut_is_lost() {
         let loses_if_cut_at = |at| {
-            let mut wire = wire();
-            wire.change(Time::from_nanos(at), Change::Down);
-            wire.change(Time::from_nanos(at + 1), Change::Up);
-            wire.loses(Time::from_micros(20), Bytes(1500))
+            let mut loss_model = loss_model();
+            loss_model.change(Time::from_nanos(at), Change::Down);
+            loss_model.change(Time::from_nanos(at + 1), Change::Up);
+            loss_model.loses(Time::from_micros(20), Bytes(1500))
         };
         assert!(!loses_if_cut_at(13_800));
         assert!(loses_if_cut_at(13_801));
@@ -120,10 +120,10 @@ mod tests {
     /// 100,000 packets at 1 %: 1000, within five deviations of 31.5.
     #[test]
     fn a_share_is_lost_at_random() {
-        let mut wire = wire();
-        wire.change(Time::ZERO, Change::Loss(0.01));
-        let lost = (0..100_000).filter(|_| wire.loses(Time::from_micros(20), Bytes(1500))).count();
+        let mut loss_model = loss_model();
+        loss_model.change(Time::ZERO, Change::Loss(0.01));
+        let lost = (0..100_000).filter(|_| loss_model.loses(Time::from_micros(20), Bytes(1500))).count();
         assert!(lost.abs_diff(1000) < 158, "{lost}");
-        assert_eq!(wire.lost(), lost as u64);
+        assert_eq!(loss_model.lost(), lost as u64);
     }
 }

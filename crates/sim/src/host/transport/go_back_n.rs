@@ -401,7 +401,7 @@ mod tests {
 
     fn send_one(sending: &mut Sending, now: Time) -> RoceData {
         let mut packets = Slab::default();
-        let at = sending.send(now, HEADER, &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
+        let at = sending.send(now, HEADER, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
         let Header::RoceData(frame) = *packets.header(at) else { panic!("no frame") };
         frame
     }
@@ -409,7 +409,7 @@ mod tests {
     /// What it answers to a frame.
     fn answer(receiving: &mut Receiving, frame: RoceData) -> Option<Header> {
         let mut packets = Slab::default();
-        let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
         let at = receiving.on_data(Time::ZERO, &frame, false, out).now()?;
         Some(*packets.header(at))
     }
@@ -456,7 +456,7 @@ mod tests {
                 let now = us(100 * u64::from(seq) + 20);
                 let frame = RoceData { sent: now - us(20), seq, asks: true };
                 let mut packets = Slab::default();
-                let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
+                let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
                 let at = receiving.on_data(now, &frame, false, out).now().unwrap();
                 let Header::RoceAck(answer) = *packets.header(at) else { panic!("no answer") };
                 answer.round_trip(now + us(30)).as_micros()

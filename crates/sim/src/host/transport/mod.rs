@@ -74,8 +74,8 @@ pub struct FlowEndpoint {
     pub dst: u32,
     /// The port of the half's own host.
     pub port: u32,
-    /// What its packets begin their way with ([`crate::fabric::route::Routes::way`]).
-    pub way: u32,
+    /// What its packets begin their way with ([`crate::fabric::route::Routes::first_hop`]).
+    pub path: u32,
 }
 
 /// What a sending half is made from.
@@ -114,20 +114,20 @@ pub struct ReceiverConfig {
 pub struct PacketSink<'a> {
     pub packets: &'a mut Slab,
     pub flow: u32,
-    pub way: u32,
+    pub path: u32,
 }
 
 impl<'a> PacketSink<'a> {
     /// Of the half of a flow that has these ends.
     #[inline]
     fn of(ends: FlowEndpoint, packets: &'a mut Slab) -> Self {
-        Self { packets, flow: ends.flow, way: ends.way }
+        Self { packets, flow: ends.flow, path: ends.path }
     }
 
     /// The same, for a while.
     #[inline]
     fn again(&mut self) -> PacketSink<'_> {
-        PacketSink { packets: self.packets, flow: self.flow, way: self.way }
+        PacketSink { packets: self.packets, flow: self.flow, path: self.path }
     }
 
     /// A frame without payload, or one that may not be marked; its place.
@@ -148,7 +148,7 @@ impl<'a> PacketSink<'a> {
     /// A frame of data, marked rather than dropped where it is `ecn`-capable; its place.
     #[inline]
     pub fn put_data(&mut self, length: Bytes, ecn: bool, header: Header) -> u32 {
-        self.packets.insert(Packet { way: self.way, ..Packet::new(self.flow, length, ecn, &header) }, header)
+        self.packets.insert(Packet { path: self.path, ..Packet::new(self.flow, length, ecn, &header) }, header)
     }
 }
 
@@ -633,7 +633,7 @@ mod tests {
     #[test]
     fn a_flow_whose_hops_write_records_hears_answers_without() {
         let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
-        let (host, ends) = (Network::bare().host, FlowEndpoint { flow: 0, src: 0, dst: 1, port: 0, way: 0 });
+        let (host, ends) = (Network::bare().host, FlowEndpoint { flow: 0, src: 0, dst: 1, port: 0, path: 0 });
         let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
         let opening = SenderConfig {
             bytes: mss,

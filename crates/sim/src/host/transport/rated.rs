@@ -118,8 +118,8 @@ mod tests {
         assert_eq!(asking.due(us(110)), None);
         assert_eq!(asking.due(us(500)), Some(us(110)));
         let mut packets = Slab::default();
-        let at = asking.request(us(110), &mut PacketSink { packets: &mut packets, flow: 0, way: 1 });
-        assert_eq!((packets[at].flags.kind(), packets[at].way), (PacketKind::RateRequest, 1));
+        let at = asking.request(us(110), &mut PacketSink { packets: &mut packets, flow: 0, path: 1 });
+        assert_eq!((packets[at].flags.kind(), packets[at].path), (PacketKind::RateRequest, 1));
         assert_eq!(packets.header(at).query().map(|query| query.offered), Some(Rate::MAX));
         assert_eq!(asking.due(us(500)), Some(us(210)));
     }
@@ -131,7 +131,7 @@ mod tests {
         let mut asking = RateRequester { least_wait: us(100), ..RateRequester::default() };
         asking.on_data(us(0), MTU, &mut DATA.clone());
         assert_eq!(asking.due(us(12_000)), Some(us(512)));
-        asking.request(us(512), &mut PacketSink { packets: &mut Slab::default(), flow: 0, way: 0 });
+        asking.request(us(512), &mut PacketSink { packets: &mut Slab::default(), flow: 0, path: 0 });
         assert_eq!(asking.due(us(12_000)), Some(us(1024)));
     }
 
@@ -139,7 +139,7 @@ mod tests {
     fn the_answer_brings_the_least_offer_to_the_newest_data() {
         let (mut answering, mut packets) = (RateEcho::default(), Slab::default());
         let query = |gbps| RateQuery { rtt: Time::ZERO, offered: Rate::from_gbps(gbps) };
-        let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
         let data = Header::RatedData(TcpData::default(), query(3));
         assert!(answering.record(&data, out).is_ok());
         assert_eq!(answering.offered, Rate::from_gbps(3));

@@ -12,66 +12,66 @@ use shallows_cc::units::Time;
 
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::port::Port;
-use crate::port::admission::{Offered, Outcome, Reason};
-use crate::port::scheduler::{Joining, Lane, Waiting};
+use crate::port::admission::{DropReason, Enqueued, Outcome};
+use crate::port::scheduler::{ClassOverride, Incoming, Waiting};
 use crate::spec::network::MIN_FRAME;
 
 impl Port {
     /// A packet finds its class full, which may be cut in its place.
     #[cold]
-    pub(super) fn overflow(&mut self, now: Time, joining: Joining, packets: &mut Slab) -> Offered {
-        let packet = &packets[joining.packet];
+    pub(super) fn overflow(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        let packet = &packets[incoming.packet];
         let kind = packet.flags.kind();
-        let number = self.room().class_for(packet.flags, joining.lane);
+        let number = self.scheduler_mut().class_for(packet.flags, incoming.class);
         if kind == PacketKind::Trimmed {
-            return Offered::returned();
+            return Enqueued::returned();
         }
-        if self.room().classes[number].trims && packet.flags.has(Flags::TRIMS) {
-            return self.trim(now, number, joining, packets);
+        if self.scheduler_mut().classes[number].trims && packet.flags.has(Flags::TRIMS) {
+            return self.trim(now, number, incoming, packets);
         }
-        self.room().classes[number].report.dropped += 1;
+        self.scheduler_mut().classes[number].report.dropped += 1;
         self.counters.dropped += 1;
-        Offered::dropped(Reason::Full)
+        Enqueued::dropped(DropReason::QueueFull)
     }
 
     /// One packet of class `number` is cut: the one that comes, or the last one that waits.
-    fn trim(&mut self, now: Time, number: usize, joining: Joining, packets: &mut Slab) -> Offered {
+    fn trim(&mut self, now: Time, number: usize, incoming: Incoming, packets: &mut Slab) -> Enqueued {
         self.counters.trimmed += 1;
         if !self.has_room_for_header(now) {
-            return Offered::returned();
+            return Enqueued::returned();
         }
-        let room = self.room();
-        let queue = &room.classes[number].queue;
-        let last = queue.len().checked_sub(1).filter(|_| room.draws.uniform() < 0.5);
+        let scheduler = self.scheduler_mut();
+        let queue = &scheduler.classes[number].queue;
+        let last = queue.len().checked_sub(1).filter(|_| scheduler.draws.uniform() < 0.5);
         // What a transport sent that knows nothing of cuts stays whole: its receiver would take the header for the data.
         let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
-            packets[joining.packet].cut(PacketKind::Trimmed);
-            let offered = self.enter(now, joining, packets);
-            return Offered { outcome: Outcome::Trimmed, ..offered };
+            packets[incoming.packet].trim(PacketKind::Trimmed);
+            let enqueued = self.enqueue_class(now, incoming, packets);
+            return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
         let Waiting { packet, from, .. } = self.take_out(now, (number, last), packets);
-        packets[packet].cut(PacketKind::Trimmed);
-        self.enter(now, Joining { packet, from, lane: Lane::Own }, packets);
-        self.room().newly_cut = Some(packet);
-        self.enter(now, joining, packets)
+        packets[packet].trim(PacketKind::Trimmed);
+        self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
+        self.scheduler_mut().trimmed_now = Some(packet);
+        self.enqueue_class(now, incoming, packets)
     }
 
     fn has_room_for_header(&mut self, now: Time) -> bool {
         let header = Flags::of(PacketKind::Trimmed);
-        let held = self.held(now, header, Lane::Own) + MIN_FRAME;
+        let held = self.held(now, header, ClassOverride::None) + MIN_FRAME;
         let busy = self.busy_until > now;
-        let room = self.room();
-        let headers = room.class_for(header, Lane::Own);
-        room.classes[headers].has_room(held, usize::from(busy && room.is_sending(headers)))
+        let scheduler = self.scheduler_mut();
+        let headers = scheduler.class_for(header, ClassOverride::None);
+        scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.is_sending(headers)))
     }
 
     /// The packet that has been cut while it waited, told once.
-    pub fn newly_cut(&mut self) -> Option<u32> {
-        self.room().newly_cut.take()
+    pub fn trimmed_now(&mut self) -> Option<u32> {
+        self.scheduler_mut().trimmed_now.take()
     }
 
     /// A header found no room, and there is no way back for it.
-    pub fn refuse_header(&mut self) {
+    pub fn drop_header(&mut self) {
         self.counters.dropped += 1;
     }
 }
@@ -106,13 +106,14 @@ mod tests {
             let header = Header::PulledData(PulledData::default());
             let packet = Packet::new(0, Bytes(1500), false, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
-            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
+                .outcome
         };
         assert!((0..8).all(|_| offer() == Outcome::Queued));
         let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
         assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
         assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
-        let whole = |class: usize| port.room().classes[class].queue.len();
+        let whole = |class: usize| port.scheduler_mut().classes[class].queue.len();
         assert_eq!([1, 0].map(whole), [8, 1000]);
     }
 
@@ -124,28 +125,29 @@ mod tests {
             let header = Header::PulledData(PulledData::default());
             let packet = Packet::new(0, Bytes(1500), false, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
-            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets).outcome
+            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
+                .outcome
         };
         assert!((0..8).all(|_| offer(false) == Outcome::Queued));
         assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
-        assert_eq!(offer(false), Outcome::Dropped(Reason::Full));
+        assert_eq!(offer(false), Outcome::Dropped(DropReason::QueueFull));
     }
 
     /// §3.1: ten headers to a packet, while both wait; then what is left.
     #[test]
     fn a_data_packet_goes_for_every_ten_headers() {
         let (mut port, mut packets) = (port(), Slab::default());
-        let mut enter = |kind: PacketKind, port: &mut Port| {
+        let mut enqueue = |kind: PacketKind, port: &mut Port| {
             let header = Header::PulledData(PulledData::default());
             let mut packet = Packet::new(0, Bytes(1500), false, &header);
             if kind == PacketKind::Trimmed {
-                packet.cut(kind);
+                packet.trim(kind);
             }
             let at = packets.insert(packet, header);
-            port.enter(Time::ZERO, Joining { packet: at, from: NIL, lane: Lane::Own }, &mut packets)
+            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
         };
         for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {
-            assert_eq!(enter(kind, &mut port).outcome, Outcome::Queued);
+            assert_eq!(enqueue(kind, &mut port).outcome, Outcome::Queued);
         }
         let mut places = Vec::new();
         for number in 0.. {

@@ -285,7 +285,7 @@ mod tests {
         let mut packets = Slab::default();
         let mut sent = Vec::new();
         while sending.readiness(now) == Readiness::Ready {
-            let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
+            let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
             let Header::PulledData(data) = *packets.header(at) else { panic!("no data") };
             sent.push(data.seq);
         }

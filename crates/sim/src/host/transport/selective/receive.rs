@@ -212,7 +212,7 @@ mod tests {
     /// What it acknowledges at once when packet `seq` comes.
     fn ack(receiving: &mut Receiving, seq: u32) -> TcpAck {
         let (mut packets, data) = (Slab::default(), TcpData { seq, ..TcpData::default() });
-        let out = &mut PacketSink { packets: &mut packets, flow: 0, way: 0 };
+        let out = &mut PacketSink { packets: &mut packets, flow: 0, path: 0 };
         let at = receiving.on_data(Time::from_micros(10), &data, false, out).now().unwrap();
         let Header::TcpAck(ack) = *packets.header(at) else { panic!("no acknowledgement") };
         ack
@@ -247,7 +247,7 @@ mod tests {
         let mut receiving = Receiving { notification: Accurate::boxed(&Values::defaults(&[]), 2), ..receiving() };
         let mut come = |seq, sent| {
             let data = TcpData { seq, sent, ..TcpData::default() };
-            receiving.on_data(us(100), &data, false, &mut PacketSink { packets: &mut packets, flow: 0, way: 0 }).now()
+            receiving.on_data(us(100), &data, false, &mut PacketSink { packets: &mut packets, flow: 0, path: 0 }).now()
         };
         assert_eq!(come(0, us(0)), None);
         let at = come(1, us(90)).unwrap();

@@ -316,7 +316,7 @@ mod tests {
     /// The number of the packet that leaves.
     fn send_one(sending: &mut Sending, now: Time) -> u32 {
         let mut packets = Slab::default();
-        let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, way: 0 });
+        let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
         packets.header(at).numbers().0
     }
 
