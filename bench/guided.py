@@ -1,12 +1,12 @@
-"""The compiled core built with a profile of itself: about a tenth faster, and the same results.
+"""Builds the compiled core with a profile of itself: a few percent faster, with the same results.
 
     python bench/guided.py develop [MATURIN'S OPTIONS]      into .venv (`make run`)
     python bench/guided.py build [MATURIN'S OPTIONS]        a wheel
 
-An instrumented core runs TRAINING, llvm-profdata merges what it counted, and the core is built once more
-with that profile, which lasts until a source changes. llvm-profdata has to be of rustc's own LLVM version:
-rustup's component llvm-tools has it, or Debian's package of that version (llvm-22 for rustc 1.95). Where it
-is missing, or there is no profile to be had, one sentence says so and the build is the plain one.
+An instrumented core runs TRAINING, llvm-profdata merges its counters, and the core is built again with this
+profile, which is valid until a source changes. llvm-profdata must have rustc's own LLVM version: rustup's
+component llvm-tools has it, or Debian's package of that version (llvm-22 for rustc 1.95). If it is missing,
+or no profile can be made, the command says so and builds plainly.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "guided"
 MATURIN = Path(sys.executable).parent / "maturin"
-# Every transport, discipline of a port, size of network and one thread or two: what a profile has not
-# seen gets slower.
+# Every transport, port discipline, size of network, and one thread and two, because code that a profile does
+# not contain becomes slower.
 TRAINING = (
     ("dctcp-40", {"duration": "200ms"}),
     ("websearch-fat-tree", {"traffic.0.flows": 200}),
@@ -38,7 +38,7 @@ TRAINING = (
 
 
 class FailedError(Exception):
-    """A command did not do what it should; the text says which and what it printed."""
+    """A command failed; the text has the command and its output."""
 
 
 def main(action, *options):
@@ -52,7 +52,7 @@ def main(action, *options):
 
 
 def llvm_profdata():
-    """The path of an llvm-profdata that rustc's profiles can be merged with."""
+    """The path of an llvm-profdata that can merge rustc's profiles."""
     about = output("rustc", "-vV")
     host = re.search(r"^host: (.+)$", about, re.M)[1]
     llvm = re.search(r"^LLVM version: (\d+)", about, re.M)[1]
@@ -67,13 +67,13 @@ def llvm_profdata():
 
 
 def said_by(tool):
-    """What a tool says of its version; nothing where it does not know the question, as LLVM 14's does not."""
+    """The version text of a tool; empty if it has no --version, as in LLVM 14."""
     process = subprocess.run([tool, "--version"], capture_output=True, text=True)
     return process.stdout if process.returncode == 0 else ""
 
 
 def make_profile(tool):
-    """The path of the profile of the sources as they are."""
+    """The path of the profile of the present sources."""
     merged = FOLDER / f"{sources()}.profdata"
     if merged.exists():
         return merged
@@ -90,7 +90,7 @@ def make_profile(tool):
 
 
 def sources():
-    """A digest of all that is compiled, and of the training."""
+    """A digest of the compiled sources and of the training."""
     crates = [path for path in (ROOT / "crates").rglob("*.rs") if "live" not in path.parts]
     digest = hashlib.sha256(output("rustc", "-vV").encode() + Path(__file__).read_bytes())
     for path in (*sorted(crates), ROOT / "Cargo.lock", ROOT / "Cargo.toml"):
@@ -99,7 +99,7 @@ def sources():
 
 
 def train():
-    """Run TRAINING with the core that is installed."""
+    """Run TRAINING with the installed core."""
     lines = ["import shallows"]
     for name, settings, *threads in TRAINING:
         scenario = f"{str(ROOT / 'scenarios' / name)!r} + '.toml'"
@@ -108,13 +108,13 @@ def train():
 
 
 def maturin(*command, flag=None):
-    """Run maturin; rustc gets `flag` besides the user's own."""
+    """Run maturin, with `flag` for rustc in addition to the user's flags."""
     flags = [os.environ.get("RUSTFLAGS"), flag]
     output(MATURIN, *command, **({"RUSTFLAGS": " ".join(filter(None, flags))} if flag else {}))
 
 
 def output(*command, **environment):
-    """What a command prints."""
+    """The output of a command."""
     environment = {**os.environ, **environment}
     process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if process.returncode != 0:

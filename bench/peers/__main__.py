@@ -1,11 +1,11 @@
-"""Shallows beside ns-3, in one run: how fast, and whether they see the same.
+"""Compares Shallows with ns-3 on the same work: speed and results.
 
     python bench/peers [CASE ...]      (`make peers`: all cases and the speeds)
 
-What was measured goes into results.json, and from there into docs/peers.md and README.md: the rows of these
-cases, the others stay. Speeds are kept only of a machine with little else to do: ns-3 loses more than we do.
-The cases, the tolerances and the reasons for known differences are in cases.toml. Exit status 1 where a ratio
-lies outside what was written there. Without ns-3 nothing is compared, and one sentence says so.
+The rows of the measured cases go into results.json, and from there into docs/peers.md and README.md. Speeds
+are kept only if the machine has little other load, because ns-3 suffers more from it. The cases, the tolerances
+and the reasons for known differences are in cases.toml. Exit status 1 if a ratio lies outside its range.
+Without ns-3 nothing is compared, and the command says so.
 """
 
 import json
@@ -43,18 +43,18 @@ def main(names):
 
 
 def measured_speed():
-    """The speeds and the machine, printed; None where others keep it busy, whose share the ratio would be."""
+    """Print the speeds; return them with the machine, or None if other load would distort the ratio."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     pairs = [speed.pairs(work) for work in speed.WORK]
     print("\n" + page.speed_table(pairs))
     if load > cores + 1:
-        print(f"speeds not kept: a load of {load:.1f} on {cores} cores")
+        print(f"speeds not kept: load average {load:.1f} on {cores} cores, expected at most {cores + 1}")
         return None
     return {"machine": page.machine(), "speed": list(map(asdict, pairs))}
 
 
 def run_cases(names):
-    """All rows of the cases, printed as they come, the longest case begun first."""
+    """All rows of the cases, printed as they finish; the longest case starts first."""
     order = sorted(names, key=lambda name: name != "replay")
     print(f"{'case':<24}{'quantity':<20}{'ours':>11}{'ns-3':>11}{'ratio':>9}{'allowed':>9}  verdict")
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:

@@ -1,4 +1,4 @@
-"""The cases of cases.toml in both simulators, and what their ratios mean."""
+"""Runs the cases of cases.toml in both simulators, and judges the ratios."""
 
 import tomllib
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FRAME = 1500
 
 @dataclass
 class Outcome:
-    """What one simulator saw: arrays by flow, and the bottleneck."""
+    """Results of one simulator: arrays by flow, and the bottleneck."""
 
     fct_s: np.ndarray
     ideal_s: np.ndarray
@@ -63,8 +63,8 @@ class Row:
 
     @property
     def verdict(self):
-        """agrees: within the tolerance; explained: outside, for a reason and within its range; open: so
-        far without a reason."""
+        """agrees: within the tolerance; explained: outside, within the range of a known reason; open: no
+        reason is known."""
         if abs(self.ratio - 1) <= self.tolerance:
             return "agrees"
         in_range = self.range and self.range[0] <= self.ratio <= self.range[1]
@@ -74,14 +74,14 @@ class Row:
 
 
 def scenario(name, seed=1):
-    """The scenario of a case, with frames that ns-3 can have."""
+    """The scenario of a case, with frames that ns-3 supports."""
     tables = dict(CASES[name]["scenario"])
     tables["network"] = {"header": f"{ns3.HEADER}B", **tables.get("network", {})}
     return sh.Scenario(name=name, seed=seed, **tables)
 
 
 def rows(name):
-    """One case, run by both: a row for each quantity that is compared."""
+    """Run one case in both: a row for each compared quantity."""
     case = CASES[name]
     seen = [both(name, seed) for seed in range(1, 1 + case.get("seeds", 1))]
     found = []
@@ -93,14 +93,14 @@ def rows(name):
 
 
 def replaced(kept, measured):
-    """Rows in the order of cases.toml: those just measured, and those kept of the other cases."""
+    """Rows in the order of cases.toml: the measured ones, and those on file for the other cases."""
     anew = {row["case"] for row in measured}
     every = [*measured, *(row for row in kept if row["case"] not in anew)]
     return [row for name in CASES for row in every if row["case"] == name]
 
 
 def both(name, seed):
-    """What the two simulators see of a case."""
+    """The results of both simulators for a case."""
     asked = scenario(name, seed)
     run = sh.run(asked)
     return in_shallows(asked, run), in_ns3(asked, run)
@@ -143,7 +143,7 @@ def in_ns3(asked, run):
 
 
 def _bottleneck(asked):
-    """The port that every flow crosses and that is slowest."""
+    """The slowest port that every flow crosses."""
     network = asked.network
     ways = [set(there) for there, _ in ns3.paths(asked)]
     return min(set.intersection(*ways) or ways[0], key=lambda at: (network.rate_bps[at], -at))

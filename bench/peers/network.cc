@@ -1,11 +1,11 @@
-// A network, its flows and their ways in ns-3, as ns3.py wrote them to a file; what happened is printed as JSON.
+// Runs a network and its flows in ns-3, from a file that ns3.py writes, and prints the results as JSON.
 //
-// Lines of the file: `run nodes warmup_ps stop_ps`, where 0 is "until every flow has ended"; `attribute NAME VALUE`, a default of
-// ns-3's; `link from to rate_bps delay_ps packets [red kmin kmax pmax]`, the next line being the link back; `watch link`, the one
-// whose queue is measured; `flow src dst bytes connect_ps links there... | links back...`, where 0 bytes are without end.
+// Lines of the file: `run nodes warmup_ps stop_ps`, where 0 means "until every flow has ended"; `attribute NAME VALUE`, a default of
+// ns-3; `link from to rate_bps delay_ps packets [red kmin kmax pmax]`, followed by the link in the other direction; `watch link`, the
+// link whose queue is measured; `flow src dst bytes connect_ps path... | reverse path...`, where 0 bytes means without end.
 //
-// A port's queue is a drop-tail queue of the device, or RED above a device that holds one packet. Queues are measured here:
-// what waits in both, and of the packet being sent what is left of it.
+// A port's queue is a drop-tail queue of the device, or RED above a device that holds one packet. The measured queue is the sum of
+// both and the unsent part of the packet in transmission.
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -39,7 +39,7 @@ uint64_t hops = 0;
 
 uint64_t NowPs() { return Simulator::Now().GetPicoSeconds(); }
 
-// An egress port and what it counts.
+// An egress port and its counters.
 struct Port
 {
     uint32_t from, to;
@@ -75,7 +75,7 @@ Port::Install(Ptr<Node> node)
     {
         return;
     }
-    // A device that can say "full" leaves the rest to the queueing discipline.
+    // With flow control a full device leaves packets to the queueing discipline.
     auto say = CreateObject<NetDeviceQueueInterface>();
     say->GetTxQueue(0)->ConnectQueueTraces(queue);
     device->AggregateObject(say);
@@ -141,7 +141,7 @@ Port::EndWarmup()
     busy = area = 0;
 }
 
-// One connection: its two ends, and the ports on its way there and back.
+// One connection: its two ends, and the ports of its path and reverse path.
 struct Flow
 {
     uint32_t src, dst;
@@ -227,11 +227,11 @@ Flow::Received(Ptr<Socket> socket)
     }
 }
 
-// Every flow has its way: a packet is known by its TCP ports.
+// Routes each flow over its own path, which the TCP ports of a packet identify.
 class Ways : public Ipv4RoutingProtocol
 {
   public:
-    std::vector<uint32_t> there, back; // by flow: interface, 0 where it does not pass
+    std::vector<uint32_t> there, back; // by flow: the interface, 0 if the flow does not pass
 
     static TypeId GetTypeId()
     {
@@ -242,7 +242,7 @@ class Ways : public Ipv4RoutingProtocol
     Ptr<Ipv4Route> RouteOutput(Ptr<Packet>, const Ipv4Header& header, Ptr<NetDevice>, Socket::SocketErrno& error) override
     {
         error = Socket::ERROR_NOTERROR;
-        return Through(1, header); // hosts have one cable
+        return Through(1, header); // hosts have one link
     }
 
     bool RouteInput(Ptr<const Packet> packet,

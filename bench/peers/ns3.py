@@ -1,8 +1,8 @@
-"""A scenario in ns-3: the same network, flows, ways and timers, run by network.cc.
+"""Runs a scenario in ns-3: the same network, flows, paths and timers, by network.cc.
 
-What differs between the two worlds is made equal here. Connections are open from the start in Shallows, so
-a flow connects earlier by the round trip of its handshake and begins when it is done. ns-3's queues leave
-out the packet being sent, so limits and thresholds shrink by it (`_queue`); measured queues add it.
+This module makes the differences of the simulators equal. Connections are open from the start in Shallows, so
+in ns-3 a flow connects earlier by the round trip of its handshake. ns-3's queues do not count the packet in
+transmission, so limits and thresholds are smaller by it (`_queue`), and measured queues include it.
 """
 
 import json
@@ -28,18 +28,18 @@ SENDERS = {
     "vegas": "ns3::TcpVegas",
     "dctcp": "ns3::TcpDctcp",
 }
-HEADER = 42  # point-to-point protocol 2, IPv4 20, TCP 20: what a scenario has to say for equal frames
-SOCKET_BUFFER = 1 << 24  # more than any window here
+HEADER = 42  # point-to-point protocol 2, IPv4 20, TCP 20: required for equal frames
+SOCKET_BUFFER = 1 << 24  # B, more than any window of the cases
 UNLIMITED = 10_000_000  # packets in a host's own queue
 
 
 class MissingError(Exception):
-    """There is no ns-3; the text says what to install."""
+    """ns-3 is not installed; the text says what to install."""
 
 
 @dataclass
 class Result:
-    """What ns-3 saw: arrays by flow, and the port that was watched. Queues in bytes, times in picoseconds."""
+    """Results of ns-3: arrays by flow, and the observed port. Queues in bytes, times in picoseconds."""
 
     seconds: float
     hops: int
@@ -75,7 +75,7 @@ def program():
 
 
 def run(scenario, watch=0):
-    """What ns-3 makes of a scenario; the port of the link `watch` is measured."""
+    """Run a scenario in ns-3, and measure the port of the link `watch`."""
     binary = program()
     file = FOLDER / f"{scenario.name}.net"
     file.write_text("\n".join([*describe(scenario), f"watch {watch}"]) + "\n")
@@ -94,7 +94,7 @@ def run(scenario, watch=0):
 
 
 def paths(scenario):
-    """By flow, the links on its way there and on its way back."""
+    """By flow, the links of its path and of the reverse path."""
     return _core.paths(packet.request(scenario))
 
 
@@ -112,7 +112,7 @@ def describe(scenario):
 
 
 def _attributes(scenario):
-    """Defaults of ns-3's that say what the scenario says of its hosts."""
+    """Defaults of ns-3 that correspond to the hosts of the scenario."""
     hosts = scenario.hosts
     (sender,) = {cc.name for cc in scenario.flows.ccs}
     payload = scenario.frame.wire - scenario.frame.header
@@ -154,12 +154,11 @@ def _links(request):
 
 
 def _queue(buffer, marking, mtu):
-    """How many packets may wait, and what marks them.
+    """The limit of the queue in packets, and its discipline.
 
-    A packet of Shallows finds room if it fits behind what is queued, the packet being sent included: with B
-    packets of buffer that is when at most B - 2 wait. It is marked beyond a threshold of K packets, itself
-    included: when K - 1 wait, one of which ns-3 has in the device, below the discipline. On a ramp the packet
-    being sent counts by half on average.
+    In Shallows the buffer includes the packet in transmission: with a buffer of B packets one more fits if at
+    most B - 2 wait. It is marked beyond a threshold of K packets, including itself: if K - 1 wait, one of them
+    in ns-3's device, below the discipline. On a ramp the packet in transmission counts by half on average.
     """
     limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
     values = {key: value / mtu for key, value in marking.get("parameters", {}).items()}
@@ -184,12 +183,12 @@ def _flows(scenario, request, opening):
 
 
 def _opening(scenario):
-    """When time 0 of the scenario is in ns-3: before it the first connections open."""
+    """The time of ns-3 at the scenario's time 0: the first connections open before it."""
     return max(_handshakes(scenario))
 
 
 def _handshakes(scenario):
-    """By flow, how long its connection takes to open on an idle network."""
+    """By flow, the time that its handshake takes on an idle network."""
     network = scenario.network
     cable = network.delay_ps + (HEADER * 8 * 10**12) // network.rate_bps
     return [int(sum(cable[way].sum() for way in ways)) for ways in paths(scenario)]

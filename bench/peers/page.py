@@ -1,6 +1,6 @@
-"""The tables of docs/peers.md and README.md, made from what was measured.
+"""Writes the tables of docs/peers.md and README.md from the measurements.
 
-python bench/peers/page.py      once more, from results.json
+python bench/peers/page.py      again, from results.json
 """
 
 import json
@@ -19,7 +19,7 @@ WORK = {
     "dctcp-40": "40 DCTCP flows over one 10 Gbps link",
     "websearch-fat-tree": "web search under DCTCP, fat tree of 128 hosts",
 }
-# Times as fast as Debian's ns-3 on the machine where they were measured: bench/README.md, "Peers".
+# Speed relative to Debian's ns-3 on the machine where it was measured: bench/README.md, other simulators.
 EARLIER = {
     "dctcp-40": {"ns-3 3.48": 0.336 / 0.217, "htsim": 11.3 / 0.217},
     "websearch-fat-tree": {"ns-3 3.37": 0.243 / 0.164, "htsim": 5.2 / 0.164},
@@ -27,7 +27,7 @@ EARLIER = {
 
 
 def machine():
-    """What it ran on, and when."""
+    """The machine and the date of the measurement."""
     info = Path("/proc/cpuinfo")
     models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if "model name" in line]
     version = subprocess.run(
@@ -43,7 +43,7 @@ def machine():
 
 
 def write(results):
-    """Put the tables of `results` into docs/peers.md and README.md."""
+    """Write the tables of `results` into docs/peers.md and README.md."""
     tables = {"speed": _speed(results), "physics": _physics(results)}
     for page, names in {PAGE: tables, README: ("against ns-3",)}.items():
         text = page.read_text()
@@ -56,7 +56,7 @@ def write(results):
 
 
 def speed_table(pairs):
-    """The speeds for a terminal."""
+    """The table of speeds for a terminal."""
     lines = [
         f"{'work':<24}{'hops':>10}{'ours /s':>10}{'ns-3 /s':>10}{'ratio':>8}{'ours MB':>9}{'ns-3 MB':>9}"
     ]
@@ -77,7 +77,7 @@ def _where(results):
 
 
 def _on_two(pair):
-    return f"{pair['ratio'] * pair['gain']:.0f}" if pair["gain"] > 1 else "one is faster"
+    return f"{pair['ratio'] * pair['gain']:.0f}" if pair["gain"] > 1 else "one core is faster"
 
 
 def _ratios(results):
@@ -90,8 +90,8 @@ def _ratios(results):
     ]
     return (
         f"{_where(results)}\n\n"
-        "| times as fast as Debian's ns-3 | ns-3, optimised | htsim | one core | two cores "
-        "| packet-hops a second on one core | memory beyond Python, and ns-3's |\n"
+        "| times as fast as Debian's ns-3 | ns-3, optimised | htsim | Shallows, one core | two cores "
+        "| packet-hops per second, one core | memory beyond Python; ns-3 |\n"
         "|---|---|---|---|---|---|---|\n" + "".join(rows)
     )
 
@@ -105,14 +105,14 @@ def _speed(results):
     ]
     return (
         f"{_where(results)}\n\n"
-        "| work | million packet-hops | here, million a second | ns-3, million a second | ratio "
-        "| here, MB (beyond Python) | ns-3, MB |\n|---|---|---|---|---|---|---|\n" + "".join(rows)
+        "| scenario | million packet-hops | Shallows, million per second | ns-3, million per second | ratio "
+        "| Shallows, MB (beyond Python) | ns-3, MB |\n|---|---|---|---|---|---|---|\n" + "".join(rows)
     )
 
 
 def _physics(results):
     lines = [
-        "| case | quantity | here | ns-3 | ratio | tolerance | verdict |\n|---|---|---|---|---|---|---|\n"
+        "| case | quantity | Shallows | ns-3 | ratio | tolerance | verdict |\n|---|---|---|---|---|---|---|\n"
     ]
     reasons = {}
     last = None

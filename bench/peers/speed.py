@@ -1,8 +1,8 @@
-"""Packet-hops a second and memory of both simulators, in pairs on the same work.
+"""Measures packet-hops per second and memory of both simulators, in pairs on the same work.
 
-Both are measured by processor time, which a busy neighbour stretches less than the clock: ns-3 from the first
-event to the last, Shallows with its set-up and its answer, both without the start of Python and tables.
-What two threads gain is measured by the clock, over the whole example.
+Both are measured by processor time, which other processes disturb less than wall time: ns-3 from the first
+event to the last, Shallows with set-up and answer, both without the start of Python and tables. The gain of
+two threads is measured by wall time, over the whole example.
 """
 
 import json
@@ -25,9 +25,9 @@ SHORTEST = 0.5  # seconds; shorter work is repeated
 
 @dataclass
 class Pair:
-    """One work: packet-hops a second, and peak memory in MB, of Shallows also beyond the interpreter.
+    """Results for one scenario: packet-hops per second, and peak memory in MB; `beyond` is without Python.
 
-    `gain` is how many times as fast two threads go through it as one.
+    `gain` is the speed of two threads relative to one.
     """
 
     work: str
@@ -42,7 +42,7 @@ class Pair:
 
 
 def pairs(work, times=3):
-    """The middle of some pairs; their ratio is the middle of the ratios."""
+    """Medians over some pairs of runs; `ratio` is the median of the ratios."""
     import ns3
 
     from shallows.runner import prepare
@@ -69,7 +69,7 @@ def pairs(work, times=3):
 
 
 def _gain(work, times):
-    """How many times as fast two threads are as one, over all of an example: the middle of some pairs."""
+    """Speed of two threads relative to one over a whole example: the median of some pairs."""
     from shallows.runner import prepare
     from shallows.worlds import packet
 
@@ -88,7 +88,7 @@ def _in_shallows(request, threads=1):
 
 
 def simulate(request, threads):
-    """In a process of its own: run a request often enough to be timed; processor and clock seconds a run."""
+    """In a process of its own: run a request until it can be timed; processor and wall seconds per run."""
     from shallows import _core
 
     before, runs = _peak_memory(), 0
