@@ -157,8 +157,8 @@ def _queue(buffer, marking, mtu):
     """The limit of the queue in packets, and its discipline.
 
     In Shallows the buffer includes the packet in transmission: with a buffer of B packets one more fits if at
-    most B - 2 wait. It is marked beyond a threshold of K packets, including itself: if K - 1 wait, one of them
-    in ns-3's device, below the discipline. On a ramp the packet in transmission counts by half on average.
+    most B - 2 wait. It is marked beyond a threshold of K packets, including itself: if K - 1 wait, one of
+    them in ns-3's device, below the discipline. On a ramp the packet in transmission counts half on average.
     """
     limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
     values = {key: value / mtu for key, value in marking.get("parameters", {}).items()}
