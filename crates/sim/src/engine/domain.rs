@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
+use crate::engine::prefetch::{prefetch_depth, prefetch_next};
+use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::fabric::{Delivery, Fabric};
 use crate::host::hosts::Hosts;
 use crate::observe::Observer;
-use crate::parallel::partition::Ownership;
 use crate::queue::timers::Timer;
 use crate::spec::fault::Fault;
 use crate::spec::network::Network;
@@ -48,7 +49,8 @@ impl<O: Observer> Domain<O> {
         ownership: Ownership,
         observer: O,
     ) -> Result<Self, String> {
-        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, observer)?;
+        let depth = prefetch_depth(network, &ownership);
+        let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, depth, observer)?;
         Ok(Self {
             fabric,
             hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), ownership),
@@ -92,10 +94,10 @@ impl<O: Observer> Domain<O> {
     /// Lets everything happen that is due before `limit`, whatever the driver may have to look at.
     pub fn run_until(&mut self, limit: Time) {
         while self.next() < limit {
-            self.fabric.look = false;
+            self.fabric.interrupt = false;
             self.run(limit, u64::MAX);
         }
-        self.fabric.look = false;
+        self.fabric.interrupt = false;
     }
 
     /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
@@ -106,13 +108,13 @@ impl<O: Observer> Domain<O> {
     #[inline]
     pub fn run(&mut self, limit: Time, events: u64) -> u64 {
         let mut left = events;
-        while left > 0 && !self.fabric.look {
+        while left > 0 && !self.fabric.interrupt {
             let timer = self.hosts.nics.timers.next();
             match self.fabric.events.pop_before(timer.min(limit)) {
                 Some((at, entity, others)) => {
                     self.go_on(at);
                     if others {
-                        self.prefetch_next();
+                        prefetch_next(&self.fabric, &self.hosts);
                     }
                     self.on_event(entity);
                     self.fabric.events.finish();

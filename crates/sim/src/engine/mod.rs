@@ -5,6 +5,7 @@ mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod domain;
 pub(crate) mod packet_limit;
+mod prefetch;
 mod schedule;
 pub mod simulation;
 pub mod snapshot;

@@ -8,16 +8,6 @@ use crate::packet::PACKET_SIZE;
 use crate::parallel::network::ParallelNetwork;
 use crate::spec::network::{Network, Nic};
 
-/// Packets in flight at which a run ends: 2 GiB of them. As full frames they are 34 GB on the wire, 340 for each of the hosts
-/// of a fat tree of 64 pods.
-pub const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
-
-/// Events between two looks. An event makes a few packets at most; a NIC that takes all that a window allows looks itself.
-pub const CHECK_INTERVAL: u64 = 1 << 16;
-
-/// And packets more in flight, each time: a tenth of a second of nothing but one NIC that takes them.
-pub const CHECK_GROWTH: u64 = 1 << 20;
-
 /// Says which port holds the most packets, of which flow, and what to write so that it does not.
 pub fn problem<O: Observer>(network: &Network, domains: &ParallelNetwork<O>) -> String {
     let live = domains.live();

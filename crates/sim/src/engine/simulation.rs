@@ -24,7 +24,7 @@ use crate::spec::fault::Change;
 use crate::spec::network::{Network, ideal_completion};
 
 /// How often a network with paused links is searched for a deadlock, which is for ever.
-pub(crate) const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
+const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,11 @@ impl<O: Observer + Send> Simulation<O> {
         let (until, behind) = (self.events() + events, Time(at.0.saturating_add(1)));
         while !self.over && self.events() < until {
             let due = self.schedule.next();
-            match self.domains.run(due.min(behind), until - self.turns, self.awaits_pause()) {
+            match self.domains.run(
+                due.min(behind),
+                until - self.turns,
+                self.awaits_pause().then_some(DEADLOCK_INTERVAL),
+            ) {
                 Stop::TimeLimit if due >= behind && behind < Time::MAX => return true,
                 Stop::TooManyPackets => self.stop_at_packet_limit(),
                 Stop::TimeLimit => self.run_task(),

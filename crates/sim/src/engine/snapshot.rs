@@ -2,9 +2,9 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::engine::answer::ProbeTable;
-use crate::observe::series::Record;
-use crate::observe::{Observer, Readiness};
+pub use crate::host::progress::SenderState;
+use crate::observe::Observer;
+use crate::observe::series::{ProbeTable, Record};
 use crate::packet::header::Header;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
@@ -44,17 +44,6 @@ pub struct FlowState {
     pub timeouts: u32,
     /// Its sending half; none once that knows that all has arrived.
     pub sender: Option<SenderState>,
-}
-
-/// A sending half.
-#[derive(Clone, Copy, Debug)]
-pub struct SenderState {
-    /// The number that it sends next, of what it has not sent before.
-    pub next: u32,
-    /// Data packets that it takes to be in flight; none where credits count them.
-    pub in_flight: Option<u32>,
-    /// Whether it may send, and then waits for its turn at the NIC.
-    pub readiness: Readiness,
 }
 
 /// Where on its hop a packet is.

@@ -10,19 +10,10 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::Time;
 
+use crate::host::progress::FlowProgress;
+
 /// Timeouts in a row after which a flow has tried enough: as often as Linux tries by itself (`tcp_retries2`).
 const PATIENCE: u32 = 15;
-
-/// How a flow stands that has begun and not ended.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowProgress {
-    pub flow: u32,
-    /// Grows whenever something new of it has arrived.
-    pub progress: u64,
-    pub timeouts: u32,
-    /// Whether a timer will let it send again.
-    pub paced: bool,
-}
 
 /// When a flow was last seen to get on, and how it stood then.
 #[derive(Clone, Copy, Debug)]

@@ -278,8 +278,8 @@ impl<O: Observer> Fabric<O> {
         self.ports[port as usize].pause(self.now, pause);
         self.observer.paused(self.now, port, pause);
         if pause {
-            self.look = true;
-            self.paused = self.paused.min(self.now);
+            self.interrupt = true;
+            self.first_pause = self.first_pause.min(self.now);
             return Delivery::Forwarded;
         }
         self.dispatch(port);

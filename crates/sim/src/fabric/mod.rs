@@ -8,13 +8,11 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
-use crate::arch::prefetch;
-use crate::engine::packet_limit::MAX_PACKETS;
+use crate::fabric::ownership::Ownership;
 use crate::fabric::route::{Routes, pick};
 use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
-use crate::packet::{NIL, Packet, PacketKind, Slab};
-use crate::parallel::partition::Ownership;
+use crate::packet::{MAX_PACKETS, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
 use crate::port::admission::{Enqueued, Outcome};
 use crate::port::link::LinkTarget;
@@ -24,6 +22,7 @@ use crate::spec::network::{Balancing, Network, PortSpec};
 
 mod enqueue;
 mod outbox;
+pub mod ownership;
 pub mod route;
 pub mod shared_buffer;
 
@@ -51,7 +50,7 @@ pub struct Fabric<O> {
     /// How many of them are too many.
     pub max_packets: u64,
     /// From how many on the driver has to look, while a NIC takes all that a window allows.
-    pub check_from: u64,
+    pub check_at_packets: u64,
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
     outbox: Outbox,
@@ -60,9 +59,9 @@ pub struct Fabric<O> {
     /// Links to be told to pause or to go on, in the order in which that was decided.
     pauses_due: VecDeque<(u32, PacketKind)>,
     /// Whether the driver has to look: a link has been paused, or the last flow to wait for has finished.
-    pub look: bool,
+    pub interrupt: bool,
     /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
-    pub paused: Time,
+    pub first_pause: Time,
     /// Whether the ports of hosts are nothing but queues.
     plain_nics: bool,
     /// Whether any flow has a priority.
@@ -76,7 +75,13 @@ pub struct Fabric<O> {
 
 impl<O: Observer> Fabric<O> {
     /// Idle, at time zero: a domain's ownership of it. What others own has a place here that is never used.
-    pub fn new(network: Arc<Network>, routes: Arc<Routes>, ownership: &Ownership, observer: O) -> Result<Self, String> {
+    pub fn new(
+        network: Arc<Network>,
+        routes: Arc<Routes>,
+        ownership: &Ownership,
+        prefetch_depth: usize,
+        observer: O,
+    ) -> Result<Self, String> {
         let mut known = BTreeSet::new();
         let changes: BTreeSet<_> = network.faults.iter().map(|fault| fault.link).collect();
         let port = |(number, spec): (u32, &PortSpec)| {
@@ -93,16 +98,16 @@ impl<O: Observer> Fabric<O> {
         let ports = huge_pages::collected(network.ports.len(), (0..).zip(&network.ports).map(port));
         Ok(Self {
             now: Time::ZERO,
-            events: EventQueue::new(ownership.crossing(&network), prefetch::prefetch_depth(&network, ownership), wakes),
+            events: EventQueue::new(ownership.crossing(&network), prefetch_depth, wakes),
             packets: Slab::default(),
             max_packets: MAX_PACKETS,
-            check_from: MAX_PACKETS,
+            check_at_packets: MAX_PACKETS,
             routes,
             outbox: Outbox::new(&network, ownership),
             switches: Switches::new(&network)?,
             pauses_due: VecDeque::new(),
-            look: false,
-            paused: Time::MAX,
+            interrupt: false,
+            first_pause: Time::MAX,
             plain_nics: ports.iter().all(|port| port.from >= network.hosts || port.is_plain()),
             ports,
             priorities: network.flows.iter().any(|flow| flow.priority),

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use shallows_cc::event::HopRecord;
 use shallows_cc::units::Time;
 
-use crate::arch::prefetch::fetch_all;
+use crate::arch::prefetch::prefetch_all;
 use crate::fabric::Fabric;
+use crate::fabric::ownership::Ownership;
 use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{NIL, Packet, Slab};
-use crate::parallel::partition::Ownership;
 use crate::spec::network::Network;
 
 /// Packets that another domain takes in, and in their order the rows of those that hops write records into.
@@ -149,7 +149,7 @@ impl<O: Observer> Fabric<O> {
     /// The packets that another domain has handed over join their links.
     pub fn import(&mut self, batch: &mut Batch) {
         // Another core has written them: they come together, not one after the other.
-        batch.packets.iter().for_each(fetch_all);
+        batch.packets.iter().for_each(prefetch_all);
         for (packet, header) in &batch.packets {
             self.import_one(packet, header, &mut batch.int_stacks);
         }

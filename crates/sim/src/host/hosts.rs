@@ -9,20 +9,19 @@ use std::sync::Arc;
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::engine::snapshot::SenderState;
-use crate::engine::stall_detector::FlowProgress;
 use crate::fabric::Fabric;
+use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
 use crate::host::flow_table::FlowTable;
 use crate::host::nics::Nics;
 use crate::host::owned_table::OwnedTable;
+use crate::host::progress::{FlowProgress, SenderState};
 use crate::host::pull_pacer::PullPacer;
 use crate::host::setup;
 use crate::host::stats::{Dependents, ReceiverStats, SenderStats};
 use crate::host::transport::{self, FlowEndpoint, PacketSink, Readiness, ReceiverEvent, Receiving, Sending};
 use crate::observe::Observer;
 use crate::packet::{Flags, NIL, Packet, PacketKind};
-use crate::parallel::partition::Ownership;
 use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
 
@@ -161,7 +160,7 @@ impl Hosts {
         if self.received[flow as usize].finish == Time::MAX {
             self.received[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
-            fabric.look |= self.unfinished == 0 && self.network.until_done;
+            fabric.interrupt |= self.unfinished == 0 && self.network.until_done;
             fabric.observer.finished(fabric.now, flow);
             let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
             self.begin_followers(fabric.now, flow, |host| host == dst || host != src);

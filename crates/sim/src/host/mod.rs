@@ -4,6 +4,7 @@ pub mod flow_table;
 pub mod hosts;
 pub mod nics;
 mod owned_table;
+pub mod progress;
 mod pull_pacer;
 mod setup;
 pub mod stats;

@@ -164,7 +164,7 @@ impl Nics {
     fn takes<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) -> bool {
         if self.fifo {
             // All that a window allows goes in at once: the driver has to look before that is too much, or takes long.
-            fabric.look |= fabric.live() >= fabric.check_from;
+            fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
             return !fabric.has_too_many_packets();
         }
         let number = self.nics[host as usize].port;

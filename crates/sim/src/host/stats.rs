@@ -4,8 +4,36 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::Time;
 
-use crate::engine::answer::FlowReport;
 use crate::spec::network::Network;
+
+/// What became of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowReport {
+    /// When it began; [`Time::MAX`] is never.
+    pub start: Time,
+    /// When the receiver had every byte; [`Time::MAX`] is never.
+    pub finish: Time,
+    /// The same on an empty path, counted from the start; zero for unlimited flows.
+    pub ideal: Time,
+    /// Payload that the receiver has, in whatever order it came.
+    pub delivered: u64,
+    /// The part of it that came after the warm-up.
+    pub goodput: u64,
+    /// The part of that which came by the flow's stop.
+    pub goodput_by_stop: u64,
+    /// Packets sent again.
+    pub retransmits: u32,
+    /// Timeouts.
+    pub timeouts: u32,
+    /// Credits that its receiver handed out.
+    pub credits: u64,
+    /// Those that came and found nothing to send.
+    pub credits_wasted: u64,
+    /// Mean smoothed round trip over its acknowledgements; zero where it has none.
+    pub srtt_mean: Time,
+    /// And the largest.
+    pub srtt_most: Time,
+}
 
 /// What the sender of a flow has to tell.
 #[derive(Clone, Copy, Debug)]

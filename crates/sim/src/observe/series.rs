@@ -2,8 +2,31 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-use crate::engine::answer::{ProbeTable, QueueTable};
 use crate::spec::network::RecordSpec;
+
+/// Queues at fixed times.
+#[derive(Clone, Debug, Default)]
+pub struct QueueTable {
+    /// When, in picoseconds.
+    pub time: Vec<u64>,
+    /// For every recorded port: bytes queued at each of these times, at most what 32 bits hold.
+    pub bytes: Vec<Vec<u32>>,
+}
+
+/// Internals of senders at fixed times, a row each.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeTable {
+    /// What `name` counts in.
+    pub names: Vec<&'static str>,
+    /// When, in picoseconds.
+    pub time: Vec<u64>,
+    /// Of which flow.
+    pub flow: Vec<u32>,
+    /// Which internal.
+    pub name: Vec<u16>,
+    /// Its value.
+    pub value: Vec<f64>,
+}
 
 /// Series under way.
 #[derive(Debug, Default)]

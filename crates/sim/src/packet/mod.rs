@@ -210,6 +210,10 @@ const _: () = assert!(size_of::<HeaderLine>() == 64);
 /// What a packet takes in memory.
 pub const PACKET_SIZE: usize = size_of::<Packet>() + size_of::<HeaderLine>();
 
+/// Packets in flight at which a run stops: 2 GiB of memory. As full frames they are 34 GB on the wire, 340 for each host of a fat
+/// tree with k = 64.
+pub const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
+
 impl Packet {
     /// One with this header that is not on its way yet; a port may mark it where it is `ecn`-capable.
     #[inline(always)]

@@ -33,7 +33,7 @@ pub struct RunLimits {
     /// They end before this: from here on a single event may end the run.
     pub earliest_finish: Time,
     /// Or until so many packets are in flight.
-    pub check_from: u64,
+    pub check_at_packets: u64,
 }
 
 impl RunLimits {
@@ -54,7 +54,7 @@ impl RunLimits {
 
     /// Whether there is such a window to go through, by what all domains have said.
     fn goes_on(&self, total: &DomainStatus, (begins, end): (Time, Time)) -> bool {
-        let enough = total.events >= self.events || total.live >= self.check_from;
+        let enough = total.events >= self.events || total.live >= self.check_at_packets;
         let paused = self.awaits_pause && total.paused < Time::MAX;
         begins < self.limit && !enough && !paused && end <= self.earliest_finish
     }
@@ -131,7 +131,7 @@ impl Mailboxes {
                 std::mem::swap(batch, &mut self.open(step, number, to));
             }
         }
-        let (next, paused) = (domain.next(), domain.fabric.paused);
+        let (next, paused) = (domain.next(), domain.fabric.first_pause);
         DomainStatus { next, sent, paused, events: domain.processed(), live }
     }
 

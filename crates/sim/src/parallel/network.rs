@@ -12,18 +12,17 @@ use std::thread::{available_parallelism, yield_now};
 use shallows_cc::units::{Bytes, Time};
 
 use crate::engine::domain::Domain;
-use crate::engine::packet_limit;
-use crate::engine::snapshot::SenderState;
-use crate::engine::stall_detector::FlowProgress;
+use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
+use crate::host::progress::{FlowProgress, SenderState};
 use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::observe::Observer;
 use crate::packet::header::Header;
-use crate::packet::{Packet, PacketKind};
+use crate::packet::{MAX_PACKETS, Packet, PacketKind};
 use crate::parallel::affinity;
 use crate::parallel::barrier::{Barrier, BarrierGuard, SpinBudget};
 use crate::parallel::mailbox::{Mailboxes, RunLimits};
-use crate::parallel::partition::{Ownership, Partition};
+use crate::parallel::partition::partition;
 use crate::port::scheduler;
 use crate::port::{Carried, Port, PortReport};
 use crate::spec::fault::Fault;
@@ -31,6 +30,13 @@ use crate::spec::network::{Balancing, Network};
 
 /// CalendarQueue between two questions when the last flow may finish.
 const ASK_EVERY: u64 = 16;
+
+/// Events between two checks of the packet limit in a run with one domain. An event creates a few packets at most; a NIC that
+/// accepts a whole window at once makes its own check ([`Fabric::check_at_packets`](crate::fabric::Fabric)).
+const CHECK_INTERVAL: u64 = 1 << 16;
+
+/// Growth of the number of packets in flight that interrupts a run, so that the limit is checked.
+const CHECK_GROWTH: u64 = 1 << 20;
 
 /// Why the network has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +77,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
     /// Everything at rest, at time zero: a domain for each that looks on, as far as the network can be parted. `ideal` are
     /// the completion times of flows on an empty path.
     pub fn new(network: &Arc<Network>, routes: Routes, ideal: &[Time], observers: Vec<O>) -> Result<Self, String> {
-        let partition = Arc::new(Partition::new(network, &routes, observers.len()));
+        let partition = Arc::new(partition(network, &routes, observers.len()));
         let routes = Arc::new(routes);
         let part = |(domain, observer)| {
             let ownership = Ownership { partition: Arc::clone(&partition), domain };
@@ -85,7 +91,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
             horizon: Time::ZERO,
             earliest_finish: earliest_end(network, ideal),
             next_finish_check: Time::ZERO,
-            max_packets: packet_limit::MAX_PACKETS,
+            max_packets: MAX_PACKETS,
             network: Arc::clone(network),
             partition,
             parts,
@@ -112,13 +118,13 @@ impl<O: Observer + Send> ParallelNetwork<O> {
 
     /// Lets everything happen that is due before `limit`, or until `events` have happened in all; stops where the driver has
     /// to look.
-    pub fn run(&mut self, limit: Time, events: u64, awaits_pause: bool) -> Stop {
-        let check_from = self.max_packets.min(self.live() + packet_limit::CHECK_GROWTH);
-        self.parts.iter_mut().for_each(|part| part.fabric.check_from = check_from);
+    pub fn run(&mut self, limit: Time, events: u64, pause_window: Option<Time>) -> Stop {
+        let check_at_packets = self.max_packets.min(self.live() + CHECK_GROWTH);
+        self.parts.iter_mut().for_each(|part| part.fabric.check_at_packets = check_at_packets);
         if let [domain] = &mut self.parts[..] {
             run_whole(domain, limit, events);
         } else {
-            self.run_windows(limit, events, awaits_pause, check_from);
+            self.run_windows(limit, events, pause_window, check_at_packets);
             self.flush_outboxes();
         }
         let paused = self.take_pause();
@@ -135,16 +141,17 @@ impl<O: Observer + Send> ParallelNetwork<O> {
         }
     }
 
-    fn run_windows(&mut self, limit: Time, events: u64, awaits_pause: bool, check_from: u64) {
+    fn run_windows(&mut self, limit: Time, events: u64, pause_window: Option<Time>, check_at_packets: u64) {
+        let awaits_pause = pause_window.is_some();
         loop {
             let mut plan = RunLimits {
                 limit,
                 events,
                 awaits_pause,
                 lookahead: self.partition.lookahead,
-                longest: if awaits_pause { crate::engine::simulation::DEADLOCK_INTERVAL } else { Time::MAX },
+                longest: pause_window.unwrap_or(Time::MAX),
                 earliest_finish: self.earliest_finish,
-                check_from,
+                check_at_packets,
             };
             if !plan.has_room(self.next()) {
                 plan.earliest_finish = self.look_for_end();
@@ -152,8 +159,8 @@ impl<O: Observer + Send> ParallelNetwork<O> {
             let threads = if plan.has_room(self.next()) { self.threads } else { 1 };
             let (horizon, next) = self.go_on(&plan, threads);
             self.horizon = horizon;
-            let paused = awaits_pause && self.parts.iter().any(|part| part.fabric.paused < Time::MAX);
-            if next >= limit || self.events() >= events || paused || self.live() >= check_from {
+            let paused = awaits_pause && self.parts.iter().any(|part| part.fabric.first_pause < Time::MAX);
+            if next >= limit || self.events() >= events || paused || self.live() >= check_at_packets {
                 return;
             }
             let end = plan.window(next);
@@ -233,7 +240,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
             if at == behind {
                 self.run_ties(at);
             } else {
-                self.parts[first].fabric.look = false;
+                self.parts[first].fabric.interrupt = false;
                 self.parts[first].run(behind.min(end), u64::MAX);
             }
         }
@@ -245,7 +252,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
             let next =
                 self.parts.iter_mut().filter_map(|part| Some((part.next_at(at)?, part))).min_by_key(|next| next.0);
             let Some((_, part)) = next else { return };
-            part.fabric.look = false;
+            part.fabric.interrupt = false;
             part.run(at + Time(1), 1);
         }
     }
@@ -297,8 +304,8 @@ impl<O: Observer + Send> ParallelNetwork<O> {
 
     fn take_pause(&mut self) -> Option<Time> {
         let take = |part: &mut Domain<O>| {
-            part.fabric.look = false;
-            std::mem::replace(&mut part.fabric.paused, Time::MAX)
+            part.fabric.interrupt = false;
+            std::mem::replace(&mut part.fabric.first_pause, Time::MAX)
         };
         self.parts.iter_mut().map(take).min().filter(|&at| at < Time::MAX)
     }
@@ -512,7 +519,7 @@ impl<O: Observer> ParallelNetwork<O> {
 /// Lets everything happen that is due before `limit`, up to so many events in all, in the only domain there is.
 fn run_whole<O: Observer>(domain: &mut Domain<O>, limit: Time, events: u64) {
     loop {
-        let left = events.saturating_sub(domain.processed()).min(packet_limit::CHECK_INTERVAL);
+        let left = events.saturating_sub(domain.processed()).min(CHECK_INTERVAL);
         if left == 0 || domain.run(limit, left) < left || domain.fabric.has_too_many_packets() {
             return;
         }

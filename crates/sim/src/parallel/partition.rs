@@ -12,94 +12,49 @@
 //! frame. The least of these is how far one domain may go before it hears from the others.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use shallows_cc::units::Time;
 
+use crate::fabric::ownership::{Partition, SPLIT};
 use crate::fabric::route::Routes;
 use crate::packet::NIL;
 use crate::port::clock::Clock;
-use crate::port::link::LinkTarget;
 use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network, PortSpec};
 
 /// Threads go through windows of half the time that a packet needs to another domain: it has to have a half.
-const SHORTEST: Time = Time(2);
+const MIN_LOOKAHEAD: Time = Time(2);
 
 /// A run longer than this is taken to be as long.
-const LONGEST: Time = Time::from_secs_whole(100);
+const MAX_DURATION: Time = Time::from_secs_whole(100);
 
-/// In place of a switch's domain: it is split.
-const SPLIT: u32 = NIL - 1;
-
-/// Who owns what.
-#[derive(Clone, Debug)]
-pub struct Partition {
-    /// By node: its domain, or [`SPLIT`].
-    of: Vec<u32>,
-    domains: u32,
-    /// What is sent to another domain now arrives there this much later, or more.
-    pub lookahead: Time,
-}
-
-impl Partition {
-    /// At most so many domains, each with a host: fewer where the network has fewer hosts that can be apart.
-    pub fn new(network: &Network, routes: &Routes, domains: usize) -> Self {
-        let wanted = domains.clamp(1, network.hosts.max(1) as usize);
-        if wanted == 1 {
-            return Self::whole(network);
-        }
-        let loads = loads(network, routes);
-        let weights = weights(network, &loads);
-        let mut shares = Shares::new(wanted);
-        let mut of = vec![NIL; network.nodes as usize];
-        let mut groups = groups(network, wanted);
-        let weight = |group: &Vec<u32>| group.iter().map(|&host| weights[host as usize]).sum::<u64>();
-        groups.sort_by_cached_key(|group| Reverse(weight(group)));
-        for group in groups {
-            let domain = shares.lightest();
-            group.iter().for_each(|&host| of[host as usize] = domain);
-            shares.add(domain, weight(&group));
-        }
-        let plain = plain(network);
-        place_switches(network, &plain, (&weights, &loads), &mut shares, &mut of);
-        let crosses =
-            |port: &&PortSpec| of[port.from as usize] != SPLIT && of[port.from as usize] != of[port.to as usize];
-        let ahead = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
-        let lookahead = network.ports.iter().filter(crosses).map(ahead).min().unwrap_or(Time::MAX);
-        if lookahead < SHORTEST {
-            return Self::whole(network);
-        }
-        let domains = of.iter().filter(|&&domain| domain != SPLIT).max().map_or(1, |&last| last + 1);
-        Self { of, domains, lookahead }
+/// Divides a network into at most `domains` domains, each with a host; fewer where fewer hosts can be separated.
+pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partition {
+    let wanted = domains.clamp(1, network.hosts.max(1) as usize);
+    if wanted == 1 {
+        return Partition::whole(network);
     }
-
-    /// One domain.
-    fn whole(network: &Network) -> Self {
-        Self { of: vec![0; network.nodes as usize], domains: 1, lookahead: Time::MAX }
+    let loads = loads(network, routes);
+    let weights = weights(network, &loads);
+    let mut shares = Shares::new(wanted);
+    let mut of = vec![NIL; network.nodes as usize];
+    let mut groups = groups(network, wanted);
+    let weight = |group: &Vec<u32>| group.iter().map(|&host| weights[host as usize]).sum::<u64>();
+    groups.sort_by_cached_key(|group| Reverse(weight(group)));
+    for group in groups {
+        let domain = shares.lightest();
+        group.iter().for_each(|&host| of[host as usize] = domain);
+        shares.add(domain, weight(&group));
     }
-
-    /// How many domains there are.
-    pub fn domains(&self) -> u32 {
-        self.domains
+    let splittable = splittable(network);
+    place_switches(network, &splittable, (&weights, &loads), &mut shares, &mut of);
+    let crosses = |port: &&PortSpec| of[port.from as usize] != SPLIT && of[port.from as usize] != of[port.to as usize];
+    let bound = |port: &PortSpec| port.delay + Clock::new(port.rate).time(MIN_FRAME);
+    let lookahead = network.ports.iter().filter(crosses).map(bound).min().unwrap_or(Time::MAX);
+    if lookahead < MIN_LOOKAHEAD {
+        return Partition::whole(network);
     }
-
-    /// The domain of a host.
-    #[inline]
-    pub fn of(&self, host: u32) -> u32 {
-        self.of[host as usize]
-    }
-
-    /// The domain of a port.
-    pub fn of_port(&self, port: &PortSpec) -> u32 {
-        let [from, to] = [port.from, port.to].map(|node| self.of[node as usize]);
-        debug_assert!(from != SPLIT || to != SPLIT, "of two neighbours one is whole");
-        if from == SPLIT { to } else { from }
-    }
-
-    /// The domain at the end of a port's link; none where it is the next port of each packet that decides.
-    pub fn at_end(&self, port: &PortSpec) -> Option<u32> {
-        Some(self.of[port.to as usize]).filter(|&to| to != SPLIT)
-    }
+    let domains = of.iter().filter(|&&domain| domain != SPLIT).max().map_or(1, |&last| last + 1);
+    Partition { of, domains, lookahead }
 }
 
 /// How much each domain has to do.
@@ -128,7 +83,7 @@ fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
     let paths = || (0..network.flows.len() as u32).map(|flow| routes.path(network, flow));
     let demand = |flow: &FlowSpec| {
         let rate = network.ports[routes.nic(flow.src) as usize].rate;
-        let span = network.duration.min(LONGEST).min(flow.stop).saturating_sub(flow.start);
+        let span = network.duration.min(MAX_DURATION).min(flow.stop).saturating_sub(flow.start);
         let bytes = if network.duration < Time::MAX { flow.bytes.min(rate.sent_in(span)) } else { flow.bytes };
         bytes.0 as f64 / network.mss().0 as f64
     };
@@ -137,7 +92,7 @@ fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
     for (path, demand) in paths().zip(&demands) {
         path.iter().flatten().for_each(|&port| wanted[port as usize] += demand);
     }
-    let most = |port: &PortSpec| port.rate.sent_in(network.duration.min(LONGEST)).0 as f64 / network.mtu.0 as f64;
+    let most = |port: &PortSpec| port.rate.sent_in(network.duration.min(MAX_DURATION)).0 as f64 / network.mtu.0 as f64;
     let share = |(port, wanted): (&PortSpec, f64)| if network.duration < Time::MAX { most(port) / wanted } else { 1.0 };
     let shares: Vec<f64> = network.ports.iter().zip(wanted).map(share).collect();
     let mut loads = vec![0.0; network.ports.len()];
@@ -163,18 +118,18 @@ fn weights(network: &Network, loads: &[f64]) -> Vec<u64> {
 }
 
 /// By node: whether it is a switch whose ports have nothing in common, and each packet that comes has its next one laid down.
-fn plain(network: &Network) -> Vec<bool> {
+fn splittable(network: &Network) -> Vec<bool> {
     let alike = network.balancing == Balancing::Flow && network.shared.is_none() && network.pause.is_none();
-    let mut plain = vec![alike && network.faults.is_empty(); network.nodes as usize];
-    plain[..network.hosts as usize].fill(false);
+    let mut splittable = vec![alike && network.faults.is_empty(); network.nodes as usize];
+    splittable[..network.hosts as usize].fill(false);
     for port in &network.ports {
         // What may still be marked on its way there stays in the domain from which it comes until it leaves.
         let marks_at_dequeue =
             port.marking.is_some_and(|at| network.markings[at as usize].on_joining(port.rate).is_none());
-        plain[port.from as usize] &= port.discipline.is_none();
-        plain[port.to as usize] &= port.discipline.is_none() && !marks_at_dequeue;
+        splittable[port.from as usize] &= port.discipline.is_none();
+        splittable[port.to as usize] &= port.discipline.is_none() && !marks_at_dequeue;
     }
-    plain
+    splittable
 }
 
 /// Hosts that stay together: as large as there can be where `wanted` groups are to be left.
@@ -263,7 +218,7 @@ impl Groups {
 /// Each switch, those next to hosts first.
 fn place_switches(
     network: &Network,
-    plain: &[bool],
+    splittable: &[bool],
     (weights, loads): (&[u64], &[f64]),
     shares: &mut Shares,
     of: &mut [u32],
@@ -291,7 +246,7 @@ fn place_switches(
         let ends = |&at: &usize| [network.ports[at].from, network.ports[at].to].map(|node| of[node as usize]);
         // Of two neighbours one has to say where the port between them belongs.
         let alone = || ports[switch as usize].iter().all(|at| !ends(at).contains(&SPLIT));
-        if several && plain[switch as usize] && alone() {
+        if several && splittable[switch as usize] && alone() {
             let placed = ports[switch as usize].iter().filter(|at| ends(at)[1] != NIL);
             placed.for_each(|at| shares.add(ends(at)[1], loads[*at] as u64));
             of[switch as usize] = SPLIT;
@@ -301,45 +256,5 @@ fn place_switches(
         let domain = best.map_or(0, |(domain, _)| domain);
         of[switch as usize] = domain;
         shares.add(domain, weights[switch as usize]);
-    }
-}
-
-/// One domain's part.
-#[derive(Clone, Debug)]
-pub struct Ownership {
-    /// Who owns what.
-    pub partition: Arc<Partition>,
-    /// Which domain it is.
-    pub domain: u32,
-}
-
-impl Ownership {
-    /// Whether this domain owns the host.
-    #[inline]
-    pub fn owns(&self, host: u32) -> bool {
-        self.partition.of(host) == self.domain
-    }
-
-    /// Whether this domain owns the port.
-    pub fn owns_port(&self, port: &PortSpec) -> bool {
-        self.partition.of_port(port) == self.domain
-    }
-
-    /// How long a full frame takes over a link, the middle of those that this domain owns, and how many these are.
-    pub fn crossing(&self, network: &Network) -> (Time, usize) {
-        let owned = network.ports.iter().filter(|port| self.owns_port(port));
-        let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
-        times.sort_unstable();
-        (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
-    }
-
-    /// Where a link link_target that begins in this domain.
-    pub fn link_target(&self, port: &PortSpec) -> LinkTarget {
-        match self.partition.at_end(port) {
-            _ if !self.owns_port(port) => LinkTarget::Local,
-            None => LinkTarget::PerPacket,
-            Some(to) if to == self.domain => LinkTarget::Local,
-            Some(_) => LinkTarget::Remote,
-        }
     }
 }

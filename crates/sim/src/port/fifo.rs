@@ -4,7 +4,7 @@ use shallows_cc::units::{Bytes, Time};
 
 use super::admission::{DropReason, Enqueued, Outcome};
 use super::{Port, PortExtras};
-use crate::arch::prefetch::fetch;
+use crate::arch::prefetch::prefetch;
 use crate::packet::{Packet, Slab};
 
 impl Port {
@@ -73,17 +73,17 @@ impl Port {
     }
 
     /// A packet will join.
-    pub(crate) fn fetch(&self) {
-        fetch(&self.busy_until);
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.busy_until);
     }
 
     /// One of this length will join then: where it finds a queue, it needs what is behind the first line.
-    pub(crate) fn fetch_queue(&self, then: Time, length: Bytes) {
+    pub(crate) fn prefetch_queue(&self, then: Time, length: Bytes) {
         if self.busy_until > then {
             let backlog = self.busy_until - then;
-            fetch(&self.counters);
-            self.histogram.fetch(backlog);
-            self.histogram.fetch(backlog + self.config.clock.time(length));
+            prefetch(&self.counters);
+            self.histogram.prefetch(backlog);
+            self.histogram.prefetch(backlog + self.config.clock.time(length));
         }
     }
 

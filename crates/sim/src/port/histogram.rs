@@ -7,7 +7,7 @@
 
 use shallows_cc::units::Time;
 
-use crate::arch::prefetch::fetch;
+use crate::arch::prefetch::prefetch;
 
 /// Bins an octave: a bin is at most a sixteenth as wide as its distance from zero.
 const STEPS: u64 = 16;
@@ -68,9 +68,9 @@ impl Histogram {
     }
 
     /// The bin of a backlog will change.
-    pub(crate) fn fetch(&self, backlog: Time) {
+    pub(crate) fn prefetch(&self, backlog: Time) {
         if let Some(bin) = self.bins.get(self.locate(backlog).0) {
-            fetch(bin);
+            prefetch(bin);
         }
     }
 

@@ -1,0 +1,91 @@
+//! Ownership of nodes and ports by domains, the parts of a network that are simulated in parallel.
+
+use std::sync::Arc;
+
+use shallows_cc::units::Time;
+
+use crate::packet::NIL;
+use crate::port::clock::Clock;
+use crate::port::link::LinkTarget;
+use crate::spec::network::{Network, PortSpec};
+
+/// Stands for the domain of a split switch.
+pub(crate) const SPLIT: u32 = NIL - 1;
+
+/// Map from nodes to domains.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// By node: its domain, or [`SPLIT`] for a switch each of whose ports belongs to the domain that the port leads to.
+    pub(crate) of: Vec<u32>,
+    pub(crate) domains: u32,
+    /// Lower bound on the time from sending a packet to another domain until it arrives there.
+    pub(crate) lookahead: Time,
+}
+
+impl Partition {
+    /// One domain that owns everything.
+    pub(crate) fn whole(network: &Network) -> Self {
+        Self { of: vec![0; network.nodes as usize], domains: 1, lookahead: Time::MAX }
+    }
+
+    /// The number of domains.
+    pub fn domains(&self) -> u32 {
+        self.domains
+    }
+
+    /// The domain of a host.
+    #[inline]
+    pub fn of(&self, host: u32) -> u32 {
+        self.of[host as usize]
+    }
+
+    /// The domain of a port.
+    pub fn of_port(&self, port: &PortSpec) -> u32 {
+        let [from, to] = [port.from, port.to].map(|node| self.of[node as usize]);
+        debug_assert!(from != SPLIT || to != SPLIT, "two neighbours are split");
+        if from == SPLIT { to } else { from }
+    }
+
+    /// The domain at the end of a port's link; `None` if a split switch is there, where the next port of each packet decides.
+    pub fn at_end(&self, port: &PortSpec) -> Option<u32> {
+        Some(self.of[port.to as usize]).filter(|&to| to != SPLIT)
+    }
+}
+
+/// What one domain owns.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    pub partition: Arc<Partition>,
+    pub domain: u32,
+}
+
+impl Ownership {
+    /// Whether this domain owns the host.
+    #[inline]
+    pub fn owns(&self, host: u32) -> bool {
+        self.partition.of(host) == self.domain
+    }
+
+    /// Whether this domain owns the port.
+    pub fn owns_port(&self, port: &PortSpec) -> bool {
+        self.partition.of_port(port) == self.domain
+    }
+
+    /// The median time of a full frame over the links of this domain, and the number of these links.
+    pub fn crossing(&self, network: &Network) -> (Time, usize) {
+        let owned = network.ports.iter().filter(|port| self.owns_port(port));
+        let mut times: Vec<_> = owned.map(|port| port.delay + Clock::new(port.rate).time(network.mtu)).collect();
+        times.sort_unstable();
+        (times.get(times.len() / 2).copied().unwrap_or(Time::ZERO), times.len())
+    }
+
+    /// Where packets on the link of a port arrive, as seen from this domain.
+    pub fn link_target(&self, port: &PortSpec) -> LinkTarget {
+        match self.partition.at_end(port) {
+            _ if !self.owns_port(port) => LinkTarget::Local,
+            None => LinkTarget::PerPacket,
+            Some(to) if to == self.domain => LinkTarget::Local,
+            Some(_) => LinkTarget::Remote,
+        }
+    }
+}
