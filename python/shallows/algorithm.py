@@ -205,13 +205,15 @@ def _receiver(table: Any, frame: Frame) -> Receiver | None:
         raise ScenarioError("receiver.kind", None, 'the name of a receiver, such as "inigo"; it is missing')
     table = cast(dict[str, Any], table)
     try:
-        row = _row(table["kind"], receivers())
+        kind, _, preset = table["kind"].partition("@")
+        row = _row(kind, receivers())
         values = {p["name"]: float(p["default"]) for p in row["parameters"]}
+        values |= _preset(row, preset, table["kind"])
         values |= {key: read(row, key, value, frame) for key, value in table.items() if key != "kind"}
     except ScenarioError as error:
         key = "kind" if error.key == "name" else error.key
         raise ScenarioError(f"receiver.{key}", error.value, error.expected) from None
-    return Receiver(table["kind"], values)
+    return Receiver(kind, values)
 
 
 def _texts(row: dict[str, Any], parameters: dict[str, Any], mtu: int | None) -> dict[str, Any]:

@@ -114,11 +114,7 @@ def page(row: dict[str, Any]) -> list[Any]:
     keys = ", ".join(row["honours"])
     lines += [*wrap(f"besides the keys that act on all flows it honours {keys}", width=79), ""]
     page = ["\n".join(lines), _parameters(row), ""]
-    for preset in row["presets"]:
-        units = {p["name"]: p["unit"] for p in row["parameters"]}
-        values = ", ".join(f"{key} = {quantity(v, units[key])}" for key, v in preset["values"].items())
-        text = _text(f"{values or 'the defaults'}  ({preset['source']})")
-        page.append(f"[bold]{row['name']}@{preset['name']}[/]  {text}")
+    page += _presets(row)
     missing = row["not_modelled"] or ["nothing is left out"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
@@ -126,7 +122,17 @@ def page(row: dict[str, Any]) -> list[Any]:
 def part_page(key: str, row: dict[str, Any]) -> list[Any]:
     """A receiver or a marking on a page, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
-    return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row)]
+    return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row), *_presets(row)]
+
+
+def _presets(row: dict[str, Any]) -> list[str]:
+    units = {p["name"]: p["unit"] for p in row["parameters"]}
+    lines: list[str] = []
+    for preset in row.get("presets", ()):
+        values = ", ".join(f"{key} = {quantity(v, units[key])}" for key, v in preset["values"].items())
+        text = _text(f"{values or 'the defaults'}  ({preset['source']})")
+        lines.append(f"[bold]{row['name']}@{preset['name']}[/]  {text}")
+    return lines
 
 
 def _parameters(row: dict[str, Any]) -> Any:

@@ -75,9 +75,7 @@ def _also(one: Schema, other: Schema) -> Schema:
 def _algorithm() -> Schema:
     """A name, or a table with the parameters of the algorithm that it names."""
     rows = {row["name"]: row for row in catalog.algorithms()}
-    names = {
-        name: [name, *(f"{name}@{preset['name']}" for preset in row["presets"])] for name, row in rows.items()
-    }
+    names = {name: _names(row) for name, row in rows.items()}
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
     tables = [_table("name", names[name], row, beside) for name, row in rows.items()]
@@ -91,13 +89,15 @@ def _algorithm() -> Schema:
 
 
 def _receiver() -> Schema:
-    rows = catalog.parts_beside()["cc.receiver"]
-    return {
-        "anyOf": [
-            {"enum": [row["name"] for row in rows]},
-            *(_table("kind", [row["name"]], row) for row in rows),
-        ]
-    }
+    rows = {row["name"]: row for row in catalog.parts_beside()["cc.receiver"]}
+    names = {name: _names(row) for name, row in rows.items()}
+    every = [label for labels in names.values() for label in labels]
+    return {"anyOf": [{"enum": every}, *(_table("kind", names[name], row) for name, row in rows.items())]}
+
+
+def _names(row: dict[str, Any]) -> list[str]:
+    """The name of a row, alone and with each of its presets."""
+    return [row["name"], *(f"{row['name']}@{preset['name']}" for preset in row["presets"])]
 
 
 def _marking() -> Schema:

@@ -59,6 +59,8 @@ fn substitute<'py>(py: Python<'py>, receiver: &AlternateReceiver) -> PyResult<Bo
     row.set_item("summary", receiver.summary)?;
     row.set_item("source", receiver.source)?;
     row.set_item("parameters", parameters(py, receiver.parameters)?)?;
+    let presets: PyResult<Vec<_>> = receiver.presets.iter().map(|p| preset(py, p)).collect();
+    row.set_item("presets", presets?)?;
     Ok(row)
 }
 

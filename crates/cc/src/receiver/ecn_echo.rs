@@ -6,7 +6,7 @@
 //! | DCTCP.CE | `marked` | whether the packets not yet acknowledged were marked |
 //! | ECE | `latched` | RFC 3168's echo, on until the sender says it has reacted |
 //!
-//! Source: [`Accurate`] is RFC 8257 §3.2 (with `acks_every` 1 it remote_stops packet by packet);
+//! Source: [`Accurate`] is RFC 8257 §3.2 (with `acks_every` 1 it echoes packet by packet);
 //! [`Classic`] is RFC 3168 §6.1.3.
 
 use super::{Data, Echo, Receiver, Reply};

@@ -1,36 +1,51 @@
-//! Sees congestion at the receiver, in one-way delays that grow from packet to packet, and answers for the
-//! sender: it marks as a switch would, or shrinks the window it advertises.
+//! TCP Inigo at the receiver: takes growing one-way delays for congestion, and either marks as a switch would or shrinks the
+//! window that it advertises.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | S, R | `sent`, `received` | difference of two packets' sending and of their arrival times |
+//! | S, R | `sent`, `received` | difference of the sending times, and of the arrival times, of two packets |
 //! | `D_total` | `total` | sum of R - S, never below zero |
-//! | `d_thresh` | `threshold` * `rtt_min` | sum from which packets are late |
-//! | `alpha_RFD` | `alpha` | moving average of the late bytes' share |
-//! | `rcv_cwnd` | `window` | advertised window in bytes |
-//! | `W_sub` | `sub_window` | packets between two answers; 0: one a window |
+//! | `d_thresh` | `threshold` * `rtt_min` | sum from which on packets are late |
+//! | `alpha_RFD` | `alpha` | moving average of the share of late bytes |
+//! | - | `window` | advertised window, in packets |
+//! | `W_sub` | `sub_window` | packets between two answers; 0: one answer a window |
 //!
-//! Source: TCP Inigo §3, Algorithms 8 and 9; what they leave open from the authors' kernel patches (4.2, 4.3).
+//! Source: Shewmaker et al., TCP Inigo, §3, Algorithms 8 and 9, and Appendix C; what they leave open from the authors' kernel
+//! patches (4.2, 4.3).
 //!
-//! Ticks decide who gets what. With fine ones a flow that joins takes the standing queue for its zero, and the flows before
-//! it give way: Jain's index of five Reno flows at 500 Mbps and 4 ms falls to 0.3. Where a tick is longer than that
-//! queue, all round to the same zero: 0.98 and more for ticks of 0.09 to 0.25 round trips, hence the default.
-//! The paper's 1 ms is fair too (0.99), but by luck: 2 ms one way are two whole ticks. At a round trip of 5 ms half
-//! of all packets round up to a tick, which is late, and 7 % of the link is used.
+//! | the paper | here |
+//! |---|---|
+//! | timestamps of Linux, ticks of 1 ms (Appendix C) | same (`resolution`); the preset `scaled-tick` follows the round trip |
+//! | Algorithm 8, RTT_min | same: the smallest time from an acknowledgement to the data that echoes it |
+//! | Algorithm 8, S = tsval_j - tsval_i | same |
+//! | Algorithm 8, R = tsecr_j - tsecr_i | the receiver's own clock, as Fig. 1 and the text of §3.1 say; `tsecr` is as printed |
+//! | Algorithm 8, S = 0 and R = 0: return, keep ts_i | same, but the packet counts as late or not by the total of then, as the patches do |
+//! | Algorithm 8, total = max(0, total + R - S) | same |
+//! | Algorithm 8, late where total >= d_thresh | same, and total > 0 |
+//! | Algorithm 8, bytes_total = bytes_pkt, bytes_late = bytes_pkt | summed over the window; the print assigns |
+//! | Algorithm 9, alpha | same, g = 1/16 from the patches |
+//! | §3.1, window as in Algorithms 4 and 5, in bytes | same; like DCTCP it answers only windows in which a packet was late |
+//! | §3.1, an acknowledgement at once when the window shrinks | same |
+//! | - | sub-windows of ten packets, as the 4.2 patch has by default; windows do not go below two packets |
 //!
-//! Differs where the print is wrong: arrival times are the receiver's own clock; the print and the patches take the difference
-//! of the times that the sender *remote_stops*, which are those of the receiver's earlier acknowledgements (`tsecr` brings that
-//! back). Bytes are summed over a window (the print assigns). Like DCTCP, it answers only windows in which something was late.
+//! The echoed times of the print are those of the receiver's own earlier acknowledgements. Their difference contains the
+//! reverse path and not the arrival, so with `tsecr` a growing queue shows late or not at all.
+//!
+//! The length of a tick decides who gets how much. With fine ticks a flow that joins takes the standing queue for its zero, and
+//! the flows before it give way: five Reno flows at 500 Mbps and 4 ms have a Jain index of 0.3 with 1 us. A tick longer than
+//! that queue rounds all flows to the same zero: .98 and more for ticks of 0.09 to 0.25 round trips (`scaled-tick`). The
+//! paper's 1 ms has .99 there, because 2 ms one way are two whole ticks; at 5 ms half of all packets round up to a
+//! tick, which is late, and 7 % of the link is used.
 
 use super::ecn_echo::Accurate;
 use super::{Data, Echo, Receiver, Reply};
-use crate::parameter::{Parameter, Values, flag, number, packets, time};
+use crate::parameter::{Parameter, Preset, Values, flag, number, packets, time};
 use crate::units::{Bytes, Time};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
     flag("mark", "RCV_ECN", false)
-        .meaning("mark for a sender that takes marks, instead of managing the receive window")
+        .meaning("mark for a sender that reacts to marks, instead of managing the receive window")
         .source("Inigo §3"),
     number("threshold", "d_thresh", 0.17, 0.0..=100.0)
         .meaning("growth of the one-way delay that makes packets late, as a share of the smallest RTT")
@@ -39,21 +54,34 @@ pub const PARAMETERS: &[Parameter] = &[
     packets("sub_window", "W_sub", 10.0, 0.0..=512.0)
         .meaning("packets between two answers; 0: one a window")
         .source("the 4.2 patch, rcv_cc_fairness: 10"),
-    packets("initial", "-", 10.0, 2.0..=1e6).meaning("window before anything arrived").source("Linux: 10"),
-    time("resolution", "-", 0.0, 0.0..=1.0)
+    packets("initial", "-", 10.0, 2.0..=1e6).meaning("window of a new flow").source("Linux: 10"),
+    time("resolution", "-", 1e-3, 0.0..=1.0)
         .meaning("tick of the timestamps; 0: a tenth to a fifth of the smallest RTT")
-        .source("our choice; the patches live with Linux's 1 ms (RFC 7323)"),
-    flag("tsecr", "-", false).meaning("take echoed times for arrival times, as printed").source("Inigo Alg. 8"),
+        .source("Inigo Appendix C and Linux: 1 ms (RFC 7323)"),
+    flag("tsecr", "-", false).meaning("take echoed times for arrival times, as printed").source("Inigo Algorithm 8"),
 ];
 
-/// CalendarQueue do not go below two packets.
+/// Variants.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "scaled-tick",
+        values: &[("resolution", 0.0)],
+        source: "our choice: ticks of a tenth to a fifth of the smallest RTT, with which flows share fairly at any RTT",
+    },
+    Preset {
+        name: "tsecr",
+        values: &[("tsecr", 1.0)],
+        source: "Inigo Algorithm 8 to the letter, and the authors' patches: echoed times in place of arrival times",
+    },
+];
+
+/// The least window, in packets.
 const FLOOR: f64 = 2.0;
 
 /// Builds the receiver.
 #[must_use]
 pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
-    Box::new(Inigo {
-        echo: Accurate::new(acks_every),
+    let parameters = Parameters {
         marks: values.flag("mark"),
         threshold: values.get("threshold"),
         g: values.get("g"),
@@ -61,10 +89,13 @@ pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
         initial: values.get("initial"),
         resolution: values.time("resolution"),
         tsecr: values.flag("tsecr"),
+    };
+    Box::new(Inigo {
+        echo: Accurate::new(acks_every),
         mss: Bytes::ZERO,
         rtt_min: Time::MAX,
         before: None,
-        tick: values.time("resolution").0,
+        tick: parameters.resolution.0,
         total: Time::ZERO,
         bytes: Bytes::ZERO,
         late: Bytes::ZERO,
@@ -75,13 +106,13 @@ pub fn boxed(values: &Values, acks_every: u32) -> Box<dyn Receiver> {
         used: true,
         since_answer: 0.0,
         round_start: Time::ZERO,
+        parameters,
     })
 }
 
-/// State of one flow.
+/// Constants of a flow.
 #[derive(Clone, Copy, Debug)]
-struct Inigo {
-    echo: Accurate,
+struct Parameters {
     marks: bool,
     threshold: f64,
     g: f64,
@@ -89,12 +120,19 @@ struct Inigo {
     initial: f64,
     resolution: Time,
     tsecr: bool,
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Inigo {
+    parameters: Parameters,
+    echo: Accurate,
     /// The largest payload seen.
     mss: Bytes,
     rtt_min: Time,
     /// The sending and the arrival time of the packet before.
     before: Option<(Time, Time)>,
-    /// In picoseconds; 0 before the first round trip where it follows the round trip.
+    /// In picoseconds; 0 until the first round trip if it follows the round trip.
     tick: u64,
     total: Time,
     bytes: Bytes,
@@ -111,46 +149,47 @@ struct Inigo {
 }
 
 impl Inigo {
-    /// Algorithm 8; whether this packet is late.
+    /// Algorithm 8: returns whether this packet is late.
     fn observe(&mut self, now: Time, data: &Data) -> bool {
         if let Some(answered) = data.answers {
             self.rtt_min = self.rtt_min.min(now - answered);
             self.set_tick();
         }
-        if let Some(arrival) = if self.tsecr { data.answers } else { Some(now) } {
+        if let Some(arrival) = if self.parameters.tsecr { data.answers } else { Some(now) } {
             self.add(data.sent_at, arrival);
         }
-        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= self.threshold
+        self.rtt_min < Time::MAX && self.total > Time::ZERO && self.total / self.rtt_min >= self.parameters.threshold
     }
 
-    /// By default the power of two between a tenth and a fifth of the smallest round trip; a new one begins anew.
+    /// Sets a tick that follows the round trip: the power of two between a tenth and a fifth of the smallest one. A new tick
+    /// starts the sum again.
     fn set_tick(&mut self) {
         let fits = 1 << (self.rtt_min.0 / 5).max(1).ilog2();
-        if self.resolution == Time::ZERO && self.tick != fits {
+        if self.parameters.resolution == Time::ZERO && self.tick != fits {
             self.tick = fits;
             self.before = None;
             self.total = Time::ZERO;
         }
     }
 
-    /// The relative forward delay from the packet before, in whole ticks.
+    /// Adds the relative forward delay since the packet before, in whole ticks.
     fn add(&mut self, sent: Time, received: Time) {
         let tick = self.tick.max(1);
         let before = self.before.get_or_insert((sent, received));
         let ticks = |from: Time, to: Time| (to.0 / tick).cast_signed() - (from.0 / tick).cast_signed();
         let (s, r) = (ticks(before.0, sent), ticks(before.1, received));
-        // Where neither clock has ticked, the next packet is compared with the same one.
+        // If neither clock has ticked, the next packet is compared with the same one.
         if s != 0 || r != 0 {
             *before = (sent, received);
             self.total = Time(self.total.0.saturating_add_signed((r - s) * tick.cast_signed()));
         }
     }
 
-    /// Algorithm 9, when the sender has heard of this window's beginning.
+    /// Algorithm 9, at the first packet that was sent after the sender had heard of the start of this window.
     fn end_window(&mut self, now: Time) {
         self.update_alpha();
         self.used = 2 * self.bytes.0 >= self.mss.scale(self.window).0;
-        if self.sub_window == 0.0 && !self.slow_start {
+        if self.parameters.sub_window == 0.0 && !self.slow_start {
             self.answer(self.window);
         }
         self.bytes = Bytes::ZERO;
@@ -159,9 +198,10 @@ impl Inigo {
     }
 
     fn update_alpha(&mut self) {
-        self.alpha = (1.0 - self.g) * self.alpha + self.g * (self.late / self.bytes);
+        self.alpha = (1.0 - self.parameters.g) * self.alpha + self.parameters.g * (self.late / self.bytes);
     }
 
+    /// Takes alpha/2 of `packets` out of the window if a packet was late since the last answer.
     fn answer(&mut self, packets: f64) {
         if self.late_since_answer {
             self.window = (self.window - packets * self.alpha / 2.0).max(FLOOR);
@@ -170,7 +210,7 @@ impl Inigo {
         self.since_answer = 0.0;
     }
 
-    /// Algorithms 4, 5 and 7 in the receive window.
+    /// Algorithms 4, 5 and 7 on the receive window.
     fn steer(&mut self, data: &Data, late: bool) {
         let packets = data.payload / self.mss;
         if self.slow_start {
@@ -184,7 +224,7 @@ impl Inigo {
             return;
         }
         self.since_answer += packets;
-        if self.sub_window > 0.0 && self.since_answer >= self.sub_window.min(self.window) {
+        if self.parameters.sub_window > 0.0 && self.since_answer >= self.parameters.sub_window.min(self.window) {
             self.answer(self.since_answer);
         }
         if self.used {
@@ -202,11 +242,11 @@ impl Receiver for Inigo {
             self.late += data.payload;
             self.late_since_answer = true;
         }
-        if self.marks {
+        if self.parameters.marks {
             return self.echo.on_data(now, &Data { marked: data.marked || late, ..*data });
         }
         if self.window == 0.0 {
-            self.window = self.initial;
+            self.window = self.parameters.initial;
             self.round_start = now;
         }
         let before = self.window;
@@ -226,7 +266,7 @@ impl Receiver for Inigo {
     }
 
     fn window(&self) -> Option<Bytes> {
-        (!self.marks).then(|| self.mss.scale(self.window))
+        (!self.parameters.marks).then(|| self.mss.scale(self.window))
     }
 }
 
@@ -297,9 +337,10 @@ mod tests {
     }
 
     #[test]
-    fn by_default_a_tick_is_between_a_tenth_and_a_fifth_of_the_smallest_round_trip() {
+    fn a_scaled_tick_is_between_a_tenth_and_a_fifth_of_the_smallest_round_trip() {
         let mut values = Values::defaults(PARAMETERS);
         values.set("mark", 1.0).unwrap();
+        values.set("resolution", 0.0).unwrap();
         // 200 us / 5 is 40 us, 2^25 ps are 33.55 us. The first RTT comes with the second packet, which leaves in tick 30 and arrives
         // in tick 33 (1012 and 1112 us). Then 1024 and 1158 us are ticks 30 and 34, 1036 and 1183 us 30 and 35: growth of one tick
         // and of two, where 0.17 of 200 us, 34 us, are late.

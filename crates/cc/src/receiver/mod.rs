@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use crate::parameter::{Parameter, Values};
+use crate::parameter::{Parameter, Preset, Values};
 use crate::port::credit::CreditShaper;
 use crate::units::{Bytes, Rate, Time};
 
@@ -79,6 +79,8 @@ pub struct AlternateReceiver {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// Named sets of values.
+    pub presets: &'static [Preset],
     /// Builds one from them, for acknowledgements that cover this many packets.
     pub build: fn(values: &Values, acks_every: u32) -> Box<dyn Receiver>,
 }
@@ -89,6 +91,7 @@ pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     summary: "Marks, or shrinks the advertised window, as one-way delays grow; for any sender.",
     source: "TCP Inigo, Algorithms 8 and 9",
     parameters: inigo::PARAMETERS,
+    presets: inigo::PRESETS,
     build: inigo::boxed,
 }];
 
@@ -115,7 +118,7 @@ pub struct CreditEcho {
 /// A credit that leaves now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Its number, which the data remote_stops.
+    /// Its number, which the data echoes.
     pub number: u32,
     /// Its length on the wire.
     pub size: Bytes,

@@ -31,9 +31,7 @@ pub const PARAMETERS: &[Parameter] = &[
     packets("min_window", "W_min", 2.0, 1.0..=1e6).meaning("no cut goes below it").source("Linux tcp_dctcp.c: 2"),
     flag("ns2", "-", false)
         .meaning("cuts keep fractions, and every ack grows the window but the first with a mark after one without")
-        .source(
-            "ns-2 with its DCTCP patch (tcp-full.cc: opens cwnd unless an ack is the first of a burst of remote_stops)",
-        ),
+        .source("ns-2 with its DCTCP patch (tcp-full.cc: opens cwnd unless an ack is the first of a burst of echoes)"),
 ];
 
 /// Whose DCTCP.
