@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from shallows import user_algorithms
 from shallows.errors import ScenarioError
-from shallows.parameters import read, text
+from shallows.parameters import read, text, within
+from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
 
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
@@ -173,10 +174,24 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     row = _row(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
-    for key, value in table.items():
-        if key not in ("name", "receiver"):
-            values[key] = read(row, key, value, frame)
+    values |= _parameters(row, table, frame)
     return Algorithm(name, preset or None, values, _receiver(table.get("receiver"), frame))
+
+
+def _parameters(row: dict[str, Any], table: dict[str, Any], frame: Frame) -> dict[str, float]:
+    """The parameters that a table sets, in SI base units; `dcqcn` also takes a NIC's names for them."""
+    known = {p["name"]: p for p in row["parameters"]}
+    values: dict[str, float] = {}
+    for key, value in table.items():
+        if key in ("name", "receiver"):
+            continue
+        translated = nic.parameter(key, value) if row["name"] == "dcqcn" and key not in known else None
+        name, number = translated or (key, read(row, key, value, frame))
+        within(known[name], number, key, value, frame)
+        if name in values:
+            raise ScenarioError(key, value, f"{name} once: another key of the table sets it too")
+        values[name] = number
+    return values
 
 
 NATIVE = ("bbr",)

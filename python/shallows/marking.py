@@ -8,6 +8,7 @@ import numpy as np
 
 from shallows.errors import ScenarioError
 from shallows.parameters import read, text
+from shallows.settings import switch
 from shallows.units import did_you_mean
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def recommended(rate_bps: "U64", mtu: int) -> "U64":
 
 def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
-    row = _row(table.get("kind", "step"))
+    table = switch.translated("marking", table)
+    row = _row(table.get("kind", "red" if "kmin" in table else "step"))
     values: dict[str, Any] = {p["name"]: float(p["default"]) for p in row["parameters"]}
     if row["name"] == "step":
         values["threshold"] = RECOMMENDED

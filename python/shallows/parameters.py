@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from shallows import nics
 from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
 
@@ -17,18 +16,22 @@ def read(row: Row, key: str, value: object, frame: Frame) -> float:
     known = {p["name"]: p for p in row["parameters"]}
     if key not in known:
         has = ", ".join(known) or "no parameters"
-        meant = (row["name"] == "dcqcn" and nics.hint(key, value)) or did_you_mean(key, known)
+        meant = did_you_mean(key, known)
         raise ScenarioError(key, value, f"a parameter of {row['name']} ({has}){meant}")
-    row = known[key]
-    low, high = row["min"], row["max"]
     try:
-        number = _in_unit(value, row["unit"], frame)
+        number = _in_unit(value, known[key]["unit"], frame)
     except ValueError as error:
         raise ScenarioError(key, value, str(error)) from None
-    if not low <= number <= high:
-        low, high = (text(bound, row["unit"], frame.wire) for bound in (low, high))
-        raise ScenarioError(key, value, f"{low} to {high}")
+    within(known[key], number, key, value, frame)
     return number
+
+
+def within(parameter: Row, number: float, key: str, value: object, frame: Frame) -> None:
+    """Raises `ScenarioError` with `key` and `value` where `number`, in SI units, is out of range."""
+    low, high = parameter["min"], parameter["max"]
+    if not low <= number <= high:
+        low, high = (text(bound, parameter["unit"], frame.wire) for bound in (low, high))
+        raise ScenarioError(key, value, f"{low} to {high}")
 
 
 def _in_unit(value: object, unit: str, frame: Frame) -> float:

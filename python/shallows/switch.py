@@ -6,8 +6,10 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
+from shallows.literal import is_table
+from shallows.settings import switch as names
 from shallows.table import Key, Table
 from shallows.units import NEVER, Count, Headroom, WireSize
 
@@ -29,6 +31,11 @@ class Shared(Table):
         1.0, description="a port, or a link that can be paused, may hold this many times what is free"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_switches(cls, table: Any) -> Any:
+        return names.translated("shared", table) if is_table(table) else table
+
     @field_validator("alpha", mode="before")
     @classmethod
     def _above_zero(cls, value: Any) -> float:
@@ -43,6 +50,11 @@ class Pauses(Table):
     threshold: WireSize = Key("100KB", description="data that one link brought above which it is paused")
     hysteresis: WireSize = Key("2pkt", description="it goes on this far below")
     headroom: Headroom = Key("auto", description='what may still come then; "auto": what the link can need')
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_switches(cls, table: Any) -> Any:
+        return names.translated("pfc", table) if is_table(table) else table
 
 
 class Trimming(Table):

@@ -29,6 +29,7 @@ COMMANDS = {
     "cc": "catalog:cc",
     "schema": "catalog:schema",
     "fluid": "fluid:app",
+    "settings": "fabric:app",
     "papers": "papers:app",
     "live": "live:app",
 }

@@ -1,0 +1,233 @@
+"""Reads `config_db.json` of SONiC: the tables that concern queues, buffers and pauses.
+
+Every value in this file is text. `read` checks the fields that Shallows knows and gives them as numbers, flags and names; it
+leaves out other fields and other tables. Names, types and ranges: SONiC's YANG models (sonic-wred-profile, sonic-queue,
+sonic-buffer-pool, sonic-buffer-profile, sonic-buffer-pg, sonic-port-qos-map, sonic-trimming).
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from shallows.errors import ScenarioError
+from shallows.units import did_you_mean
+
+Entry = dict[str, Any]
+Tables = dict[str, dict[str, Entry]]
+"""Table name -> name of an entry -> field -> value."""
+
+COLOURS = ("green", "yellow", "red")
+ECN = {
+    "ecn_none": (),
+    "ecn_green": ("green",),
+    "ecn_yellow": ("yellow",),
+    "ecn_red": ("red",),
+    "ecn_green_yellow": ("green", "yellow"),
+    "ecn_green_red": ("green", "red"),
+    "ecn_yellow_red": ("yellow", "red"),
+    "ecn_all": COLOURS,
+}
+"""The colours whose packets each mode marks."""
+MOST = 2**63 - 1
+
+
+def read(path: Path) -> Tables:
+    """The known tables of a file. Raises `ScenarioError` with the path of the key that is wrong."""
+    try:
+        content: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise ScenarioError(None, None, f"a readable config_db.json ({reason})", file=path) from None
+    except json.JSONDecodeError as error:
+        raise ScenarioError(None, None, f"JSON ({error})", file=path) from None
+    except RecursionError:
+        raise ScenarioError(None, None, "tables of entries of fields, not deeper", file=path) from None
+    except ScenarioError as error:
+        raise error.in_file(path) from None
+    try:
+        return _checked(content)
+    except ScenarioError as error:
+        raise error.in_file(path) from None
+
+
+def ports_of(table: str, entry: str) -> list[str]:
+    """The ports of an entry such as `Ethernet0,Ethernet4|3-4`."""
+    names = entry.rpartition("|")[0] if table in NUMBERED else entry
+    return names.split("|")[-1].split(",")
+
+
+def numbers_of(table: str, entry: str) -> range:
+    """The queues or priority groups of an entry such as `Ethernet0|3-4`. Raises `ScenarioError`."""
+    match = re.fullmatch(r".+\|(\d{1,2})(?:-(\d{1,2}))?", entry)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if low > high:
+        raise ScenarioError(f"{table}.{entry}", None, 'a key such as "Ethernet0|3" or "Ethernet0|3-4"')
+    return range(low, high + 1)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ScenarioError(key, None, "each key once: it is repeated in one table")
+        found[key] = value
+    return found
+
+
+def _checked(content: object) -> Tables:
+    tables: Tables = {}
+    for name, table in _items(content, "", "tables such as WRED_PROFILE"):
+        if name not in FIELDS:
+            continue
+        tables[name] = {}
+        for entry, fields in _items(table, name, "a table of entries"):
+            tables[name][entry] = _entry(name, f"{name}.{entry}", fields)
+            if name in NUMBERED:
+                numbers_of(name, entry)
+    for name, table in tables.items():
+        for entry, fields in table.items():
+            _check_references(tables, f"{name}.{entry}", name, fields)
+    return tables
+
+
+def _items(table: object, key: str, expected: str) -> list[tuple[str, Any]]:
+    if not isinstance(table, dict):
+        raise ScenarioError(key or None, table, f"{expected}, as a JSON object")
+    return list(cast(dict[str, Any], table).items())
+
+
+def _entry(table: str, key: str, fields: object) -> Entry:
+    known, found = FIELDS[table], Entry()
+    for field, value in _items(fields, key, "fields and their values"):
+        parse = known.get(field) or known.get("*")
+        if parse is None:
+            continue
+        try:
+            found[field] = parse(value)
+        except ValueError as error:
+            raise ScenarioError(f"{key}.{field}", value, str(error)) from None
+    return found
+
+
+def _check_references(tables: Tables, key: str, table: str, fields: Entry) -> None:
+    for field, target in REFERENCES.get(table, {}).items():
+        name = fields.get(field)
+        if name is None or name == "NULL" or name in tables.get(target, {}):
+            continue
+        if target in OPTIONAL_TABLES and target not in tables:
+            continue
+        known = list(tables.get(target, {}))
+        listed = f" ({', '.join(known)})" if known else ", of which this file has none"
+        raise ScenarioError(f"{key}.{field}", name, f"an entry of {target}{listed}{did_you_mean(name, known)}")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("text")
+    return value
+
+
+def _number(least: int, most: int, what: str) -> Callable[[object], int]:
+    expected = f'{what}, a whole number from {least} to {most}, such as "{max(least, min(most, 3))}"'
+
+    def parse(value: object) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,20}", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(expected)
+        return value
+
+    return parse
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if value not in words:
+            raise ValueError(f"one of {', '.join(words)}{did_you_mean(value, words)}")
+        return cast(str, value)
+
+    return parse
+
+
+def _flag(value: object) -> bool:
+    return _one_of("true", "false")(value) == "true"
+
+
+def _reference(value: object) -> str:
+    """A name. Releases before 202012 write it as `[TABLE|name]`."""
+    text = _text(value)
+    old = re.fullmatch(r"\[\w+\|([^\]]+)\]", text)
+    return old[1] if old else text
+
+
+def _priorities(value: object) -> tuple[int, ...]:
+    if value == "":
+        return ()
+    parts = value.split(",") if isinstance(value, str) else []
+    if not parts or not all(re.fullmatch(r"[0-7]", part) for part in parts):
+        raise ValueError('priorities from 0 to 7, separated by commas, such as "3,4"')
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _metres(value: object) -> float:
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)m", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError('a length in metres, such as "40m"')
+    return float(match[1])
+
+
+BYTES = _number(0, MOST, "bytes")
+PER_CENT = _number(0, 100, "per cent")
+POWER = _number(-8, 8, "a power of two")
+_SPEED = _number(1, 10**7, "Mbit/s")
+
+FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
+    "WRED_PROFILE": {
+        "ecn": _one_of(*ECN),
+        **{f"wred_{colour}_enable": _flag for colour in COLOURS},
+        **{f"{colour}_{bound}_threshold": BYTES for colour in COLOURS for bound in ("min", "max")},
+        **{f"{colour}_drop_probability": PER_CENT for colour in COLOURS},
+    },
+    "QUEUE": {"wred_profile": _reference, "scheduler": _reference},
+    "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _number(1, 100, "a weight")},
+    "BUFFER_POOL": {
+        "type": _one_of("ingress", "egress", "both"),
+        "mode": _one_of("static", "dynamic"),
+        "size": BYTES,
+        "xoff": BYTES,
+    },
+    "BUFFER_PROFILE": {
+        "pool": _reference,
+        "size": BYTES,
+        "dynamic_th": POWER,
+        "static_th": BYTES,
+        "xon": BYTES,
+        "xoff": BYTES,
+        "xon_offset": BYTES,
+        "packet_discard_action": _one_of("drop", "trim"),
+    },
+    "BUFFER_PG": {"profile": _reference},
+    "BUFFER_QUEUE": {"profile": _reference},
+    "PORT_QOS_MAP": {"pfc_enable": _priorities},
+    "PORT": {"speed": _SPEED},
+    "CABLE_LENGTH": {"*": _metres},
+    "PFC_WD": {"action": _one_of("drop", "forward", "alert")},
+    "SWITCH_TRIMMING": {"size": BYTES},
+}
+"""Table -> field -> how its value is read; `*` reads every field."""
+
+REFERENCES = {
+    "QUEUE": {"wred_profile": "WRED_PROFILE", "scheduler": "SCHEDULER"},
+    "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
+    "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
+    "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
+}
+"""Table -> field -> the table whose entry it names."""
+
+NUMBERED = ("QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
+"""Tables whose entries are ports and the numbers of their queues or priority groups."""
+
+OPTIONAL_TABLES = ("SCHEDULER",)
+"""Tables that part of a configuration may leave out: nothing here depends on them."""

@@ -1,0 +1,53 @@
+"""Names of SONiC that scenarios accept for their own keys, and the texts that these keys take."""
+
+from collections.abc import Callable
+from typing import Any
+
+from shallows.errors import ScenarioError
+from shallows.settings.config_db import BYTES, PER_CENT, POWER
+from shallows.units import SIZE
+
+Rule = tuple[str, Callable[[object], int], Callable[[int], Any]]
+"""The key here, how a value there is read, and the value here."""
+
+NAMES: dict[str, dict[str, Rule]] = {
+    "marking": {
+        "green_min_threshold": ("kmin", BYTES, SIZE.text),
+        "green_max_threshold": ("kmax", BYTES, SIZE.text),
+        "green_drop_probability": ("pmax", PER_CENT, lambda percent: percent / 100),
+    },
+    "pfc": {
+        "xoff": ("headroom", BYTES, SIZE.text),
+        "xon_offset": ("hysteresis", BYTES, SIZE.text),
+        "static_th": ("threshold", BYTES, SIZE.text),
+    },
+    "shared": {"dynamic_th": ("alpha", POWER, lambda power: 2.0**power)},
+}
+"""Table of `[network]` -> name on a switch -> rule."""
+
+
+def translated(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    """The table `name` of `[network]` with a switch's names replaced. Raises `ScenarioError` with the key."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        rule = NAMES[name].get(key)
+        here, text = (rule[0], _value(key, value, rule)) if rule else (key, value)
+        if here in found:
+            raise ScenarioError(key, value, f"{here} once: another key of the table sets it too")
+        found[here] = text
+    return found
+
+
+def _value(key: str, value: object, rule: Rule) -> Any:
+    try:
+        return rule[2](rule[1](value))
+    except ValueError as error:
+        raise ScenarioError(key, value, str(error)) from None
+
+
+def table() -> list[str]:
+    """The table of docs/settings.md, as lines."""
+    lines = ["| on the switch | here |", "|---|---|"]
+    for name, rules in NAMES.items():
+        lines += [f"| `{key}` | `network.{name}.{rule[0]}` |" for key, rule in rules.items()]
+    return lines
