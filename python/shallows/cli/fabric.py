@@ -66,6 +66,33 @@ def write(
     return DONE
 
 
+@app.command()
+@with_status
+def explain(
+    files: Files,
+    on: Annotated[str, typer.Option(metavar="SCENARIO", help="The scenario that these settings are for.")],
+    port: Port = None,
+    queue: Queue = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with a figure.")] = None,
+) -> int:
+    """Print what settings mean on a scenario's network: BDPs, microseconds, headroom, stability."""
+    from shallows import extras
+    from shallows.report import print_parts
+    from shallows.scenario import Scenario
+    from shallows.settings import explain as settings
+    from shallows.settings import page
+    from shallows.settings.reading import read_all
+
+    if html:
+        extras.need("plot", "--html")
+    explanation = settings.explain(settings.on(Scenario.load(on), read_all(files, port, queue)))
+    print_parts(page.report(explanation))
+    if html:
+        html.write_text(page.page(explanation), encoding="utf-8")
+        print(f"wrote {html}")
+    return DONE
+
+
 def _queues(text: str) -> list[int]:
     numbers = text.split(",")
     if not all(number.isdigit() and int(number) < 8 for number in numbers):

@@ -1,8 +1,9 @@
 """Reads `config_db.json` of SONiC: the tables that concern queues, buffers and pauses.
 
-Every value in this file is text. `read` checks the fields that Shallows knows and gives them as numbers, flags and names; it
-leaves out other fields and other tables. Names, types and ranges: SONiC's YANG models (sonic-wred-profile, sonic-queue,
-sonic-buffer-pool, sonic-buffer-profile, sonic-buffer-pg, sonic-port-qos-map, sonic-trimming).
+Every value in this file is text. `read` checks the fields that Shallows knows and gives them as numbers,
+flags and names; it leaves out other fields and other tables. Names, types and ranges: SONiC's YANG models
+(sonic-wred-profile, sonic-queue, sonic-buffer-pool, sonic-buffer-profile, sonic-buffer-pg,
+sonic-port-qos-map, sonic-trimming).
 """
 
 import json
@@ -120,7 +121,9 @@ def _check_references(tables: Tables, key: str, table: str, fields: Entry) -> No
             continue
         known = list(tables.get(target, {}))
         listed = f" ({', '.join(known)})" if known else ", of which this file has none"
-        raise ScenarioError(f"{key}.{field}", name, f"an entry of {target}{listed}{did_you_mean(name, known)}")
+        raise ScenarioError(
+            f"{key}.{field}", name, f"an entry of {target}{listed}{did_you_mean(name, known)}"
+        )
 
 
 def _text(value: object) -> str:

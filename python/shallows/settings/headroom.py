@@ -1,7 +1,7 @@
 """The memory that a link needs behind a pause, so that nothing is dropped.
 
-A switch decides to pause a link when a frame arrives that exceeds the threshold. Until the other end stops, five parts arrive,
-each at most:
+A switch decides to pause a link when a frame arrives that exceeds the threshold. Until the other end stops,
+five parts arrive, each at most:
 
 | part | bytes |
 |---|---|
@@ -11,8 +11,8 @@ each at most:
 | the frame that the other end has just begun | mtu |
 | what the link carries in both directions' propagation delay | 2 * delay * rate |
 
-The other end acts on a pause at once. A NIC or switch that needs longer (IEEE 802.1Qbb allows several microseconds) needs
-rate * time more.
+The other end acts on a pause at once. A NIC or switch that needs longer (IEEE 802.1Qbb allows several
+microseconds) needs rate * time more.
 """
 
 PAUSE = 64
@@ -23,7 +23,8 @@ PS = 10**12
 def headroom(rate_bps: int, delay_ps: int, mtu: int) -> int:
     """Bytes that can arrive on a link after a switch decided to pause it, at most.
 
-    rate_bps: of the link, in bit/s. delay_ps: propagation in one direction, in ps. mtu: bytes of a full frame.
+    rate_bps: of the link, in bit/s. delay_ps: propagation in one direction, in ps. mtu: bytes of a full
+    frame.
     """
     in_flight = -(-2 * delay_ps * rate_bps // (8 * PS))
     return in_flight + 3 * mtu + PAUSE

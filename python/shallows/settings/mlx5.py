@@ -1,7 +1,8 @@
 """Translates the DCQCN settings of NVIDIA's NICs into `[cc]` of a scenario, and back.
 
-Reading takes what `mlxconfig query` prints, `NAME=VALUE`, `path:value` as `grep . /sys/class/net/eth0/ecn/*/*` prints it, and
-`echo VALUE > path`. Writing gives a shell script with one line per setting for sysfs, and the line for mlxconfig.
+Reading takes what `mlxconfig query` prints, `NAME=VALUE`, `path:value` as `grep .
+/sys/class/net/eth0/ecn/*/*` prints it, and `echo VALUE > path`. Writing gives a shell script with one line
+per setting for sysfs, and the line for mlxconfig.
 """
 
 import math
@@ -36,7 +37,9 @@ def fragment(path: Path) -> Fragment:
     except ScenarioError as error:
         raise error.in_file(path) from None
     if not found:
-        expected = "DCQCN settings such as rpg_ai_rate, as mlxconfig query or sysfs print them: there are none"
+        expected = (
+            "DCQCN settings such as rpg_ai_rate, as mlxconfig query or sysfs print them: there are none"
+        )
         raise ScenarioError(None, None, expected, file=path)
     return _translated(found, unknown)
 
@@ -56,7 +59,9 @@ def _settings(text: str) -> tuple[dict[str, int], list[str]]:
         if not setting.least <= amount <= setting.most:
             raise ScenarioError(key, value, setting.expected)
         if found.setdefault(setting.name, amount) != amount:
-            raise ScenarioError(key, value, f"one value for all ports: {setting.name} is also {found[setting.name]}")
+            raise ScenarioError(
+                key, value, f"one value for all ports: {setting.name} is also {found[setting.name]}"
+            )
     return found, unknown
 
 
@@ -78,7 +83,10 @@ def _translated(found: dict[str, int], unknown: list[str]) -> Fragment:
     from shallows.algorithm import choose
     from shallows.units import Frame
 
-    cc: dict[str, object] = {"name": "dcqcn", **{name: value for name, value in found.items() if _has_parameter(name)}}
+    cc: dict[str, object] = {
+        "name": "dcqcn",
+        **{name: value for name, value in found.items() if _has_parameter(name)},
+    }
     left = [f"{name}: Shallows does not know this setting" for name in unknown]
     for name, value in found.items():
         setting = nic.find(name)
@@ -87,7 +95,9 @@ def _translated(found: dict[str, int], unknown: list[str]) -> Fragment:
             left.append(f"{name} = {value}: {setting.remark}")
     frame = Frame(1500, 1460)
     table = choose(cc, frame).table(None)
-    tables = {"cc": {key: value for key, value in table.items() if key == "name" or key in _parameters(found)}}
+    tables = {
+        "cc": {key: value for key, value in table.items() if key == "name" or key in _parameters(found)}
+    }
     missing = sorted(s.name for s in nic.SETTINGS if s.here and s.name not in found)
     assumed = [f"{', '.join(missing)}: the defaults of dcqcn"] if missing else []
     return Fragment(tables, tuple(assumed), tuple(left))

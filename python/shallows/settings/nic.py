@@ -1,7 +1,7 @@
 """DCQCN's parameters by their names on NVIDIA's NICs, and the values of both in each other's units.
 
-Names, units and meanings: NVIDIA, "DCQCN CC Parameters" (DOCA SDK). Defaults: what `mlxconfig query` prints of ConnectX cards.
-docs/settings.md has the table.
+Names, units and meanings: NVIDIA, "DCQCN CC Parameters" (DOCA SDK). Defaults: what `mlxconfig query` prints
+of ConnectX cards. docs/settings.md has the table.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ BYTE_RESET_OFF = 10**15
 class Setting:
     """A setting of a NIC: name, unit, default and range there; parameter of `dcqcn` here.
 
-    scale: SI units of the parameter in one unit of the setting. `to_si` and `from_si` replace it where the relation is not a
-    factor. `remark` says what differs, or why there is no parameter; `modelled` is then the value by which Shallows behaves.
-    `folder` is where the driver keeps the setting.
+    scale: SI units of the parameter in one unit of the setting. `to_si` and `from_si` replace it where the
+    relation is not a factor. `remark` says what differs, or why there is no parameter; `modelled` is then
+    the value by which Shallows behaves. `folder` is where the driver keeps the setting.
     """
 
     name: str
@@ -77,20 +77,28 @@ SETTINGS = (
         from_si=lambda g: (1 - g) * FRACTION, remark="there the share that is kept",
     ),
     Setting(
-        "dce_tcp_rtt", "us", 1, 1, WORD, "tau_prime", US, remark="there the period of updates of alpha, here of its decay"
+        "dce_tcp_rtt", "us", 1, 1, WORD, "tau_prime", US,
+        remark="there the period of updates of alpha, here of its decay",
     ),
     Setting("initial_alpha_value", "1/1024", 1023, 0, 1023, "alpha", 1 / FRACTION),
-    Setting("min_time_between_cnps", "us", 4, 1, WORD, "tau", US, remark="at the receiver", folder="roce_np"),
     Setting(
-        "rate_reduce_monitor_period", "us", 4, 0, WORD, remark="every notification decreases the rate: give the longer of this and "
-        "`min_time_between_cnps` as `tau`",
+        "min_time_between_cnps", "us", 4, 1, WORD, "tau", US, remark="at the receiver", folder="roce_np"
+    ),
+    Setting(
+        "rate_reduce_monitor_period", "us", 4, 0, WORD, remark="every notification decreases the rate: "
+        "give the longer of this and `min_time_between_cnps` as `tau`",
     ),
     Setting("rpg_max_rate", "Mbit/s", 0, 0, WORD, remark="the link's rate", modelled=0),
-    Setting("rate_to_set_on_first_cnp", "Mbit/s", 0, 0, WORD, remark="the first decrease is as all others", modelled=0),
+    Setting(
+        "rate_to_set_on_first_cnp", "Mbit/s", 0, 0, WORD, remark="the first decrease is as all others",
+        modelled=0,
+    ),
     Setting("rpg_gd", "log2", 11, 0, 15, remark="a decrease is by alpha / 2", modelled=11),
     Setting("rpg_min_dec_fac", "%", 50, 0, 100, remark="no decrease takes more than half", modelled=50),
-    Setting("clamp_tgt_rate", "flag", 0, 0, 1, remark="every decrease moves the target (SIGCOMM 2015)", modelled=1),
-    Setting("clamp_tgt_rate_after_time_inc", "flag", 1, 0, 1, remark="every decrease moves the target", modelled=1),
+    Setting("clamp_tgt_rate", "flag", 0, 0, 1, remark="every decrease moves the target", modelled=1),
+    Setting(
+        "clamp_tgt_rate_after_time_inc", "flag", 1, 0, 1, remark="every decrease moves the target", modelled=1
+    ),
 )  # fmt: skip
 
 

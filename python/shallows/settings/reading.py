@@ -27,5 +27,7 @@ def _read(path: Path, port: str | None, queue: int | None) -> Fragment:
     try:
         is_json = path.read_bytes().lstrip()[:1] in (b"{", b"[")
     except OSError as error:
-        raise ScenarioError(None, None, f"a readable file of settings ({error.strerror})", file=path) from None
+        raise ScenarioError(
+            None, None, f"a readable file of settings ({error.strerror})", file=path
+        ) from None
     return sonic.fragment(path, port, queue) if is_json or path.suffix == ".json" else mlx5.fragment(path)

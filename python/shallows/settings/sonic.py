@@ -1,14 +1,15 @@
 """Translates SONiC's queue and buffer settings into `[network]` of a scenario.
 
-A scenario has one setting for all switch ports. Where the ports of a configuration differ, `port` or `queue` chooses.
+A scenario has one setting for all switch ports. Where the ports of a configuration differ, `port` or
+`queue` chooses.
 
-| SONiC | scenario |
+| SONiC | `[network]` |
 |---|---|
-| WRED_PROFILE of the lossless queues | `network.marking`, kind `red`, or `step` where both thresholds are equal |
-| PORT_QOS_MAP.pfc_enable | `network.pfc` |
-| BUFFER_PROFILE of the lossless priority groups: xoff, xon_offset, static_th | `network.pfc`: headroom, hysteresis, threshold |
-| the same: dynamic_th; its BUFFER_POOL: size | `network.shared`: alpha = 2^dynamic_th, size |
-| without pfc_enable, BUFFER_PROFILE of the queues: static_th, or dynamic_th | `network.buffer`, or `network.shared` |
+| WRED_PROFILE of the lossless queues | `marking`: `red`, or `step` where both thresholds are equal |
+| PORT_QOS_MAP.pfc_enable | `pfc` |
+| BUFFER_PROFILE of the lossless priority groups | `pfc`: headroom, hysteresis, threshold (static_th) |
+| its dynamic_th, and size of its BUFFER_POOL | `shared`: alpha = 2^dynamic_th, size |
+| without pfc_enable, BUFFER_PROFILE of the queues | `buffer` (static_th), or `shared` (dynamic_th) |
 """
 
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from shallows.settings.config_db import COLOURS, ECN, Entry, Tables, numbers_of,
 from shallows.settings.fragment import Fragment
 from shallows.units import RATE, SIZE, TIME
 
+HYSTERESIS = 3_000
+"""Bytes below the threshold at which a pause ends where no xon_offset says it: two frames of 1500 B."""
 PS_PER_METRE = 5_000
 """Propagation in fibre: two thirds of the speed of light in vacuum."""
 
@@ -84,7 +87,9 @@ class _Translation:
         chosen = {_thresholds(key, fields, colour) for colour in marked[:1]}.pop()
         others = [colour for colour in marked[1:] if _differs(fields, colour, marked[0])]
         if others:
-            self.left.append(f"{key}: thresholds of {' and '.join(others)} packets; {marked[0]} stands for all")
+            self.left.append(
+                f"{key}: thresholds of {' and '.join(others)} packets; {marked[0]} stands for all"
+            )
         kmin, kmax, percent = chosen
         self.assumed.append("ports mark by the queue that a packet leaves behind, without averaging")
         if kmin == kmax:
@@ -128,6 +133,11 @@ class _Translation:
             pfc["hysteresis"] = SIZE.text(max(1, profile["xon_offset"]))
         elif "static_th" in profile and profile.get("xon", 0) < profile["static_th"]:
             pfc["hysteresis"] = SIZE.text(profile["static_th"] - profile.get("xon", 0))
+        else:
+            pfc["hysteresis"] = SIZE.text(HYSTERESIS)
+            self.assumed.append(
+                f"a pause ends {SIZE.text(HYSTERESIS)} below its threshold: {key} has no xon_offset"
+            )
         if network and profile.get("xon"):
             self.left.append(f"{key}.xon: a pause also ends below {SIZE.text(profile['xon'])}")
         return {"pfc": pfc, **network}
@@ -210,13 +220,17 @@ def _thresholds(key: str, fields: Entry, colour: str) -> tuple[int, int, int]:
     for bound in ("min", "max"):
         if f"{colour}_{bound}_threshold" not in fields:
             name, mode = f"{key}.{colour}_{bound}_threshold", fields["ecn"]
-            raise ScenarioError(name, None, f"a threshold in bytes, because ecn = {mode} marks {colour} packets")
+            raise ScenarioError(
+                name, None, f"a threshold in bytes, because ecn = {mode} marks {colour} packets"
+            )
     kmin, kmax = (fields[f"{colour}_{bound}_threshold"] for bound in ("min", "max"))
     if kmax < kmin:
         expected = f"at least {colour}_min_threshold, {kmin}"
         raise ScenarioError(f"{key}.{colour}_max_threshold", kmax, expected)
     if kmax == 0:
-        raise ScenarioError(f"{key}.{colour}_max_threshold", kmax, "more than 0: every packet would be marked")
+        raise ScenarioError(
+            f"{key}.{colour}_max_threshold", kmax, "more than 0: every packet would be marked"
+        )
     return kmin, kmax, fields.get(f"{colour}_drop_probability", 100)
 
 
@@ -228,5 +242,7 @@ def _differs(fields: Entry, colour: str, reference: str) -> bool:
 def _positive(key: str, fields: Entry, name: str) -> int:
     value = fields.get(name)
     if not value:
-        raise ScenarioError(f"{key}.{name}", value, "bytes, a number above 0" + ("; it is missing" * (value is None)))
+        raise ScenarioError(
+            f"{key}.{name}", value, "bytes, a number above 0" + ("; it is missing" * (value is None))
+        )
     return value

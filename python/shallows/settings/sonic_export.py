@@ -23,7 +23,8 @@ LEAST_TH, MOST_TH = -8, 7
 class Entries:
     """Entries to merge into a config_db.json, every value a text, and sentences about what differs.
 
-    rounded: values that SONiC can only write approximately. not_expressed: keys of the scenario without a counterpart.
+    rounded: values that SONiC can only write approximately. not_expressed: keys of the scenario without a
+    counterpart.
     """
 
     tables: dict[str, dict[str, dict[str, str]]]
@@ -31,7 +32,9 @@ class Entries:
     not_expressed: tuple[str, ...] = ()
 
 
-def entries(scenario: "Scenario", ports: Sequence[str] = ("Ethernet0",), queues: Sequence[int] = (3,)) -> Entries:
+def entries(
+    scenario: "Scenario", ports: Sequence[str] = ("Ethernet0",), queues: Sequence[int] = (3,)
+) -> Entries:
     """The entries that set `[network]` of `scenario` at these ports and queues.
 
     `queues` are also the priorities with PFC. Raises `ScenarioError` for a key that has to be changed first.
@@ -88,7 +91,9 @@ class _Export:
 
     def _step(self) -> tuple[int, int, int]:
         network = self.scenario.network
-        points, _ = self.scenario.network_options.marking.at_rates(network.rate_bps[~network.is_nic], self.scenario.mtu)
+        points, _ = self.scenario.network_options.marking.at_rates(
+            network.rate_bps[~network.is_nic], self.scenario.mtu
+        )
         thresholds = sorted({round(point["parameters"]["threshold"]) for point in points})
         if len(thresholds) > 1:
             listed = " and ".join(SIZE.text(threshold) for threshold in thresholds)
@@ -102,7 +107,9 @@ class _Export:
         exact = 100 * parameters["pmax"]
         percent = min(100, max(1, round(exact)))
         if not math.isclose(percent, exact, rel_tol=1e-9):
-            self.rounded.append(f"network.marking.pmax = {parameters['pmax']:g}: {percent} %, in whole per cent from 1")
+            self.rounded.append(
+                f"network.marking.pmax = {parameters['pmax']:g}: {percent} %, in whole per cent from 1"
+            )
         kmin, kmax = (self._bytes(f"network.marking.{key}", parameters[key]) for key in ("kmin", "kmax"))
         return kmin, kmax, percent
 
@@ -136,12 +143,16 @@ class _Export:
         """Rate in bit/s and delay in ps of the links that lead to a switch."""
         network = self.scenario.network
         to_switch = network.link_to >= network.hosts
-        return list(zip(network.rate_bps[to_switch].tolist(), network.delay_ps[to_switch].tolist(), strict=True))
+        return list(
+            zip(network.rate_bps[to_switch].tolist(), network.delay_ps[to_switch].tolist(), strict=True)
+        )
 
     def _power(self, alpha: float) -> int:
         power = min(MOST_TH, max(LEAST_TH, round(math.log2(alpha))))
         if 2.0**power != alpha:
-            self.rounded.append(f"network.shared.alpha = {alpha:g}: {2.0**power:g}, a power of two (dynamic_th {power})")
+            self.rounded.append(
+                f"network.shared.alpha = {alpha:g}: {2.0**power:g}, a power of two (dynamic_th {power})"
+            )
         return power
 
     def _pool(self, side: str, mode: str, size: int) -> None:

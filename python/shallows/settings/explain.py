@@ -1,0 +1,261 @@
+"""What settings mean on a network: thresholds in bytes, BDPs and microseconds, headroom and stability.
+
+A BDP is the rate of a port times the longest base round trip of the scenario's flows: a full frame there
+and an acknowledgement back over empty links.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shallows.routing import Routes
+from shallows.settings.fragment import Fragment
+from shallows.settings.headroom import headroom
+from shallows.units import NEVER, RATE, SIZE, TIME
+
+if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
+    from shallows.scenario import Scenario
+
+FLOWS = (2, 4, 8, 16, 32, 64)
+"""Numbers of flows at a port for which stability is computed."""
+MOST_PAIRS = 200
+"""Pairs of hosts whose round trip is looked at."""
+TUNED = 4.0
+"""A parameter further than this factor from its paper's share of the rate is tuned for another rate."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A queue length at which a port does something: its name, what sets it, and bytes."""
+
+    name: str
+    key: str
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The least phase margin in degrees over `FLOWS`, where it is, and the longest queue there in bytes.
+
+    Without a fixed point for some number of flows `degrees` is NaN.
+    """
+
+    degrees: float
+    flows: int
+    queue_bytes: float
+
+
+@dataclass(frozen=True)
+class PortExplanation:
+    """The switch ports of one rate.
+
+    rate_bps, delay_ps: of their links, the longest. count, example: how many, and the name of one.
+    bdp_bytes: rate times the base round trip. levels: by bytes. headroom_needed, headroom_set: bytes behind
+    a pause, or None without PFC. margin: of the fluid model, or None without one.
+    """
+
+    rate_bps: int
+    delay_ps: int
+    count: int
+    example: str
+    bdp_bytes: float
+    levels: tuple[Level, ...]
+    headroom_needed: int | None
+    headroom_set: int | None
+    margin: Margin | None
+
+    def microseconds(self, size: float) -> float:
+        """The time to send `size` bytes, in us."""
+        return 8e6 * size / self.rate_bps
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The settings of a scenario, by kind of port, and sentences about what they lead to."""
+
+    scenario: "Scenario"
+    base_rtt_ps: int
+    ports: tuple[PortExplanation, ...]
+    remarks: tuple[str, ...]
+
+
+def on(scenario: "Scenario", fragment: Fragment) -> "Scenario":
+    """`scenario` with the settings of `fragment` in place of its own. Raises `ScenarioError`."""
+    network = {**scenario.tables.get("network", {}), **fragment.tables.get("network", {})}
+    changed: dict[str, Any] = {"network": network}
+    if "cc" in fragment.tables:
+        changed["cc"] = fragment.tables["cc"]
+    return type(scenario)(file=scenario.file, **{**scenario.tables, **changed})
+
+
+def explain(scenario: "Scenario") -> Explanation:
+    """The `Explanation` of a scenario's switch ports."""
+    network = scenario.network
+    base_rtt_ps = _base_rtt_ps(scenario)
+    switch_ports = ~network.is_nic
+    ports = tuple(
+        _port(scenario, switch_ports & (network.rate_bps == rate), base_rtt_ps)
+        for rate in np.unique(network.rate_bps[switch_ports])
+    )
+    remarks = [*_tuned_elsewhere(scenario, ports), *_order(ports), *_headrooms(ports), *_stability(ports)]
+    return Explanation(scenario, base_rtt_ps, ports, (*scenario.warnings, *remarks))
+
+
+def _base_rtt_ps(scenario: "Scenario") -> int:
+    """The longest base round trip of the scenario's flows, of at most `MOST_PAIRS` pairs of hosts."""
+    network, frame, routes = scenario.network, scenario.frame, Routes(scenario.network)
+    pairs = np.unique(np.column_stack([scenario.flows.src, scenario.flows.dst]), axis=0)
+    step = -(-len(pairs) // MOST_PAIRS)
+    longest = 0.0
+    for src, dst in pairs[::step].tolist():
+        path = routes.path(src, dst)
+        sending = (8e12 * (frame.wire + frame.header) / network.rate_bps[path]).sum()
+        longest = max(longest, 2 * float(network.delay_ps[path].sum()) + float(sending))
+    return round(longest)
+
+
+def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanation:
+    network = scenario.network
+    links = np.flatnonzero(chosen)
+    rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[links].max())
+    needed = configured = None
+    if scenario.network_options.pfc:
+        needed = headroom(rate, delay, scenario.mtu)
+        set_to = scenario.network_options.pfc.headroom
+        configured = needed if set_to == NEVER else set_to
+    return PortExplanation(
+        rate, delay, len(links), network.port_names[links[0]], rate * base_rtt_ps / 8e12,
+        tuple(sorted(_levels(scenario, rate), key=lambda level: level.bytes)), needed, configured,
+        _margin(scenario, rate, base_rtt_ps),
+    )  # fmt: skip
+
+
+def _levels(scenario: "Scenario", rate: int) -> list[Level]:
+    options, levels = scenario.network_options, list[Level]()
+    if options.marking != "none":
+        point = options.marking.at_rates(np.array([rate], np.uint64), scenario.mtu)[0][0]["parameters"]
+        names = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}
+        levels += [
+            Level(text, f"network.marking.{key}", point[key]) for key, text in names.items() if key in point
+        ]
+    shared, pfc = options.shared, options.pfc
+    if shared:
+        limit = shared.size * shared.alpha / (1 + shared.alpha)
+        what = "a lone link is paused" if pfc else "a lone port is full"
+        levels.append(Level(what, "network.shared.alpha", limit))
+        levels.append(Level("the memory is full", "network.shared.size", shared.size))
+    elif pfc:
+        levels.append(Level("a link is paused", "network.pfc.threshold", pfc.threshold))
+    elif scenario.trimming:
+        levels.append(
+            Level("packets are trimmed", "network.trimming.queue", scenario.trimming.queue * scenario.mtu)
+        )
+    elif options.buffer != NEVER:
+        levels.append(Level("the port is full", "network.buffer", options.buffer))
+    return levels
+
+
+def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
+    """The margin of the first algorithm's fluid model, if it has one and its library is installed."""
+    from shallows import extras
+    from shallows.worlds.fluid_models import MODELS, ModelInputs
+
+    used, marking = scenario.algorithms[0], scenario.network_options.marking
+    kind = None if marking == "none" else marking.kind
+    row = MODELS.get((used.name, kind)) or MODELS.get((used.name, None))
+    if row is None or not extras.has("fluid"):
+        return None
+    from shallows import fluid
+    from shallows.fluid.maps import margin_map
+
+    point = (
+        {}
+        if marking == "none"
+        else marking.at_rates(np.array([rate], np.uint64), scenario.mtu)[0][0]["parameters"]
+    )
+    at = "" if marking == "none" else marking.at
+    given = ModelInputs(used.parameters, point, at, scenario.mtu, 8 * scenario.mtu / rate)
+    model = fluid.MODELS[row.model](
+        rate=float(rate), delay=base_rtt_ps * 1e-12, mtu=float(scenario.mtu),
+        **{name: given.get(source) for name, source in row.parameters.items()},
+    )  # fmt: skip
+    found = margin_map(model, {"flows": FLOWS})
+    degrees = np.where(found.exists, found.phase_margin_deg, -np.inf)
+    if np.isnan(degrees).all():
+        return None
+    worst = int(np.nanargmin(degrees))
+    missing = not found.exists[worst]
+    queue = float(np.nanmax(found.queue_bytes)) if found.exists.any() else np.nan
+    return Margin(np.nan if missing else float(degrees[worst]), FLOWS[worst], queue)
+
+
+def _order(ports: Sequence[PortExplanation]) -> list[str]:
+    """Whether marking acts before pauses at every port."""
+    remarks: list[str] = []
+    for port in ports:
+        by_key = {level.key: level.bytes for level in port.levels}
+        pause = by_key.get("network.pfc.threshold") or by_key.get("network.shared.alpha")
+        full = by_key.get("network.marking.kmax") or by_key.get("network.marking.threshold")
+        if port.headroom_set is None or pause is None or full is None or full <= pause:
+            continue
+        remarks.append(
+            f"{RATE.text(port.rate_bps)}: a lone link is paused from {SIZE.text(round(pause))} on, before "
+            f"every packet is marked ({SIZE.text(round(full))}): PFC acts before ECN has its full effect"
+        )
+    return remarks
+
+
+def _headrooms(ports: Sequence[PortExplanation]) -> list[str]:
+    return [
+        f"{RATE.text(port.rate_bps)}, {TIME.text(port.delay_ps)}: packets can be dropped behind a pause: "
+        f'network.pfc.headroom = "{SIZE.text(port.headroom_set)}" and the link can need '
+        f"{SIZE.text(port.headroom_needed)}"
+        for port in ports
+        if port.headroom_needed is not None
+        and port.headroom_set is not None
+        and port.headroom_set < port.headroom_needed
+    ]
+
+
+def _stability(ports: Sequence[PortExplanation]) -> list[str]:
+    remarks: list[str] = []
+    for port in ports:
+        if port.margin is None:
+            continue
+        rate, flows = RATE.text(port.rate_bps), port.margin.flows
+        if np.isnan(port.margin.degrees):
+            remarks.append(
+                f"{rate}: with {flows} flows the fluid model has no fixed point: the queue does not settle"
+            )
+        elif port.margin.degrees <= 0:
+            remarks.append(
+                f"{rate}: with {flows} flows the fluid model oscillates ({port.margin.degrees:.1f} degrees)"
+            )
+    return remarks
+
+
+def _tuned_elsewhere(scenario: "Scenario", ports: Sequence[PortExplanation]) -> list[str]:
+    """Steps of an algorithm that are another share of the rate than in its paper."""
+    published = {
+        "dcqcn": {"r_ai": (40e6, 40e9, "SIGCOMM 2015")},
+        "timely": {"delta": (10e6, 10e9, "SIGCOMM 2015")},
+        "patched-timely": {"delta": (10e6, 10e9, "CoNEXT 2016")},
+    }
+    remarks: list[str] = []
+    for used in dict.fromkeys(one.name for one in scenario.algorithms):
+        algorithm: Algorithm = next(one for one in scenario.algorithms if one.name == used)
+        for key, (step, rate, source) in published.get(used, {}).items():
+            for port in ports:
+                factor = algorithm.parameters[key] / port.rate_bps / (step / rate)
+                if 1 / TUNED <= factor <= TUNED:
+                    continue
+                times = f"{factor:.3g} times" if factor > 1 else f"1/{1 / factor:.3g} of"
+                remarks.append(
+                    f"{RATE.text(port.rate_bps)}: cc.{key} = {algorithm.table(None)[key]} is {times} the "
+                    f"share of the rate in {source} ({RATE.text(round(step))} at {RATE.text(round(rate))}): "
+                    "it is tuned for another rate"
+                )
+    return remarks
