@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import shallows as sh
-from shallows import nics
-from shallows.algorithm import catalog
-from shallows.parameters import read
+from shallows.algorithm import choose
+from shallows.settings import nic, switch
 from shallows.units import Frame
 
 PAGE = Path(__file__).parents[1] / "docs" / "fabrics.md"
-DCQCN = next(row for row in catalog() if row["name"] == "dcqcn")
+SETTINGS = PAGE.with_name("settings.md")
 
 
-def test_the_page_has_the_table():
-    assert "\n".join(nics.table()) in PAGE.read_text()
+def test_the_pages_have_the_tables():
+    assert "\n".join(nic.table()) in PAGE.read_text()
+    assert "\n".join(switch.table()) in SETTINGS.read_text()
 
 
 @pytest.mark.parametrize(
@@ -35,24 +35,16 @@ def test_the_page_has_the_table():
         ("np_min_time_between_cnps", 4, "tau", 4e-6),
     ],
 )
-def test_a_setting_of_a_nic_is_refused_with_what_to_write(there, value, here, number):
-    """What the error says to write is a lawful value of the catalog's parameter: the NIC's, in SI units."""
-    frame = Frame(1500, 40)
-    with pytest.raises(sh.ScenarioError) as refused:
-        read(DCQCN, there, value, frame)
-    key, _, written = (
-        refused.value.expected.rpartition(" is ")[2].removesuffix(" (docs/fabrics.md)").partition(" = ")
-    )
-    assert key == here
-    value = written.strip('"') if written.startswith('"') else float(written)
-    assert read(DCQCN, key, value, frame) == pytest.approx(number, rel=1e-12)
+def test_a_setting_of_a_nic_is_a_parameter(there, value, here, number):
+    algorithm = choose({"name": "dcqcn", there: value}, Frame(1500, 40))
+    assert algorithm.parameters[here] == pytest.approx(number, rel=1e-12)
 
 
 def test_a_setting_without_a_parameter_says_why():
-    with pytest.raises(sh.ScenarioError, match="rpg_gd has no parameter here: a cut is by alpha / 2"):
-        read(DCQCN, "rpg_gd", 11, Frame(1500, 40))
+    with pytest.raises(sh.ScenarioError, match=r"no such key.*a decrease is by alpha / 2"):
+        choose({"name": "dcqcn", "rpg_gd": 11}, Frame(1500, 40))
     with pytest.raises(sh.ScenarioError, match=r'did you mean "r_ai"\?'):
-        read(DCQCN, "r_aj", 1, Frame(1500, 40))
+        choose({"name": "dcqcn", "r_aj": 1}, Frame(1500, 40))
 
 
 def ring(**keys):

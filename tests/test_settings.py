@@ -366,18 +366,13 @@ def test_a_wrong_value_of_such_a_name_is_refused_under_that_name(tables, words):
         scenario(**tables)
 
 
+SYSFS = "/sys/class/net/eth0/ecn/roce_rp"
 NIC_TEXTS = {
-    "mlxconfig": "Device #1:
-  RPG_AI_RATE_P1   20
-  CLAMP_TGT_RATE_P1   True(1)
-  SRIOV_EN  False(0)
-",
+    "mlxconfig": "Device #1:\n  RPG_AI_RATE_P1  20\n  CLAMP_TGT_RATE_P1  True(1)\n  SRIOV_EN  False(0)\n",
     "assignments": "mlxconfig -d 01:00.0 set RPG_AI_RATE_P1=20 CLAMP_TGT_RATE_P1=1\n",
-    "sysfs": "/sys/class/net/e/ecn/roce_rp/rpg_ai_rate:20
-/sys/class/net/e/ecn/roce_rp/clamp_tgt_rate:1
-",
+    "sysfs": f"{SYSFS}/rpg_ai_rate:20\n{SYSFS}/clamp_tgt_rate:1\n",
     "debugfs": "rp_ai_rate 20\nrp_clamp_tgt_rate 1\n",
-    "commands": "echo 20 > /sys/class/net/eth0/ecn/roce_rp/rpg_ai_rate # Mbit/s\n",
+    "commands": f"echo 20 > {SYSFS}/rpg_ai_rate # Mbit/s\n",
 }
 
 

@@ -166,8 +166,8 @@ class _Translation:
         size = _positive(f"BUFFER_POOL.{pool}", fields, "size")
         if fields.get("xoff"):
             self.assumed.append(
-                f"headroom of {SIZE.text(fields['xoff'])} that ports share (BUFFER_POOL.{pool}.xoff) is large "
-                "enough for all of them: here each link has its own"
+                f"headroom of {SIZE.text(fields['xoff'])} that ports share (BUFFER_POOL.{pool}.xoff) is "
+                "large enough for all of them: here each link has its own"
             )
         return {"shared": {"size": SIZE.text(size), "alpha": 2.0 ** profile["dynamic_th"]}}
 
