@@ -17,6 +17,8 @@ from shallows.units import NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
+    from shallows.contract import F64
+    from shallows.fluid.model import Model
     from shallows.scenario import Scenario
 
 FLOWS = (2, 4, 8, 16, 32, 64)
@@ -119,8 +121,8 @@ def _base_rtt_ps(scenario: "Scenario") -> int:
 
 def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanation:
     network = scenario.network
-    links = np.flatnonzero(chosen)
-    rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[links].max())
+    links: list[int] = np.flatnonzero(chosen).tolist()
+    rate, delay = int(network.rate_bps[links[0]]), int(network.delay_ps[chosen].max())
     needed = configured = None
     if scenario.network_options.pfc:
         needed = headroom(rate, delay, scenario.mtu)
@@ -136,7 +138,7 @@ def _port(scenario: "Scenario", chosen: Any, base_rtt_ps: int) -> PortExplanatio
 def _levels(scenario: "Scenario", rate: int) -> list[Level]:
     options, levels = scenario.network_options, list[Level]()
     if options.marking != "none":
-        point = options.marking.at_rates(np.array([rate], np.uint64), scenario.mtu)[0][0]["parameters"]
+        point = _marking_at(scenario, rate)
         names = {"kmin": "marking begins", "kmax": "every packet is marked", "threshold": "marking begins"}
         levels += [
             Level(text, f"network.marking.{key}", point[key]) for key, text in names.items() if key in point
@@ -158,8 +160,20 @@ def _levels(scenario: "Scenario", rate: int) -> list[Level]:
     return levels
 
 
-def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
-    """The margin of the first algorithm's fluid model, if it has one and its library is installed."""
+def _marking_at(scenario: "Scenario", rate: int) -> dict[str, float]:
+    """The parameters of the marking at a switch port of this rate; none without marking."""
+    marking = scenario.network_options.marking
+    if marking == "none":
+        return {}
+    points, _ = marking.at_rates(np.array([rate], np.uint64), scenario.mtu)
+    return points[0]["parameters"]
+
+
+def fluid_model(scenario: "Scenario", rate: int, rtt_ps: int) -> "Model | None":
+    """The fluid model of the first algorithm at a port of `rate` bit/s, over a base round trip in ps.
+
+    None if the algorithm has no model or the libraries of the fluid world are not installed.
+    """
     from shallows import extras
     from shallows.worlds.fluid_models import MODELS, ModelInputs
 
@@ -169,27 +183,29 @@ def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
     if row is None or not extras.has("fluid"):
         return None
     from shallows import fluid
+
+    at = "" if marking == "none" else marking.at
+    packet_s = 8 * scenario.mtu / rate
+    given = ModelInputs(used.parameters, _marking_at(scenario, rate), at, scenario.mtu, packet_s)
+    parameters = {name: given.get(source) for name, source in row.parameters.items()}
+    delay_s = rtt_ps * 1e-12 - (packet_s if row.sends_apart else 0.0)
+    return fluid.MODELS[row.model](rate=float(rate), delay=delay_s, mtu=float(scenario.mtu), **parameters)
+
+
+def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
+    """The margin of the first algorithm's fluid model, if it has one that can oscillate."""
+    model = fluid_model(scenario, rate, base_rtt_ps)
+    if model is None:
+        return None
     from shallows.fluid.maps import margin_map
 
-    point = (
-        {}
-        if marking == "none"
-        else marking.at_rates(np.array([rate], np.uint64), scenario.mtu)[0][0]["parameters"]
-    )
-    at = "" if marking == "none" else marking.at
-    given = ModelInputs(used.parameters, point, at, scenario.mtu, 8 * scenario.mtu / rate)
-    model = fluid.MODELS[row.model](
-        rate=float(rate), delay=base_rtt_ps * 1e-12, mtu=float(scenario.mtu),
-        **{name: given.get(source) for name, source in row.parameters.items()},
-    )  # fmt: skip
     found = margin_map(model, {"flows": FLOWS})
-    degrees = np.where(found.exists, found.phase_margin_deg, -np.inf)
+    degrees: F64 = np.where(found.exists, found.phase_margin_deg, -np.inf)
     if np.isnan(degrees).all():
         return None
     worst = int(np.nanargmin(degrees))
-    missing = not found.exists[worst]
     queue = float(np.nanmax(found.queue_bytes)) if found.exists.any() else np.nan
-    return Margin(np.nan if missing else float(degrees[worst]), FLOWS[worst], queue)
+    return Margin(float(degrees[worst]) if found.exists[worst] else np.nan, FLOWS[worst], queue)
 
 
 def _order(ports: Sequence[PortExplanation]) -> list[str]:
