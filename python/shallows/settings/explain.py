@@ -193,7 +193,7 @@ def fluid_model(scenario: "Scenario", rate: int, rtt_ps: int) -> "Model | None":
 
 
 def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
-    """The margin of the first algorithm's fluid model, if it has one that can oscillate."""
+    """The margin of the first algorithm's fluid model; None without a model or any fixed point."""
     model = fluid_model(scenario, rate, base_rtt_ps)
     if model is None:
         return None
@@ -201,11 +201,11 @@ def _margin(scenario: "Scenario", rate: int, base_rtt_ps: int) -> Margin | None:
 
     found = margin_map(model, {"flows": FLOWS})
     degrees: F64 = np.where(found.exists, found.phase_margin_deg, -np.inf)
-    if np.isnan(degrees).all():
+    if not found.exists.any() or np.isnan(degrees).all():
         return None
     worst = int(np.nanargmin(degrees))
-    queue = float(np.nanmax(found.queue_bytes)) if found.exists.any() else np.nan
-    return Margin(float(degrees[worst]) if found.exists[worst] else np.nan, FLOWS[worst], queue)
+    at_worst = float(degrees[worst]) if found.exists[worst] else np.nan
+    return Margin(at_worst, FLOWS[worst], float(np.nanmax(found.queue_bytes)))
 
 
 def _order(ports: Sequence[PortExplanation]) -> list[str]:
