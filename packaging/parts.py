@@ -1,4 +1,4 @@
-"""The parts of a scenario as Python classes, made from its models: `make parts` writes them."""
+"""Generates the classes of a scenario's tables, python/shallows/parts.py, from its models: `make parts`."""
 
 import sys
 from pathlib import Path
@@ -28,10 +28,10 @@ TABLES = {
 }
 NAMES = {model: name for name, model in TABLES.items()}
 HEAD = '''\
-"""The parts of a scenario, as Python writes them: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
+"""The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
 
-Made from the models of the scenario by `make parts`; a change here is lost. A key that is not given is at its
-default. Values are checked by `Scenario`, which knows what the others say.
+Generated from the models of the scenario by `make parts`: do not edit. A key that is absent has its default.
+`Scenario` checks the values, because it knows all of them.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def _part(name, model, kind):
 
 
 def _tables():
-    """What `Scenario` takes."""
+    """The keywords of `Scenario`."""
     lines = ["", "", "class Tables(TypedDict, total=False):", '    """The keywords of `Scenario`."""', ""]
     for key, field in zip(Scenario.key_names(), Scenario.model_fields.values(), strict=True):
         given = {
@@ -137,7 +137,7 @@ def _annotation(field):
 
 
 def _text(annotation):
-    """The type that a key of this annotation takes in Python."""
+    """The type of a key with this annotation in Python."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if hasattr(annotation, "__metadata__"):
         marks = [mark.type for mark in annotation.__metadata__ if isinstance(mark, TypeName)]
@@ -158,7 +158,7 @@ def _text(annotation):
 
 
 def written():
-    """The text as ruff formats it."""
+    """The text, formatted by ruff."""
     import subprocess
 
     ruff = [Path(sys.executable).parent / "ruff"]

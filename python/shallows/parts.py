@@ -1,7 +1,7 @@
-"""The parts of a scenario, as Python writes them: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
+"""The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
 
-Made from the models of the scenario by `make parts`; a change here is lost. A key that is not given is at its
-default. Values are checked by `Scenario`, which knows what the others say.
+Generated from the models of the scenario by `make parts`: do not edit. A key that is absent has its default.
+`Scenario` checks the values, because it knows all of them.
 """
 
 from collections.abc import Sequence
