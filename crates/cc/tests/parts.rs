@@ -4,7 +4,7 @@
 use shallows_cc::catalog::{ALGORITHMS, RATED, TCP};
 use shallows_cc::parameter::{Parameter, Values};
 use shallows_cc::port::credit::CreditShaper;
-use shallows_cc::port::{CongestionPoint, Feedback, MECHANISMS, Mechanism};
+use shallows_cc::port::{Arrival, CongestionPoint, Ecn, Feedback, MECHANISMS, Mechanism};
 use shallows_cc::receiver::{CreditEcho, CreditPath, Data, Receiver, SUBSTITUTES};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
@@ -31,6 +31,11 @@ fn ends(parameters: &'static [Parameter]) -> Vec<(String, Values)> {
     all
 }
 
+/// An ECN-capable full frame that meets this queue.
+fn arrival(now: Time, queue: Bytes) -> Arrival {
+    Arrival { now, queue, class: 0, length: FRAME, ecn: Ecn::Ect0 }
+}
+
 /// One life of a port of 10 Gbps: what it answered to each packet, and what it offered.
 fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, Option<Rate>)> {
     let mut point = (row.build)(values, LINE_RATE);
@@ -40,31 +45,35 @@ fn port(row: &Mechanism, values: &Values, seed: u64, about: &str) -> Vec<(bool, 
         let queue = Bytes(if draws.uniform() < 0.3 { 0 } else { below(&mut draws, 400_000) });
         let until = now + Time::from_nanos(1 + below(&mut draws, 40_000));
         if draws.uniform() < 0.1 {
-            point.rest(until);
+            point.skip_idle(until);
         }
         wake(point.as_mut(), until, queue, about);
         now = until;
         let rtt = (draws.uniform() < 0.5).then(|| Time::from_nanos(1_000 + below(&mut draws, 1_000_000)));
         point.on_arrival(FRAME, rtt);
         let met = queue + FRAME;
-        let probability = point.on_packet(now, met, FRAME);
-        let silent = point.silent_up_to().is_some_and(|longest| met <= longest);
+        let probability = point.mark_probability(&arrival(now, met));
+        let silent = point.never_marks_up_to().is_some_and(|longest| met <= longest);
         assert!(!silent || probability <= 0.0, "{about}: marks at {met:?}, of which it takes no notice");
         let marked = draws.uniform() < probability;
         if let Some(step) = point.as_step() {
             assert_eq!(step.marks(met), marked, "{about}: a step, and not its own answer");
         }
-        assert_eq!(point.offer().is_some(), row.tells == Feedback::Rates, "{about}: offers what it does not tell");
+        assert_eq!(
+            point.offered_rate().is_some(),
+            row.tells == Feedback::Rates,
+            "{about}: offers what it does not tell"
+        );
         assert!(!marked || row.tells == Feedback::Marks, "{about}: marks, though it tells rates");
         assert_eq!(
             point.record(now, met).is_some(),
             row.tells == Feedback::Records,
             "{about}: records what it does not tell"
         );
-        if let Some(offer) = point.offer() {
+        if let Some(offer) = point.offered_rate() {
             assert!(offer.0 > 0 && offer <= LINE_RATE, "{about}: offers {offer:?} of a link of {LINE_RATE:?}");
         }
-        answers.push((marked, point.offer()));
+        answers.push((marked, point.offered_rate()));
     }
     answers
 }
@@ -98,7 +107,7 @@ fn a_port_that_marks_does_so_under_a_long_queue_and_never_by_default_under_an_em
             for packet in 0..20_000 {
                 let now = Time::from_nanos(1_200) * packet;
                 wake(point.as_mut(), now, queue, row.name);
-                marked += u32::from(draws.uniform() < point.on_packet(now, queue, FRAME));
+                marked += u32::from(draws.uniform() < point.mark_probability(&arrival(now, queue)));
             }
             assert_eq!(marked > 0, marks, "{}: {marked} marks of 20,000 at {queue:?}", row.name);
         }

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use shallows_cc::port::Ecn;
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::packet::header::Header;
@@ -150,7 +151,7 @@ impl Switch {
             }
             if node < self.hosts {
                 let Frame { bytes, sent } = &mut self.frames[at as usize];
-                if self.packets[at].flags.has(Flags::CE) {
+                if self.packets[at].flags.is_ce() {
                     mark(&mut bytes[ETHERNET..]);
                 }
                 deliver(Delivery { host: node, bytes, sent: *sent, due: time });
@@ -254,8 +255,7 @@ fn read_header(frame: &[u8]) -> Option<(u32, Flags, u16)> {
     let ours = frame[12..14] == [8, 0] && ip[0] >> 4 == 4 && ip[16..18] == [10, 77];
     let number = u32::from(u16::from_be_bytes([ip[18], ip[19]]));
     let length = u16::from_be_bytes([ip[2], ip[3]]);
-    let ecn = ip[1] & 3;
-    let flags = Flags::default().with(Flags::ECT, ecn != 0).with(Flags::CE, ecn == 3);
+    let flags = Flags::default().with_ecn(Ecn::from_bits(ip[1]));
     (ours && number > 0 && usize::from(length) <= ip.len()).then_some((number.wrapping_sub(1), flags, length))
 }
 

@@ -1,5 +1,6 @@
 //! Where queueing theory has an answer, the simulator gives it.
 
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Packet, Slab};
@@ -45,7 +46,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
                 next_delivery = port.link.first_arrival(&packets).unwrap_or(Time::MAX);
             }
             waited += port.busy_until().saturating_sub(now);
-            let at = packets.insert(Packet::new(0, FRAME, false, &Header::Bare), Header::Bare);
+            let at = packets.insert(Packet::new(0, FRAME, Ecn::NotEct, &Header::Bare), Header::Bare);
             if let Some(arrives) = port.enqueue(now, at, &mut packets).arrives {
                 next_delivery = arrives;
             }

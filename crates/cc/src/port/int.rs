@@ -13,7 +13,7 @@
 //! Differs: the fields are exact, where a switch rounds them to the bits that a header has for them, and they make no packet
 //! longer (42 bytes for five hops).
 
-use super::CongestionPoint;
+use super::{Arrival, CongestionPoint};
 use crate::event::HopRecord;
 use crate::parameter::{Parameter, Values};
 use crate::units::{Bytes, Rate, Time};
@@ -35,8 +35,8 @@ struct Int {
 }
 
 impl CongestionPoint for Int {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, packet: Bytes) -> f64 {
-        self.sent += packet;
+    fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
+        self.sent += arrival.length;
         0.0
     }
 
@@ -54,7 +54,7 @@ mod tests {
         let mut port = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
         let first = port.record(Time(5), Bytes(3000)).unwrap();
         assert_eq!(first, HopRecord { rate: Rate::from_gbps(10), queue: Bytes(3000), sent: Bytes::ZERO, at: Time(5) });
-        port.on_packet(Time(5), Bytes(3000), Bytes(1500));
+        port.mark_probability(&Arrival::frame(Time(5), Bytes(3000)));
         assert_eq!(port.record(Time(9), Bytes::ZERO).unwrap().sent, Bytes(1500));
     }
 }

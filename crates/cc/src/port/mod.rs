@@ -32,25 +32,77 @@ pub enum MarkAt {
     Dequeue,
 }
 
+/// The ECN field of a packet's IP header, as the codepoints of RFC 3168 section 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: the packet cannot be marked.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, ECT(1): the identifier of L4S (RFC 9331).
+    Ect1 = 1,
+    /// ECN-capable, ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced: the packet has been marked.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The codepoint in the two lowest bits of an IPv4 type of service or an IPv6 traffic class.
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+}
+
+/// A packet that joins or leaves a queue, as a congestion point sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The time at which the port looks ([`MarkAt`]).
+    pub now: Time,
+    /// Length of the queue: with this packet if it joins, without it if it leaves.
+    pub queue: Bytes,
+    /// The packet's class at the port; 0 at a port with one class.
+    pub class: u8,
+    /// Length of the packet on the wire.
+    pub length: Bytes,
+    /// The packet's ECN field.
+    pub ecn: Ecn,
+}
+
+#[cfg(test)]
+impl Arrival {
+    /// A full ECN-capable frame of 1500 B.
+    pub(crate) const fn frame(now: Time, queue: Bytes) -> Self {
+        Self { now, queue, class: 0, length: Bytes(1500), ecn: Ecn::Ect0 }
+    }
+}
+
 /// A congestion point: decides which packets are marked.
 ///
 /// Whoever drives it calls it in time order; where a wake and a packet fall on the same time, the wake goes
 /// first.
 pub trait CongestionPoint: Debug + Send {
-    /// A packet of length `packet` joins or leaves ([`MarkAt`]) and sees `queue`. The probability with which it is marked.
-    fn on_packet(&mut self, now: Time, queue: Bytes, packet: Bytes) -> f64;
+    /// Returns the probability with which the port marks this packet. The port calls it once for each packet, in time order.
+    fn mark_probability(&mut self, arrival: &Arrival) -> f64;
 
     /// A packet comes, whether or not there is room for it; `rtt` is its flow's round trip, where its header says.
     /// Only a point that offers rates is told.
     fn on_arrival(&mut self, _packet: Bytes, _rtt: Option<Time>) {}
 
-    /// The rate that it offers to each flow, if it is one that offers rates: asked before [`Self::on_packet`].
-    fn offer(&self) -> Option<Rate> {
+    /// The rate that it offers to each flow, if it is one that offers rates: asked before [`Self::mark_probability`].
+    fn offered_rate(&self) -> Option<Rate> {
         None
     }
 
     /// What it writes into a packet that begins to leave now and leaves `queue` behind, if it is one that keeps records:
-    /// asked before [`Self::on_packet`].
+    /// asked before [`Self::mark_probability`].
     fn record(&self, _now: Time, _queue: Bytes) -> Option<HopRecord> {
         None
     }
@@ -64,10 +116,10 @@ pub trait CongestionPoint: Debug + Send {
     fn on_wake(&mut self, _now: Time, _queue: Bytes) {}
 
     /// Nothing waits or comes before `until`: skips the wakes before that which would change nothing.
-    fn rest(&mut self, _until: Time) {}
+    fn skip_idle(&mut self, _until: Time) {}
 
     /// The longest queue that it takes no notice of, if it marks by the queue alone: a port need not show it shorter ones.
-    fn silent_up_to(&self) -> Option<Bytes> {
+    fn never_marks_up_to(&self) -> Option<Bytes> {
         None
     }
 

@@ -12,9 +12,9 @@
 //! Differs: the counter drains as a fluid, worked out when a packet comes. It counts every packet and marks
 //! those that can be.
 
-use super::CongestionPoint;
+use super::{Arrival, CongestionPoint};
 use crate::parameter::{Parameter, Values, bytes, number};
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Rate, Time};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
@@ -47,10 +47,10 @@ struct Phantom {
 }
 
 impl CongestionPoint for Phantom {
-    fn on_packet(&mut self, now: Time, _queue: Bytes, packet: Bytes) -> f64 {
-        let drained = (now - self.updated).0 as f64 * self.bytes_per_ps;
-        self.counter = (self.counter - drained).max(0.0) + packet.0 as f64;
-        self.updated = now;
+    fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
+        let drained = (arrival.now - self.updated).0 as f64 * self.bytes_per_ps;
+        self.counter = (self.counter - drained).max(0.0) + arrival.length.0 as f64;
+        self.updated = arrival.now;
         f64::from(u8::from(self.counter > self.threshold))
     }
 }
@@ -58,6 +58,7 @@ impl CongestionPoint for Phantom {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Bytes;
 
     /// At 10 Gbps a full frame takes 1.2 us; at 95 % of it the counter drains 1425 B meanwhile: 75 B remain of
     /// each. It starts at 1500 B and exceeds 3000 B with the 22nd: 1500 + 21 * 75 = 3075.
@@ -66,7 +67,8 @@ mod tests {
         let mut values = Values::defaults(PARAMETERS);
         values.set("threshold", 3000.0).unwrap();
         let mut phantom = build(&values, Rate::from_gbps(10));
-        let mut marks = (0..30).map(|n| phantom.on_packet(Time::from_nanos(1200 * n), Bytes::ZERO, Bytes(1500)));
+        let mut marks =
+            (0..30).map(|n| phantom.mark_probability(&Arrival::frame(Time::from_nanos(1200 * n), Bytes::ZERO)));
         assert_eq!(marks.position(|probability| probability >= 1.0), Some(21));
     }
 
@@ -74,7 +76,7 @@ mod tests {
     fn a_link_used_below_its_share_is_never_marked() {
         let mut phantom = build(&Values::defaults(PARAMETERS), Rate::from_gbps(10));
         for n in 0..10_000 {
-            assert!(phantom.on_packet(Time::from_nanos(1300 * n), Bytes::ZERO, Bytes(1500)) <= 0.0);
+            assert!(phantom.mark_probability(&Arrival::frame(Time::from_nanos(1300 * n), Bytes::ZERO)) <= 0.0);
         }
     }
 }

@@ -14,7 +14,7 @@
 //! Differs: the paper prints no gains, and its script applies them once a step of its solver. These are
 //! chosen to settle within 0.25 s for 2 to 64 flows at 40 Gbps.
 
-use super::{CongestionPoint, skip_to};
+use super::{Arrival, CongestionPoint, skip_to};
 use crate::parameter::{Parameter, Values, bytes, number, time};
 use crate::units::{Bytes, Rate, Time};
 
@@ -61,7 +61,7 @@ struct Pi {
 }
 
 impl CongestionPoint for Pi {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes) -> f64 {
+    fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         self.probability
     }
 
@@ -76,7 +76,7 @@ impl CongestionPoint for Pi {
         self.next = now + self.interval;
     }
 
-    fn rest(&mut self, until: Time) {
+    fn skip_idle(&mut self, until: Time) {
         let mut later = *self;
         later.on_wake(self.next, Bytes::ZERO);
         if (later.integral, later.probability) == (self.integral, self.probability) {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn probability(point: &mut dyn CongestionPoint) -> f64 {
-        point.on_packet(Time::ZERO, Bytes::ZERO, Bytes(1))
+        point.mark_probability(&Arrival::frame(Time::ZERO, Bytes::ZERO))
     }
 
     /// 50 KB too many: 0.050 for the error, and 0.050 a look for its integral.
@@ -137,7 +137,7 @@ mod tests {
                 patient.on_wake(patient.next_wake().unwrap(), Bytes::ZERO);
             }
             while resting.next_wake().unwrap() <= until {
-                resting.rest(until);
+                resting.skip_idle(until);
                 resting.on_wake(resting.next_wake().unwrap(), Bytes::ZERO);
                 looks += 1;
             }

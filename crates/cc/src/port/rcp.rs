@@ -15,7 +15,7 @@
 //!
 //! Differs: slots begin at time zero instead of one drawn around it; a packet counts whole in the slot in which it comes.
 
-use super::{CongestionPoint, skip_to};
+use super::{Arrival, CongestionPoint, skip_to};
 use crate::parameter::{Parameter, Values, number, time};
 use crate::units::{Bytes, Rate, Time};
 
@@ -107,7 +107,7 @@ impl Rcp {
 }
 
 impl CongestionPoint for Rcp {
-    fn on_packet(&mut self, _now: Time, _queue: Bytes, _packet: Bytes) -> f64 {
+    fn mark_probability(&mut self, _arrival: &Arrival) -> f64 {
         0.0
     }
 
@@ -119,7 +119,7 @@ impl CongestionPoint for Rcp {
         }
     }
 
-    fn offer(&self) -> Option<Rate> {
+    fn offered_rate(&self) -> Option<Rate> {
         Some(Rate((self.rate * 8.0) as u64))
     }
 
@@ -137,7 +137,7 @@ impl CongestionPoint for Rcp {
         self.rtt_sum = 0.0;
     }
 
-    fn rest(&mut self, until: Time) {
+    fn skip_idle(&mut self, until: Time) {
         let mut later = *self;
         later.on_wake(self.next, Bytes::ZERO);
         if self.arrived == 0.0 && (later.rate, later.slot) == (self.rate, self.slot) {
@@ -158,7 +158,7 @@ mod tests {
     fn end_slot(router: &mut dyn CongestionPoint, queue: u64) -> f64 {
         let now = router.next_wake().unwrap();
         router.on_wake(now, Bytes(queue));
-        router.offer().unwrap().as_gbps()
+        router.offered_rate().unwrap().as_gbps()
     }
 
     #[test]
@@ -191,12 +191,12 @@ mod tests {
         let (until, mut looks) = (Time::from_secs(1.0), 0);
         let mut router = router();
         while router.next_wake().unwrap() <= until {
-            router.rest(until);
+            router.skip_idle(until);
             router.on_wake(router.next_wake().unwrap(), Bytes::ZERO);
             looks += 1;
         }
         // 5, 7, 9.8, 10 Gbps, and the last slot of the second.
-        assert_eq!(router.offer(), Some(Rate::from_gbps(10)));
+        assert_eq!(router.offered_rate(), Some(Rate::from_gbps(10)));
         assert!(looks <= 6, "{looks}");
         assert_eq!(router.next_wake(), Some(until + Time::from_micros(100)));
     }
@@ -209,7 +209,7 @@ mod tests {
         end_slot(router.as_mut(), 0);
         // Their mean of 200 us is the next slot; the rate has grown by T/d = 1/2: 5 (1 + 0.5 * 0.4 * (1 - 2000/125000)).
         assert_eq!(router.next_wake(), Some(Time::from_micros(300)));
-        let rate = router.offer().unwrap().as_gbps();
+        let rate = router.offered_rate().unwrap().as_gbps();
         assert!((rate - 5.984).abs() < 1e-6, "{rate}");
         router.on_arrival(Bytes(1000), Some(Time::from_micros(100)));
         end_slot(router.as_mut(), 0);

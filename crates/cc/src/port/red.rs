@@ -12,9 +12,9 @@
 //! `extended` lets the ramp rise on beyond `K_max` instead of the cliff: the paper's Figs. 2 to 5 and 17 need
 //! it, since 15 flows and more at 40 Gbps have no fixed point below the cliff.
 
-use super::CongestionPoint;
+use super::{Arrival, CongestionPoint};
 use crate::parameter::{Parameter, Values, bytes, flag, number};
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Rate};
 
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
@@ -62,11 +62,11 @@ impl Red {
 }
 
 impl CongestionPoint for Red {
-    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes) -> f64 {
-        self.probability(queue)
+    fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
+        self.probability(arrival.queue)
     }
 
-    fn silent_up_to(&self) -> Option<Bytes> {
+    fn never_marks_up_to(&self) -> Option<Bytes> {
         Some(Bytes(self.kmin as u64))
     }
 }
@@ -74,11 +74,12 @@ impl CongestionPoint for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Time;
 
     fn probability(extended: bool, queue: u64) -> f64 {
         let mut values = Values::defaults(PARAMETERS);
         values.set("extended", f64::from(u8::from(extended))).unwrap();
-        build(&values, Rate::from_gbps(40)).on_packet(Time::ZERO, Bytes(queue), Bytes(1000))
+        build(&values, Rate::from_gbps(40)).mark_probability(&Arrival::frame(Time::ZERO, Bytes(queue)))
     }
 
     /// 102.5 KB is half way up: 0.5 %.

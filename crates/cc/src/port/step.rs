@@ -6,9 +6,9 @@
 //!
 //! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
 
-use super::CongestionPoint;
+use super::{Arrival, CongestionPoint};
 use crate::parameter::{Parameter, Values, bytes};
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Rate};
 
 /// Its one parameter.
 pub const PARAMETERS: &[Parameter] = &[bytes("threshold", "K", 97_500.0, 0.0..=1e12)
@@ -46,11 +46,11 @@ impl Step {
 }
 
 impl CongestionPoint for Step {
-    fn on_packet(&mut self, _now: Time, queue: Bytes, _packet: Bytes) -> f64 {
-        f64::from(u8::from(self.marks(queue)))
+    fn mark_probability(&mut self, arrival: &Arrival) -> f64 {
+        f64::from(u8::from(self.marks(arrival.queue)))
     }
 
-    fn silent_up_to(&self) -> Option<Bytes> {
+    fn never_marks_up_to(&self) -> Option<Bytes> {
         Some(self.threshold)
     }
 

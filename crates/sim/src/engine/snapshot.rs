@@ -6,7 +6,7 @@ pub use crate::host::progress::SenderState;
 use crate::observe::Observer;
 use crate::observe::series::{ProbeTable, Record};
 use crate::packet::header::Header;
-use crate::packet::{Flags, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
 use crate::port::Port;
 
@@ -171,7 +171,7 @@ fn packet_state((packet, header): (&Packet, &Header), link: u32, place: Place, a
         kind: packet.flags.kind(),
         number: if packet.flags.for_sender() { ack_number } else { number },
         length: packet.length,
-        marked: packet.flags.has(Flags::CE),
+        marked: packet.flags.is_ce(),
         arrives,
     }
 }

@@ -1,5 +1,6 @@
 //! Ports with classes, switches with a memory, links that are paused.
 
+use shallows_cc::port::Ecn;
 use shallows_cc::units::Bytes;
 
 use crate::fabric::route::ReturnHop;
@@ -180,7 +181,7 @@ impl<O: Observer> Fabric<O> {
         let Some(switches) = &self.switches else { return };
         let back = switches.reverse(from);
         let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
-        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, false, &header), header);
+        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, Ecn::NotEct, &header), header);
         self.enqueue_quietly(back, Incoming { packet: at, from: NIL, class: ClassOverride::None });
     }
 

@@ -14,7 +14,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::wires::{Frame, LinkRow, Wire};
 use super::{BlockedBy, Hop, Kind, Observer, Readiness, Timer};
 use crate::packet::header::{Header, TcpAck};
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{NIL, Packet, PacketKind};
 use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, PortSpec};
@@ -437,7 +437,7 @@ impl Observer for Causes {
         if self.wires[link as usize].from_host || packet.flags.for_neighbour() {
             self.here[at].number = self.leaves(now, (packet, header));
         }
-        (self.here[at].offered, self.here[at].marked) = (now, packet.flags.has(Flags::CE));
+        (self.here[at].offered, self.here[at].marked) = (now, packet.flags.is_ce());
         let number = self.here[at].number;
         if number != NIL {
             self.here[at].hop = self.hops.len() as u32;
@@ -471,7 +471,7 @@ impl Observer for Causes {
             let row = &mut self.hops[hop as usize];
             (row.begun, row.ended) = (begun, ended);
             // A port that marks what leaves had not told it as it arrived.
-            if row.outcome == Outcome::Queued && packet.flags.has(Flags::CE) && !marked {
+            if row.outcome == Outcome::Queued && packet.flags.is_ce() && !marked {
                 row.outcome = Outcome::Marked;
             }
         }

@@ -1,12 +1,13 @@
 //! Writes down every frame at chosen ports, with what its header says: what a tap on these links would have seen, and what
 //! waited there when (docs/timelines.md).
 
+use shallows_cc::port::Ecn;
 use shallows_cc::units::Time;
 
 use super::wires::{Frame, LinkRow, Wire};
 use super::{Hop, Observer};
+use crate::packet::Packet;
 use crate::packet::header::{Header, RoceData};
-use crate::packet::{Flags, Packet};
 use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::Network;
@@ -122,7 +123,7 @@ fn bits(packet: &Packet, header: &Header) -> u8 {
     let ece = header.tcp_ack().is_some_and(|ack| ack.marked);
     let cwr = header.tcp_data().is_some_and(|data| data.window_reduced);
     let asks = matches!(header, Header::RoceData(RoceData { asks: true, .. }));
-    let all = [packet.flags.has(Flags::ECT), packet.flags.has(Flags::CE), ece, cwr, asks];
+    let all = [packet.flags.ecn() != Ecn::NotEct, packet.flags.is_ce(), ece, cwr, asks];
     all.into_iter().zip(0..).map(|(yes, bit)| u8::from(yes) << bit).sum()
 }
 
@@ -200,10 +201,10 @@ mod tests {
     /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
     #[test]
     fn what_a_packet_says_yes_to_is_a_sum_of_bits() {
-        let data = |header| (Packet::new(0, Bytes(1500), true, &header), header);
-        let answer = |header| (Packet::new(0, Bytes(64), false, &header), header);
+        let data = |header| (Packet::new(0, Bytes(1500), Ecn::Ect0, &header), header);
+        let answer = |header| (Packet::new(0, Bytes(64), Ecn::NotEct, &header), header);
         let mut marked = data(Header::TcpData(TcpData::default()));
-        marked.0.flags = marked.0.flags.with(Flags::CE, true);
+        marked.0.flags = marked.0.flags.with_ecn(Ecn::Ce);
         let ack = Header::TcpAck(TcpAck { marked: true, ..TcpAck::default() });
         let asks = Header::RoceData(RoceData { asks: true, ..RoceData::default() });
         let traced = Header::IntAck(TcpAck { marked: true, ..TcpAck::default() });

@@ -2,6 +2,7 @@
 //! a hop touches half a cache line of it, and none that only hosts read.
 
 use shallows_cc::event::HopRecord;
+use shallows_cc::port::Ecn;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
@@ -106,10 +107,9 @@ pub struct Flags(u16);
 impl Flags {
     /// The bits that hold the kind.
     const KIND: u16 = KIND_BITS as u16 - 1;
-    /// ECN-capable: may be marked.
-    pub const ECT: Self = Self(16);
-    /// Congestion experienced: was marked.
-    pub const CE: Self = Self(32);
+    /// The bits that hold the ECN codepoint, and where they begin.
+    const ECN: u16 = 3 << Self::ECN_SHIFT;
+    const ECN_SHIFT: u32 = 4;
     /// For the sending half of its flow.
     const FOR_SENDER: Self = Self(64);
     /// For the node at the other end of the link: it goes no further.
@@ -146,6 +146,27 @@ impl Flags {
     #[must_use]
     pub const fn is(self, kind: PacketKind) -> bool {
         self.0 & Self::KIND == kind as u16
+    }
+
+    /// The ECN field.
+    #[inline]
+    #[must_use]
+    pub const fn ecn(self) -> Ecn {
+        Ecn::from_bits((self.0 >> Self::ECN_SHIFT) as u8)
+    }
+
+    /// The same flags with this ECN field.
+    #[inline]
+    #[must_use]
+    pub const fn with_ecn(self, ecn: Ecn) -> Self {
+        Self(self.0 & !Self::ECN | (ecn as u16) << Self::ECN_SHIFT)
+    }
+
+    /// Whether the ECN field says that the packet has met congestion.
+    #[inline]
+    #[must_use]
+    pub const fn is_ce(self) -> bool {
+        self.0 & Self::ECN == Self::ECN
     }
 
     /// Whether it is the sending half of its flow that it is for.
@@ -215,10 +236,10 @@ pub const PACKET_SIZE: usize = size_of::<Packet>() + size_of::<HeaderLine>();
 pub const MAX_PACKETS: u64 = (2 << 30) / PACKET_SIZE as u64;
 
 impl Packet {
-    /// One with this header that is not on its way yet; a port may mark it where it is `ecn`-capable.
+    /// A packet with this header and ECN field that is not on its way yet.
     #[inline(always)]
     #[must_use]
-    pub const fn new(flow: u32, length: Bytes, ecn: bool, header: &Header) -> Self {
+    pub const fn new(flow: u32, length: Bytes, ecn: Ecn, header: &Header) -> Self {
         let (number, ack_number) = header.numbers();
         Self {
             arrives: Time::ZERO,
@@ -227,7 +248,7 @@ impl Packet {
             flow,
             path: 0,
             length: length.0 as u16,
-            flags: Flags::of(header.kind()).with(Flags::ECT, ecn),
+            flags: Flags::of(header.kind()).with_ecn(ecn),
         }
     }
 
@@ -238,20 +259,19 @@ impl Packet {
         Bytes(u64::from(self.length))
     }
 
-    /// A port would mark it; whether it can be, and was not before.
-    // Not in line: which packets can be marked is hard to foresee, and a processor that is not asked guesses nothing.
+    /// Marks the packet if it is ECN-capable; returns whether it is newly marked.
+    // Not inlined, so that the condition is computed without a branch: it is hard to predict.
     #[inline(never)]
     pub fn mark(&mut self) -> bool {
-        let marked = self.flags.has(Flags::ECT) && !self.flags.has(Flags::CE);
-        self.flags = self.flags.with(Flags::CE, marked);
+        let marked = matches!(self.flags.ecn(), Ecn::Ect0 | Ecn::Ect1);
+        self.flags = Flags(self.flags.0 | (u16::from(marked) * Flags::ECN));
         marked
     }
 
     /// Its payload is cut off: what is left goes on as this kind. What it has been told on its way it keeps.
     pub fn trim(&mut self, kind: PacketKind) {
         self.length = MIN_FRAME.0 as u16;
-        self.flags =
-            Flags::of(kind).with(Flags::ECT, self.flags.has(Flags::ECT)).with(Flags::CE, self.flags.has(Flags::CE));
+        self.flags = Flags::of(kind).with_ecn(self.flags.ecn());
     }
 }
 
@@ -416,13 +436,30 @@ mod tests {
     fn a_kind_is_its_number() {
         for (number, kind) in PACKET_KINDS.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
-            assert_eq!(Flags::of(kind).with(Flags::CE, true).kind(), kind);
+            assert_eq!(Flags::of(kind).with_ecn(Ecn::Ce).kind(), kind);
+        }
+    }
+
+    /// RFC 3168 section 5: only ECT(0) and ECT(1) can become CE.
+    #[test]
+    fn only_an_unmarked_ecn_capable_packet_can_be_marked() {
+        for (before, marked, after) in [
+            (Ecn::NotEct, false, Ecn::NotEct),
+            (Ecn::Ect0, true, Ecn::Ce),
+            (Ecn::Ect1, true, Ecn::Ce),
+            (Ecn::Ce, false, Ecn::Ce),
+        ] {
+            let mut packet = Packet::new(0, Bytes(1500), before, &Header::Bare);
+            assert_eq!(packet.flags.ecn(), before);
+            assert_eq!((packet.mark(), packet.flags.ecn(), packet.flags.is_ce()), (marked, after, after == Ecn::Ce));
+            packet.trim(PacketKind::Trimmed);
+            assert_eq!(packet.flags.ecn(), after);
         }
     }
 
     #[test]
     fn no_flag_means_two_things() {
-        let flags = [Flags::ECT, Flags::CE, Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
+        let flags = [Flags(16), Flags(32), Flags::FOR_SENDER, Flags::FOR_NEIGHBOUR, Flags::TRIMS];
         for (at, flag) in flags.into_iter().enumerate() {
             let others = flags.into_iter().enumerate().filter(|other| other.0 != at).map(|other| other.1);
             assert!(!others.fold(Flags::of(PacketKind::Data), |set, other| set.with(other, true)).has(flag));

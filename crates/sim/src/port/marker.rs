@@ -1,6 +1,6 @@
 //! A congestion point at work: what it is shown, and when.
 
-use shallows_cc::port::{CongestionPoint, MarkAt};
+use shallows_cc::port::{Arrival, CongestionPoint, MarkAt};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
@@ -33,9 +33,9 @@ pub(super) struct Marker {
 impl Marker {
     pub fn new(point: Box<dyn CongestionPoint>, at: MarkAt, draws: Rng) -> Self {
         let wakes = point.next_wake().is_some();
-        let offers = point.offer().is_some();
+        let offers = point.offered_rate().is_some();
         let writes = offers || point.record(Time::ZERO, Bytes::ZERO).is_some();
-        let threshold = point.silent_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
+        let threshold = point.never_marks_up_to().map_or(Bytes::ZERO, |longest| Bytes(longest.0.saturating_add(1)));
         Self {
             point,
             at,
@@ -71,7 +71,7 @@ impl Marker {
         self.next = packets[at].next;
         self.departed += packets[at].bytes();
         let left_behind = self.joined - self.departed;
-        self.at == MarkAt::Dequeue && self.marks(now, left_behind, (at, packets), || 0)
+        self.at == MarkAt::Dequeue && self.marks(Look { now, queue: left_behind, class: 0 }, (at, packets), || 0)
     }
 
     /// Whether the point takes no notice of a frame that is sent at once and makes up all of this queue: it need not be shown
@@ -96,8 +96,7 @@ impl Marker {
     #[inline(always)]
     pub fn marks(
         &mut self,
-        now: Time,
-        queue: Bytes,
+        Look { now, queue, class }: Look,
         (at, packets): (u32, &mut Slab),
         counted: impl Fn() -> u32,
     ) -> bool {
@@ -111,7 +110,8 @@ impl Marker {
         }
         self.skip_draws(counted());
         let packet = &mut packets[at];
-        let marked = self.draws.uniform() < self.point.on_packet(now, queue, packet.bytes());
+        let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
+        let marked = self.draws.uniform() < self.point.mark_probability(&arrival);
         marked && packet.mark()
     }
 
@@ -124,7 +124,7 @@ impl Marker {
             packets.int_stack_mut(at).push(record);
         }
         if let Some(query) = packets.header_mut(at).query_mut()
-            && let Some(rate) = self.point.offer()
+            && let Some(rate) = self.point.offered_rate()
         {
             query.offered = query.offered.min(rate);
         }
@@ -136,7 +136,7 @@ impl Marker {
         if self.next == NIL {
             self.next = at;
         }
-        self.at == MarkAt::Enqueue && self.marks(now, queue, (at, packets), || 0)
+        self.at == MarkAt::Enqueue && self.marks(Look { now, queue, class: 0 }, (at, packets), || 0)
     }
 
     /// The packet that leaves next.
@@ -171,12 +171,20 @@ impl Marker {
             }
             let backlog = queue.waiting + queue.busy_until.saturating_sub(wake);
             if backlog == Time::ZERO {
-                self.point.rest(now.min(begins));
+                self.point.skip_idle(now.min(begins));
             }
             let wake = self.point.next_wake().unwrap_or(wake);
             self.point.on_wake(wake, queue.clock.bytes(backlog));
         }
     }
+}
+
+/// The queue that a packet meets or leaves behind, of a class of the port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub now: Time,
+    pub queue: Bytes,
+    pub class: u8,
 }
 
 /// A queue into which nothing comes.

@@ -430,14 +430,14 @@ fn square(time: Time) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
     use crate::packet::header::{Header, RateQuery, TcpData};
-    use crate::packet::{Flags, Packet};
     use crate::port::admission::Outcome;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use shallows_cc::parameter::Values;
-    use shallows_cc::port::{self, CongestionPoint, MarkAt};
+    use shallows_cc::port::{self, Arrival, CongestionPoint, Ecn, MarkAt};
 
     const MTU: Bytes = Bytes(1500);
     const FRAME: Time = Time::from_nanos(1200);
@@ -467,7 +467,7 @@ mod tests {
     }
 
     fn frame() -> (Packet, Header) {
-        (Packet::new(0, Bytes(1500), true, &Header::Bare), Header::Bare)
+        (Packet::new(0, Bytes(1500), Ecn::Ect0, &Header::Bare), Header::Bare)
     }
 
     /// Five frames at once into a port: each leaves 1.2 us after the one before.
@@ -512,7 +512,7 @@ mod tests {
         let mut packets = Slab::default();
         let step = marking(3, MarkAt::Enqueue);
         let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
-        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        let marks: Vec<_> = out.iter().map(|p| p.flags.is_ce()).collect();
         assert_eq!(marks, [false, false, false, true, true]);
     }
 
@@ -522,7 +522,7 @@ mod tests {
         let step = marking(2, MarkAt::Dequeue);
         let out = five_at_once(&mut port(10, Some(&step)), &mut packets);
         // They leave 4, 3, 2, 1 and 0 packets behind. The first left as it came, before the others joined.
-        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        let marks: Vec<_> = out.iter().map(|p| p.flags.is_ce()).collect();
         assert_eq!(marks, [false, true, false, false, false]);
     }
 
@@ -534,7 +534,7 @@ mod tests {
     }
 
     impl CongestionPoint for Periodic {
-        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes) -> f64 {
+        fn mark_probability(&mut self, _: &Arrival) -> f64 {
             f64::from(u8::from(self.seen > MTU * 2))
         }
 
@@ -557,7 +557,7 @@ mod tests {
         port.extras().marker = Some(Marker::new(periodic, MarkAt::Dequeue, Rng::new(1, 0)));
         let out = five_at_once(&mut port, &mut packets);
         // It wakes with 3.75 and 2.5 frames left; they leave at 0, 1.2, 2.4, 3.6 and 4.8 us.
-        let marks: Vec<_> = out.iter().map(|p| p.flags.has(Flags::CE)).collect();
+        let marks: Vec<_> = out.iter().map(|p| p.flags.is_ce()).collect();
         assert_eq!(marks, [false, false, true, true, false]);
     }
 
@@ -566,7 +566,7 @@ mod tests {
     struct Offering(Arc<AtomicU64>);
 
     impl CongestionPoint for Offering {
-        fn on_packet(&mut self, _: Time, _: Bytes, _: Bytes) -> f64 {
+        fn mark_probability(&mut self, _: &Arrival) -> f64 {
             0.0
         }
 
@@ -575,7 +575,7 @@ mod tests {
             self.0.fetch_add(packet.0, Ordering::Relaxed);
         }
 
-        fn offer(&self) -> Option<Rate> {
+        fn offered_rate(&self) -> Option<Rate> {
             Some(Rate::from_gbps(2))
         }
     }
@@ -589,7 +589,7 @@ mod tests {
         let asking = |offered| {
             let query = RateQuery { rtt: Time::from_micros(90), offered };
             let header = Header::RatedData(TcpData::default(), query);
-            (Packet::new(0, Bytes(700), false, &header), header)
+            (Packet::new(0, Bytes(700), Ecn::NotEct, &header), header)
         };
         let offers = [asking(Rate::MAX), asking(Rate::from_gbps(1)), frame(), frame()];
         let at = offers.map(|(packet, header)| packets.insert(packet, header));
@@ -623,7 +623,7 @@ mod tests {
         let mut now = Time::ZERO;
         let mut send = |port: &mut Port, lengths: &[u64]| {
             for &length in lengths {
-                let at = packets.insert(Packet::new(0, Bytes(length), false, &Header::Bare), Header::Bare);
+                let at = packets.insert(Packet::new(0, Bytes(length), Ecn::NotEct, &Header::Bare), Header::Bare);
                 port.enqueue(now, at, &mut packets);
                 now += FRAME * 2;
             }

@@ -25,7 +25,7 @@ use crate::packet::{Flags, KIND_BITS, PacketKind, Slab};
 use crate::port::admission::Enqueued;
 use crate::port::clock::Clock;
 use crate::port::histogram::Histogram;
-use crate::port::marker::Marker;
+use crate::port::marker::{Look, Marker};
 use crate::port::token_bucket::{Bucket, SHORT};
 use crate::port::{FULL, Port, PortExtras};
 use crate::spec::fault::Change;
@@ -594,7 +594,8 @@ impl Port {
                 marker.observe_arrival(incoming.packet, packets);
                 let enqueue = marker.at == MarkAt::Enqueue;
                 let queue = if enqueue { self.config.clock.bytes(sending) } else { Bytes::ZERO };
-                marker.marks(now, queue, (incoming.packet, packets), || scheduler.counted())
+                marker
+                    .marks(Look { now, queue, class: chosen as u8 }, (incoming.packet, packets), || scheduler.counted())
             }
             None => self.config.marking.marks(self.config.clock.bytes(sending)) && packets[incoming.packet].mark(),
         };
@@ -643,7 +644,8 @@ impl Port {
         let queue = config.clock.bytes(backlog);
         let marked = match marker {
             Some(marker) => {
-                marker.at == MarkAt::Enqueue && marker.marks(now, queue, (at, packets), || scheduler.counted())
+                marker.at == MarkAt::Enqueue
+                    && marker.marks(Look { now, queue, class: number as u8 }, (at, packets), || scheduler.counted())
             }
             None => config.marking.marks(queue) && packets[at].mark(),
         };
@@ -703,7 +705,11 @@ impl Port {
             scheduler.open_segment(now, *busy_until, histogram);
         }
         if let Some(marker) = marker.as_mut().filter(|marker| marker.at == MarkAt::Dequeue) {
-            let marked = marker.marks(now, scheduler.bytes, (waiting.packet, packets), || scheduler.counted());
+            let marked = marker.marks(
+                Look { now, queue: scheduler.bytes, class: chosen as u8 },
+                (waiting.packet, packets),
+                || scheduler.counted(),
+            );
             counters.marked += u64::from(marked);
         }
         let waited = now - waiting.since.max(scheduler.measured_from);
@@ -916,6 +922,7 @@ mod tests {
     use shallows_cc::pacer::PacerSpec;
     use shallows_cc::parameter::Values;
     use shallows_cc::port;
+    use shallows_cc::port::Ecn;
     use shallows_cc::units::Rate;
 
     const RATE: Rate = Rate::from_gbps(10);
@@ -945,7 +952,7 @@ mod tests {
 
     fn enqueue(port: &mut Port, packets: &mut Slab, kind: PacketKind, length: u16) -> bool {
         let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
-        let at = packets.insert(Packet::new(0, Bytes(length.into()), false, &header), header);
+        let at = packets.insert(Packet::new(0, Bytes(length.into()), Ecn::NotEct, &header), header);
         port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, packets).outcome
             == Outcome::Queued
     }
@@ -1044,7 +1051,7 @@ mod tests {
             let frames = [(Data, 1538), (Ack, 64), (Data, 64), (Data, 700), (Ack, feedback)];
             let (kind, length) = frames[draws.bits() as usize % 5];
             let header = if kind == Ack { Header::TcpAck(TcpAck::default()) } else { Header::Bare };
-            let packet = packets.insert(Packet::new(0, Bytes(length), true, &header), header);
+            let packet = packets.insert(Packet::new(0, Bytes(length), Ecn::Ect0, &header), header);
             let incoming = Incoming { packet, from: NIL, class: ClassOverride::None };
             let passed = port.send_if_idle(now, incoming, &mut packets);
             seen.push((now, passed));
@@ -1081,7 +1088,7 @@ mod tests {
     #[test]
     fn counts_of_16_bits_hold_any_number_of_frames() {
         let (mut port, mut packets) = (lossless(None, None), Slab::default());
-        let at = packets.insert(Packet::new(0, Bytes(1538), false, &Header::Bare), Header::Bare);
+        let at = packets.insert(Packet::new(0, Bytes(1538), Ecn::NotEct, &Header::Bare), Header::Bare);
         let times = 3 * u64::from(u16::MAX);
         for time in 0..times {
             port.send_if_idle(

@@ -8,6 +8,7 @@
 //! share: when a flow may send and what, which packets came, which timers are wanted.
 
 use shallows_cc::catalog::{Reliability, SendControl, Transport};
+use shallows_cc::port::Ecn;
 use shallows_cc::receiver::{Credits, Receiver};
 use shallows_cc::rng::Rng;
 use shallows_cc::sender::Sender;
@@ -148,7 +149,13 @@ impl<'a> PacketSink<'a> {
     /// A frame of data, marked rather than dropped where it is `ecn`-capable; its place.
     #[inline]
     pub fn put_data(&mut self, length: Bytes, ecn: bool, header: Header) -> u32 {
-        self.packets.insert(Packet { path: self.path, ..Packet::new(self.flow, length, ecn, &header) }, header)
+        self.packets.insert(
+            Packet {
+                path: self.path,
+                ..Packet::new(self.flow, length, if ecn { Ecn::Ect0 } else { Ecn::NotEct }, &header)
+            },
+            header,
+        )
     }
 }
 
@@ -510,7 +517,7 @@ impl Receiving {
     /// If it is one of another transport.
     #[inline(always)]
     pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
-        let (ends, marked) = (self.ends, flags.has(Flags::CE));
+        let (ends, marked) = (self.ends, flags.is_ce());
         match (&mut self.half, packets.header(at)) {
             (ReceivingHalf::Selective(half), header) => {
                 let responses = match *header {

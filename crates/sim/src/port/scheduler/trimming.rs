@@ -85,6 +85,7 @@ mod tests {
     use crate::packet::header::{Header, PulledData};
     use crate::packet::{NIL, PACKET_KINDS, Packet};
     use crate::spec::network::{ClassSpec, Discipline, Limit, PortSpec};
+    use shallows_cc::port::Ecn;
 
     /// Eight packets of data behind headers without end.
     fn port() -> Port {
@@ -104,7 +105,7 @@ mod tests {
         let (mut port, mut packets) = (port(), Slab::default());
         let mut offer = || {
             let header = Header::PulledData(PulledData::default());
-            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
             port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
                 .outcome
@@ -123,7 +124,7 @@ mod tests {
         let (mut port, mut packets) = (port(), Slab::default());
         let mut offer = |trims: bool| {
             let header = Header::PulledData(PulledData::default());
-            let packet = Packet::new(0, Bytes(1500), false, &header);
+            let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
             port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
                 .outcome
@@ -139,7 +140,7 @@ mod tests {
         let (mut port, mut packets) = (port(), Slab::default());
         let mut enqueue = |kind: PacketKind, port: &mut Port| {
             let header = Header::PulledData(PulledData::default());
-            let mut packet = Packet::new(0, Bytes(1500), false, &header);
+            let mut packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
             if kind == PacketKind::Trimmed {
                 packet.trim(kind);
             }
