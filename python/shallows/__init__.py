@@ -139,12 +139,12 @@ _MODULES = {
     "run": "shallows.runner",
     "sweep": "shallows.sweeps.running",
 }
-"""Where a name stands; one that is missing is a part of a scenario."""
+"""The module of each public name. Names that are missing here are builders of tables of a scenario."""
 
-if not TYPE_CHECKING:  # or every name would be one to a type checker
+if not TYPE_CHECKING:  # without this, type checkers would accept any name
 
     def __getattr__(name):
-        """Load what is heavy, or compiled, when it is first used."""
+        """Import a name when it is first used: some modules load slowly or are compiled."""
         if name == "__version__":
             return import_module("shallows.version").version()
         if name not in __all__:

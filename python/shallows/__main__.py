@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """The command line. Ctrl-C is one line also while it is still being loaded."""
+    """Run the command line. Ctrl-C prints one line, also while modules are being imported."""
     try:
         from shallows.cli import main
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Algorithms as a scenario names them: a row of the catalog with a value for every parameter."""
+"""Algorithms of a scenario: a row of the catalog, with a value for every parameter."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -12,12 +12,12 @@ from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
 
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
-"""Least thresholds of the algorithms whose paper gives one."""
+"""Least step thresholds of algorithms, as their papers give them."""
 
 
 @cache
 def catalog() -> list[dict[str, Any]]:
-    """The table of algorithms, as docs/crossing.md describes it."""
+    """The catalog of algorithms (docs/crossing.md)."""
     from shallows import _core
 
     return _core.catalog()
@@ -25,7 +25,7 @@ def catalog() -> list[dict[str, Any]]:
 
 @cache
 def receivers() -> list[dict[str, Any]]:
-    """The table of receivers that can stand in for an algorithm's own."""
+    """The catalog of receivers that can replace an algorithm's own."""
     from shallows import _core
 
     return _core.receivers()
@@ -33,19 +33,19 @@ def receivers() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Receiver:
-    """A receiver of that table with a value for each of its parameters, in SI base units."""
+    """A receiver of the catalog, with a value for every parameter in SI base units."""
 
     kind: str
     parameters: dict[str, float]
 
     def table(self, mtu: int | None) -> dict[str, Any]:
-        """The `receiver` table that gives this, every parameter written out."""
+        """The `receiver` table of a scenario that describes this receiver, with every parameter."""
         return {"kind": self.kind, **_texts(_row(self.kind, receivers()), self.parameters, mtu)}
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm with a value for each of its parameters, in SI base units.
+    """An algorithm with a value for every parameter, in SI base units.
 
     `user_class` is the class of an algorithm in Python. Its `name` is its location, and results use `called`.
     """
@@ -58,41 +58,41 @@ class Algorithm:
     called: str | None = None
 
     def __repr__(self) -> str:
-        """As a scenario in Python names it, with every parameter and its unit."""
+        """The Python expression for this algorithm, with every parameter and its unit."""
         name, *keys = self.table(None).items()
         return f"CC({name[1]!r}{''.join(f', {key}={value!r}' for key, value in keys)})"
 
     @property
     def native(self) -> bool:
-        """Whether only a kernel has it."""
+        """True if only the kernel world has this algorithm."""
         return self.name in NATIVE
 
     @property
     def label(self) -> str:
-        """The name as results have it: "dctcp" or "vegas@ns-2"; of a class its own."""
+        """The name in results: "dctcp", "vegas@ns-2", or the name of a class."""
         if self.called:
             return self.called
         return f"{self.name}@{self.preset}" if self.preset else self.name
 
     @property
     def transport(self) -> str:
-        """What carries its packets: "tcp", "rated", "roce", "credit" or "pulled"."""
+        """The transport of its flows: "tcp", "rated", "roce", "credit" or "pulled"."""
         return "tcp" if self.user_class or self.native else _row(self.name)["transport"]
 
     @property
     def supported_keys(self) -> frozenset[str]:
-        """The keys of a scenario that act on its flows, of those that do not act on every flow."""
+        """The keys of a scenario that act on its flows, apart from keys that act on every flow."""
         if self.user_class or self.native:
             return frozenset(key for row in catalog() if row["transport"] == "tcp" for key in row["honours"])
         return frozenset(_row(self.name)["honours"])
 
     def with_defaults(self, frame: Frame) -> "Algorithm":
-        """The same algorithm, every parameter at its default."""
+        """The same algorithm with every parameter at its default."""
         return choose(self.name, frame)
 
     @property
     def needs_marking(self) -> bool:
-        """Whether it is lost at ports that do not mark."""
+        """True if the algorithm has no feedback from ports that do not mark."""
         if self.user_class:
             return bool(getattr(self.user_class, "ecn", False))
         if self.native:
@@ -102,19 +102,21 @@ class Algorithm:
 
     @property
     def congestion_point(self) -> str | None:
-        """The kind of marking it needs at the ports; None if it does without."""
+        """The kind of marking that it needs at ports; None if it needs none."""
         if not self.needs_marking:
             return None
         return "step" if self.user_class else _row(self.name)["port"]
 
     @property
     def least_threshold(self) -> tuple[int, str] | None:
-        """(n, source): a lower step threshold than 1/n of the bandwidth-delay product leaves a link idle."""
+        """(n, source): a step threshold below 1/n of the bandwidth-delay product leaves the link idle."""
         return LEAST_THRESHOLD.get(self.name)
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
-        """Bytes of a credit and of a burst, and how many wait, where ports need a class for them, or None."""
+        """Bytes of a credit, bytes of a burst and queued credits, for ports with a class of credits; else
+        None.
+        """
         if self.user_class or self.native or _row(self.name)["port"] != "credit":
             return None
         size, burst, queue = (int(self.parameters[key]) for key in ("credit", "credit_burst", "credit_queue"))
@@ -122,18 +124,18 @@ class Algorithm:
 
     @property
     def trims(self) -> bool:
-        """Whether switch ports are to cut its packets to their headers instead of dropping them."""
+        """True if switch ports shall trim its packets instead of dropping them."""
         return not (self.user_class or self.native) and _row(self.name)["port"] == "trim"
 
     @property
     def pacer(self) -> dict[str, float] | None:
-        """Parameters of the pacer that its flows share in a host, in SI base units, or None without one."""
+        """Parameters, in SI base units, of the pacer that its flows share on a host; None without a pacer."""
         if not (self.parameters.get("per_server") and self.parameters.get("pacer")):
             return None
         return {key: self.parameters[key] for key in ("eta", "beta", "period", "least_rate", "bucket")}
 
     def table(self, mtu: int | None) -> dict[str, Any]:
-        """The `[cc]` table that gives this algorithm, every parameter written out."""
+        """The `[cc]` table of a scenario that describes this algorithm, with every parameter."""
         receiver = {"receiver": self.receiver.table(mtu)} if self.receiver else {}
         if self.user_class:
             return {"name": self.name, **self.parameters, **receiver}
@@ -142,11 +144,11 @@ class Algorithm:
 
     @property
     def crossing(self) -> dict[str, Any]:
-        """What the core is given, as docs/crossing.md describes it."""
+        """The request to the core (docs/crossing.md)."""
         receiver = self.receiver
         table = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
         if self.user_class:
-            # Its packets and acks are those of the row that it stands in for.
+            # Packets and acks are those of the algorithm that it replaces.
             row = "dctcp" if self.needs_marking else "fixed"
             made = partial(self.user_class, **self.parameters)
             return {"name": row, "parameters": {}, "written": made, **table}
@@ -154,9 +156,10 @@ class Algorithm:
 
 
 def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
-    """The `Algorithm` of a `[cc]` table, or of a name alone. Raises `ScenarioError` relative to the table.
+    """The `Algorithm` of a `[cc]` table, or of a name. Raises `ScenarioError` with keys relative to the
+    table.
 
-    A file that it names is looked for in `folder` first.
+    A file is searched in `folder` first.
     """
     if isinstance(table, str | type):
         table = {"name": table}
@@ -212,7 +215,7 @@ def _of_the_kernel(table: dict[str, Any], frame: Frame) -> Algorithm:
 
 
 def _receiver(table: Any, frame: Frame) -> Receiver | None:
-    """The `Receiver` of a `receiver` table, or of a name alone; None of none."""
+    """The `Receiver` of a `receiver` table, or of a name; None if there is none."""
     if table is None:
         return None
     table = {"kind": table} if isinstance(table, str) else table

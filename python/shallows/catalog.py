@@ -1,4 +1,6 @@
-"""The catalog of algorithms as people read it; the table itself is compiled in (docs/crossing.md)."""
+"""The catalog of algorithms for people to read. The catalog itself is compiled into the core
+(docs/crossing.md).
+"""
 
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +18,7 @@ SCALES = {
     "bit/s": ((1e12, "Tbps"), (1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")),
     "pkt": ((1.0, "pkt"),),
 }
-"""Units of parameters as a scenario writes them, largest first."""
+"""Units of parameters in a scenario, largest first."""
 
 
 def algorithms() -> list[dict[str, Any]]:
@@ -27,20 +29,20 @@ def algorithms() -> list[dict[str, Any]]:
 
 
 def algorithm(name: str) -> dict[str, Any]:
-    """One row of `algorithms`. Raises `ScenarioError` for a name that is not there."""
+    """The row of one algorithm. Raises `ScenarioError` for an unknown name."""
     return _row(name, {"cc": algorithms()})["cc"]
 
 
 def entry(name: str) -> dict[str, Any]:
-    """All that is called so, by the scenario's keys that take it: an algorithm (`cc`), a receiver, a marking.
+    """Everything with this name, by the key of a scenario: an algorithm (`cc`), a receiver, a marking.
 
-    Raises `ScenarioError` for a name that nothing has.
+    Raises `ScenarioError` for an unknown name.
     """
     return _row(name, {"cc": algorithms(), **parts_beside()})
 
 
 def parts_beside() -> dict[str, list[dict[str, Any]]]:
-    """What stands beside the algorithms: the rows for each key of a scenario that names one of them."""
+    """The other catalogs: rows of receivers and of markings, by the key of a scenario."""
     from shallows import _core
 
     receivers, markings = _core.receivers(), _core.markings()
@@ -58,7 +60,7 @@ def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def parts(row: dict[str, Any]) -> dict[str, str]:
-    """Who acts where, in words: sender, receiver, port, and the transport between them."""
+    """The parts of an algorithm in words: sender, receiver, port and transport."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
     text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
     port = text or "any"
@@ -66,7 +68,7 @@ def parts(row: dict[str, Any]) -> dict[str, str]:
 
 
 def quantity(value: Any, unit: str) -> str:
-    """A parameter's value as a scenario writes it: `quantity(2e-4, "s")` is "200us"."""
+    """The value of a parameter as a scenario writes it: `quantity(2e-4, "s")` is "200us"."""
     if value is None:
         return "unlimited"
     if unit == "flag":
@@ -91,7 +93,7 @@ def list_table(rows: list[dict[str, Any]]) -> "Table":
 
 
 def other_parts() -> list[Any]:
-    """Tables of what stands beside the algorithms: receivers to put in place of theirs, markings of ports."""
+    """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
     tables: list[Any] = []
@@ -107,7 +109,7 @@ def other_parts() -> list[Any]:
 
 
 def page(row: dict[str, Any]) -> list[Any]:
-    """One algorithm on a page, as a list of rich renderables."""
+    """The page of an algorithm, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
     lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
@@ -120,7 +122,7 @@ def page(row: dict[str, Any]) -> list[Any]:
 
 
 def part_page(key: str, row: dict[str, Any]) -> list[Any]:
-    """A receiver or a marking on a page, as a list of rich renderables."""
+    """The page of a receiver or a marking, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
     return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row), *_presets(row)]
 
@@ -151,14 +153,14 @@ def _parameters(row: dict[str, Any]) -> Any:
 
 
 def _text(text: str) -> str:
-    """Text that rich takes literally."""
+    """Text without rich's markup."""
     from rich.markup import escape
 
     return escape(text)
 
 
 def _finite(value: Any) -> Any:
-    """The same rows without infinities, which JSON cannot hold: None instead."""
+    """The same rows with None instead of infinities, which JSON cannot represent."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in cast(dict[str, Any], value).items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The same scenario under several algorithms, or in several worlds: one table, one figure, the distances."""
+"""The same scenario under several algorithms, or in several worlds, with differences between worlds."""
 
 import csv
 import os
@@ -92,7 +92,7 @@ def run_all(
     """
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
-    in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave it the machine
+    in_real_time = any(world == "kernel" for world, _ in jobs.values())  # leave one core to the machine
     with ThreadPoolExecutor(1 if in_real_time else threads or min(len(jobs), os.cpu_count() or 1)) as pool:
         futures = {
             pool.submit(in_world(world), scenario, bars.of(scenario, label)): label
@@ -109,7 +109,7 @@ def run_all(
 
 
 class Comparison:
-    """Runs of one scenario under several algorithms: `runs` is `{label: Run}`, in the order asked for."""
+    """Runs of one scenario under several algorithms: `runs` is `{label: Run}`, in the given order."""
 
     def __init__(self, runs: "dict[str, Run]") -> None:
         self.runs = runs
@@ -131,7 +131,7 @@ class Comparison:
         return f"<Comparison of {', '.join(self.runs)}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The report for a notebook."""
         from shallows.notebook import html
         from shallows.report import comparison_report
 
@@ -139,14 +139,14 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """Whether any of the runs was ended early by its user."""
+        """True if the user ended one of the runs early."""
         return any(run.interrupted for run in self.runs.values())
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The table as a list of dicts, a row for each run: `cc`, then what of its summary applies.
+        """The table as a list of dicts, a row for each run: `cc`, then the numbers of its summary.
 
-        What is said of a port is said of the same one in every row.
+        Columns of ports refer to the same port in every row.
         """
         ports = bottlenecks(self.runs.values())
         rows = zip(self.runs.items(), ports, strict=True)
@@ -169,10 +169,10 @@ class Comparison:
 
     @property
     def distances(self) -> list[dict[str, Any]]:
-        """How far worlds are apart: a list of dicts, a row for each algorithm, further world and quantity.
+        """Differences between worlds: a list of dicts, a row for each algorithm, further world and quantity.
 
-        `cc`; `world`, and the first world asked for as `than`; `quantity`; `value` and `reference` in them;
-        `difference` (value - reference) and `percent` (of the reference; None of 0).
+        `cc`; `world`, and the first world as `than`; `quantity`; `value` and `reference` in them;
+        `difference` (value - reference) and `percent` (of the reference; None if that is 0).
         """
         rows: list[dict[str, Any]] = []
         first: dict[str, Run] = {}
@@ -195,9 +195,9 @@ class Comparison:
         return plot.figure(list(self.runs.values()), labels=list(self.runs))
 
     def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
-        """Write a page of this comparison to `file`, one that needs nothing else; return its path.
+        """Write a self-contained page of this comparison to `file`; return its path.
 
-        `paths` are `{label: run.why(slowest=10)}` of its runs, if there shall be critical paths.
+        `paths` are `{label: run.why(slowest=10)}`, for a page with critical paths.
         """
         from shallows.pages import report
 
@@ -232,7 +232,7 @@ class Comparison:
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:
-    """`{quantity: value}` of what worlds are compared by; goodput is of the flows without an end."""
+    """{quantity: value} for the comparison of worlds. Goodput is that of flows without an end."""
     keys = ("queue_mean_pkt", "queue_p99_pkt", "utilization")
     flows = run.columns("flows")
     goodput, size = (np.asarray(flows[key], float) for key in ("goodput_gbps", "bytes"))
@@ -262,7 +262,7 @@ def _distance(quantity: str, value: float | None, references: dict[str, Any]) ->
 
 
 def row(summary: dict[str, Any], bottleneck: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of one run that a comparison shows; what does not exist in this run is None."""
+    """The numbers of one run in a comparison; None for a number that this run does not have."""
     flows = summary["flows"]
     return {
         **{key: bottleneck[key] for key in ("port", "utilization", "queue_mean_pkt", "queue_p99_pkt")},

@@ -1,8 +1,8 @@
-"""What can go wrong, by whose fault it is.
+"""Errors, by their cause.
 
-`ScenarioError`   the user's: a scenario, an option or a file says something impossible.
-`BooksError`      the run's: packets or flows are unaccounted for, so its numbers cannot be trusted.
-`shallows._core.Bug` (a `RuntimeError`) is the third: a broken invariant inside the packet world.
+`ScenarioError`: the user's scenario, option or file is wrong. `BooksError`: packets or flows of a run are
+unaccounted for, so its numbers cannot be trusted. `shallows._core.Bug` (a `RuntimeError`): a broken invariant
+inside the packet world.
 """
 
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from typing import Any
 
 File = str | PathLike[str] | None
 LONGEST = 300
-"""Letters of a wrong value that an error repeats."""
+"""The most characters of a wrong value that an error repeats."""
 
 
 class ScenarioError(ValueError):
     """A scenario, an option or an input file is wrong.
 
-    Reads `scenarios/x.toml: traffic[0].load = 1.7: expected a share above 0 and at most 1`; the parts
-    that are not known (no file, no single key) are left out.
+    The message reads `scenarios/x.toml: traffic[0].load = 1.7: expected a share above 0 and at most 1`,
+    without the parts that are not known.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class ScenarioError(ValueError):
         return ": ".join(str(part) for part in (self.file, wrong, expected) if part)
 
     def _render_traceback_(self) -> list[str]:
-        """One line in a notebook: where in Shallows it was found helps nobody."""
+        """One line in a notebook, without a traceback through Shallows."""
         return [f"{type(self).__name__}: {self}"]
 
     def in_file(self, file: File) -> "ScenarioError":
-        """The same error, naming the file it was found in; a file already named stays."""
+        """The same error with the file in which it was found, unless it names one already."""
         return ScenarioError(self.key, self.value, self.expected, file=self.file or file)
 
     def __reduce__(self) -> tuple[Any, ...]:

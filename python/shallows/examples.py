@@ -1,4 +1,4 @@
-"""The scenarios that come with Shallows: `shallows run dctcp-40` works in any folder."""
+"""The example scenarios: `shallows run dctcp-40` works in any folder."""
 
 from os import PathLike
 from pathlib import Path
@@ -7,7 +7,7 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def folder() -> Path:
-    """Where they are: in an installed package inside it, in a checkout `scenarios/`."""
+    """Their folder: inside an installed package, or `scenarios/` of a checkout."""
     inside = PACKAGE / "scenarios"
     return inside if inside.is_dir() else PACKAGE.parents[1] / "scenarios"
 
@@ -18,7 +18,7 @@ def names() -> list[str]:
 
 
 def find(scenario: str | PathLike[str]) -> Path:
-    """The path of a scenario: a file, or else the example of that name. A file of that name comes first."""
+    """The path of a scenario file, or of the example with that name. A file takes precedence."""
     path = Path(scenario)
     if path.name != str(scenario) or path.stem not in names() or path.exists():
         return path

@@ -1,4 +1,4 @@
-"""Libraries that `pip install shallows` leaves out until somebody asks for what they do."""
+"""Optional libraries, which `pip install shallows` does not install."""
 
 from importlib.util import find_spec
 
@@ -11,16 +11,16 @@ LIBRARIES = {
     "export": "perfetto",
     "arrow": "pyarrow",
 }
-"""The library that each extra brings."""
+"""The library of each extra."""
 
 
 def has(extra: str) -> bool:
-    """Whether the library of `extra` is installed."""
+    """True if the library of `extra` is installed."""
     return find_spec(LIBRARIES[extra]) is not None
 
 
 def need(extra: str, what: str) -> None:
-    """Raise `ScenarioError`, saying what to install, if the library that `what` needs is missing."""
+    """Raise `ScenarioError` with the command to install the library that `what` needs, if it is missing."""
     if not has(extra):
         brings = f"{LIBRARIES[extra]} to be installed; write: pip install 'shallows[{extra}]'"
         raise ScenarioError(what, None, brings)

@@ -1,4 +1,4 @@
-"""`[[faults]]`: what happens to links in the course of a run, and what the packet world gets of it."""
+"""`[[faults]]`: changes of links during a run."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LEAST_RATE_BPS = 10**6
-"""No link is slower, nor becomes so."""
+"""The least rate of a link, also after a fault."""
 
 
 class Fault(Table):
@@ -33,10 +33,10 @@ class Fault(Table):
     @model_validator(mode="before")
     @classmethod
     def _kinds_are_no_keys(cls, table: Any) -> Any:
-        """What happens to the link is a value of `kind`, and by how much is `value`."""
+        """Refuse a kind as a key: `kind` names the fault, and `value` is its amount."""
         for kind in ("rate", "loss"):
             if is_table(table) and isinstance(table.get(kind), str | int | float):
-                # Of a loss many say its rate.
+                # Users often write rate for the probability of a loss.
                 meant = "loss" if table.get("kind") == "loss" and not isinstance(table[kind], str) else kind
                 value = json.dumps(table[kind])
                 raise ScenarioError(kind, table[kind], f'it as value: kind = "{meant}", value = {value}')
@@ -68,7 +68,7 @@ class Fault(Table):
 
     @property
     def number(self) -> float:
-        """Its value as the core counts it: bit/s, a share, or 0."""
+        """Its value in the core's units: bit/s, a probability, or 0."""
         return {"rate": RATE.parse, "loss": _share}.get(self.kind, lambda value: 0)(self.value)
 
     def links(self, network: "Network") -> list[int]:
@@ -87,7 +87,7 @@ def _share(value: Any) -> float:
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for a fault of no link, or one that makes a link faster than it was."""
+    """Raise `ScenarioError` for a fault that hits no link, or that makes a link faster than before."""
     network = scenario.network
     for i, fault in enumerate(scenario.faults):
         try:
@@ -101,10 +101,10 @@ def check(scenario: "Scenario") -> None:
 def crossing(
     scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`columns` of the links and other keys of the `request` with what happens to links.
+    """Add the faults to the `columns` of links and to other keys of the `request`.
 
-    A link that goes down or slows down has a port with classes: of one, as large as its buffer, where it
-    has none.
+    A link that goes down or slows down needs a port with classes. If it has none, it gets one class as large
+    as its buffer.
     """
     every = [(fault, link) for fault in scenario.faults for link in fault.links(network)]
     if not every:

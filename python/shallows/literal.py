@@ -1,6 +1,6 @@
-"""What Python says of a scenario, as the plain tables that a scenario file would have.
+"""Builders of scenario tables in Python, and their conversion to the tables of a scenario file.
 
-`Builder` is what the parts of `shallows.parts` are; the aliases are the types that their keys take.
+`Builder` is the base class of `shallows.parts`. The aliases are the types that their keys accept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from shallows.errors import ScenarioError
 from shallows.units import RateQuantity, SizeQuantity, TimeQuantity, did_you_mean
 
 TableLike = Mapping[str, Any]
-"""A table as a scenario file has it."""
+"""A table as in a scenario file."""
 
 
 class Frame(Protocol):
@@ -36,7 +36,7 @@ class Graph(Protocol):
 
     @property
     def nodes(self) -> Any:
-        """What the edges join."""
+        """The nodes."""
 
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ Rate = str | RateQuantity
 Share = float | str
 Host = int | str
 Ends = Host | Sequence[Host] | Array
-"""A host by number or name, several of them, or "topology": the topology's own."""
+"""A host by number or name, several hosts, or "topology", the topology's own pairs."""
 File = str | PathLike[str]
 Points = Sequence[Sequence[float]] | Array | TableLike | Frame
 """(bytes, share) pairs of a distribution, or columns size_bytes and cum_prob, such as a DataFrame's."""
@@ -59,7 +59,7 @@ Value = str | float | bool | TimeQuantity | SizeQuantity | RateQuantity
 
 
 class Builder:
-    """A table of a scenario in Python: the keys that were given; the scenario checks their values."""
+    """A table of a scenario in Python: the given keys. `Scenario` checks their values."""
 
     kind: ClassVar[str | None] = None
 
@@ -78,7 +78,7 @@ class Builder:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The same as a scenario file has it."""
+        """The table as in a scenario file."""
         return {"kind": self.kind, **self.keys} if self.kind else dict(self.keys)
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ AnyMarking = str | Marking | TableLike
 
 
 def literal(value: Any) -> Any:
-    """`value` with every part, quantity, path and array in it written as a scenario file has them."""
+    """`value` with every builder, quantity, path and array written as in a scenario file."""
     if isinstance(value, Builder):
         return value.table
     if isinstance(value, TimeQuantity | SizeQuantity | RateQuantity):
@@ -134,7 +134,7 @@ def literal(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """What no scenario file has: paths, arrays and numbers of numpy, DataFrames of pandas or polars."""
+    """Values that no scenario file has: paths, arrays and numbers of numpy, DataFrames."""
     if hasattr(value, "__fspath__"):
         return f"{fspath(value)}"
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
@@ -145,7 +145,7 @@ def _foreign(value: Any) -> Any:
 
 
 def to_source(tables: TableLike) -> str:
-    """The tables of a scenario as Python would write them, in parts."""
+    """The Python expression for the tables of a scenario, with builders."""
     from shallows import parts
 
     said = {key: value for key, value in tables.items() if value is not None}
@@ -161,7 +161,7 @@ def to_source(tables: TableLike) -> str:
 
 
 def _part(table: dict[str, Any], made: type[Builder] | None) -> object:
-    """The part of a table, or the table where it is none of these."""
+    """The builder of a table; the table itself if there is none."""
     if made is None:
         return table
     keys = {f"{key}_" if key == "from" else key: value for key, value in table.items()}
@@ -169,7 +169,7 @@ def _part(table: dict[str, Any], made: type[Builder] | None) -> object:
         keys.pop("kind", None)
     try:
         return made(**keys)
-    except (TypeError, ScenarioError):  # a required key comes from a file
+    except (TypeError, ScenarioError):  # a required key is in a file
         return table
 
 
@@ -181,10 +181,10 @@ def _listed(array: Array) -> Any:
 
 
 def is_table(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether it is a table, as TOML has them."""
+    """True for a table of TOML."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether it is a list, as TOML has them."""
+    """True for a list of TOML."""
     return isinstance(value, list)

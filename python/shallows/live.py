@@ -1,7 +1,7 @@
-"""The program of the kernel world: where it is, and how it is asked.
+"""The program of the kernel world, and calls of it.
 
-`shallows-live` (crates/live) loads eBPF programs and makes network namespaces. It is built apart from this
-package, with `make live`, so that the other worlds need neither clang nor root.
+`shallows-live` (crates/live) loads eBPF programs and creates network namespaces. `make live` builds it, apart
+from this package, so that the other worlds need neither clang nor root.
 """
 
 import json
@@ -34,7 +34,7 @@ def program() -> str | Path:
 
 
 def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
-    """Run a command of the program on this terminal, with a request if it takes one; return its status."""
+    """Run a command of the program on this terminal, with an optional request; return its status."""
     path, text = program(), encode(request) if request else None
     status = subprocess.run([path, *words], input=text, text=True, check=False).returncode
     if status and _is_stale(path):
@@ -43,9 +43,9 @@ def call(*words: str, request: Mapping[str, Any] | None = None) -> int:
 
 
 def ask(request: Mapping[str, Any], word: str = "run") -> Any:
-    """The answer of the program to a request, both as docs/crossing.md has them. Ctrl-C ends a run early.
+    """The answer of the program to a request (docs/crossing.md). Ctrl-C ends a run early.
 
-    Raises `ScenarioError` with what it says where it cannot do it.
+    Raises `ScenarioError` with the program's message if it fails.
     """
     path = program()
     process = subprocess.Popen([path, word], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
@@ -64,7 +64,7 @@ def ask(request: Mapping[str, Any], word: str = "run") -> Any:
 
 
 def _is_stale(path: str | Path) -> bool:
-    """Whether it was built from other sources than the core: a request may mean other things to it."""
+    """True if the program was built from other sources than the core: it may read a request differently."""
     from shallows import _core
 
     answer = subprocess.run([path, "sources"], capture_output=True, text=True, check=False).stdout
@@ -76,7 +76,7 @@ def _rebuilt(path: str | Path) -> str:
 
 
 def encode(request: Mapping[str, Any]) -> str:
-    """A request as the program reads it."""
+    """A request in the program's format."""
     return json.dumps(request, default=_plain)
 
 

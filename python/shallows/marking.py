@@ -1,4 +1,4 @@
-"""Congestion points as a scenario names them: a row of the core's table of markings with its parameters."""
+"""Markings of a scenario: a row of the core's catalog, with a value for every parameter."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 RECOMMENDED = None
-"""The step threshold that is worked out for each port by its rate."""
+"""The step threshold that depends on the rate of each port."""
 
 
 @cache
@@ -30,14 +30,14 @@ def markings() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Marking:
-    """How switch ports mark: `kind`, where they look (`at`), and `parameters` in SI base units."""
+    """How switch ports mark: `kind`, `at` (enqueue or dequeue), and `parameters` in SI base units."""
 
     kind: str
     at: str
     parameters: dict[str, Any]
 
     def table(self, mtu: int | None) -> dict[str, Any]:
-        """The `marking` table that gives this, every parameter written out."""
+        """The `marking` table of a scenario that describes this marking, with every parameter."""
         units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
         texts = {
             key: "recommended" if value is RECOMMENDED else text(value, units[key], mtu)
@@ -47,17 +47,17 @@ class Marking:
 
     @property
     def tells(self) -> str:
-        """What senders hear of it: "marks", "rates" or "records"."""
+        """The feedback to senders: "marks", "rates" or "records"."""
         return tells(self.kind)
 
     def largest_threshold(self, rate_bps: "U64", mtu: int) -> int:
-        """Queue in bytes at which the last of ports of these rates begins to mark; 0 if no queue decides."""
+        """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
         points, _ = self.at_rates(rate_bps, mtu)
         return max(int(point["parameters"][begins]) for point in points) if begins else 0
 
     def at_rates(self, rate_bps: "U64", mtu: int) -> "tuple[list[dict[str, Any]], U32]":
-        """What crosses into the core for ports of these rates, and which of it each port has."""
+        """The markings for ports with these rates, and the index of each port's marking."""
         if RECOMMENDED not in self.parameters.values():
             return [self._crossing(self.parameters)], np.zeros(len(rate_bps), np.uint32)
         thresholds, place = np.unique(recommended(rate_bps, mtu), return_inverse=True)
@@ -70,7 +70,7 @@ class Marking:
 
 
 def tells(kind: object) -> str:
-    """What senders hear of a port of this kind: "marks", "rates" or "records"."""
+    """The feedback of a port of this kind: "marks", "rates" or "records"."""
     return _row(kind)["tells"]
 
 

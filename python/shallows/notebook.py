@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: the tables that the command line prints."""
+"""Notebook output: the tables of the command line."""
 
 from collections.abc import Iterable
 from io import StringIO

@@ -8,11 +8,11 @@ from shallows.errors import ScenarioError
 from shallows.units import RATE, SIZE, TIME, Frame, did_you_mean
 
 Row = Mapping[str, Any]
-"""A row of a table of the core, as docs/crossing.md describes it."""
+"""A row of a catalog of the core (docs/crossing.md)."""
 
 
 def read(row: Row, key: str, value: object, frame: Frame) -> float:
-    """The value of parameter `key` of a catalog `row` in SI base units. Raises `ScenarioError` with `key`."""
+    """The value of parameter `key` of a catalog row in SI base units. Raises `ScenarioError` with `key`."""
     known = {p["name"]: p for p in row["parameters"]}
     if key not in known:
         has = ", ".join(known) or "no parameters"
@@ -61,7 +61,7 @@ def _number(text: str) -> float | None:
 
 
 def text(value: float, unit: str, mtu: int | None) -> str | float | bool:
-    """What a scenario writes for a value in SI base units: a text with its unit, a number, a flag."""
+    """A value in SI base units as a scenario writes it: a text with its unit, a number, a flag."""
     if unit == "flag":
         return bool(value)
     dimension, scale = {"s": (TIME, 12), "B": (SIZE, 0), "bit/s": (RATE, 0)}.get(unit, (None, 0))

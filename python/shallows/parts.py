@@ -79,7 +79,7 @@ class Shared(Builder):
 
 
 class Pauses(Builder):
-    """`[network.pfc]`: links that bring too much are asked to stop.
+    """`[network.pfc]`: a switch pauses links that bring too much data.
 
     threshold: data that one link brought above which it is paused; default 100KB
     hysteresis: it goes on this far below; default 2pkt
@@ -98,7 +98,7 @@ class Pauses(Builder):
 
 
 class Trimming(Builder):
-    """`[network.trimming]`: switch ports cut packets to their headers instead of dropping them (NDP).
+    """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
     queue: data packets that a port holds; of one more only the header goes on; default 8
     headers: what it holds of headers, answers and pulls; default 16pkt
@@ -300,7 +300,7 @@ class Star(Builder):
 
 
 class ParkingLot(Builder):
-    """A row of switches; long flows cross every hop, and at each hop others cross only that one.
+    """A row of switches; long flows cross every hop, and each hop has flows that cross only it.
 
     hops: links in the row, one bottleneck each; default 3
     hosts: senders a group: one group crosses all hops, one each single hop; default 1
@@ -431,10 +431,10 @@ class ThreeTier(Builder):
 
 
 class Graph(Builder):
-    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
+    """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
 
     `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
-    whose `kind` is "host", or, if none says so, those with a single edge.
+    whose `kind` is "host", or, if there are none, those with a single edge.
 
     edges: [node, node, rate, delay] each, or a file; required
     hosts: the names of the hosts; required
@@ -585,7 +585,7 @@ class Shuffle(Builder):
 
 
 class Ring(Builder):
-    """An all-reduce over a ring: a share goes to the next host once it has come from the one before.
+    """An all-reduce over a ring: a share goes to the next host after the previous share has arrived.
 
     hosts: who takes part, in the order of the ring; by default all hosts; default topology
     size: what each host has to reduce; a step sends its share of it; default 1MB
@@ -612,7 +612,7 @@ class Ring(Builder):
 
 
 class RequestResponse(Builder):
-    """Clients that each send a request, hear the response, think, and send the next.
+    """Clients that each send a request, receive the response, think, and send the next.
 
     pairs: clients, each with a server; absent: one a source
     exchanges: requests of each client, one after the other; default 100
@@ -687,7 +687,7 @@ class Poisson(Builder):
 
 
 class Trace(Builder):
-    """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
+    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
 
     file: the path of a CSV file with the columns start_s,src,dst,bytes
     flows: these columns themselves, instead of a file

@@ -1,7 +1,7 @@
-"""How far a run is: a bar on a terminal, a line now and then anywhere else.
+"""Progress of runs: a bar on a terminal, a line now and then elsewhere.
 
-`Progress.of(scenario)` gives the function that a world calls as `(now_ps, packet_hops,
-flows_finished)`. Several runs of several threads may share one `Progress`.
+`Progress.of(scenario)` returns the function that a world calls as `(now_ps, packet_hops, flows_finished)`.
+Runs in several threads may share one `Progress`.
 """
 
 import sys
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 Show = Callable[[int, int, int], None]
 
-#: Off a terminal, how long a run stays silent, and between its lines.
+# Seconds before the first line, and between lines, without a terminal.
 SILENT_S = 10
-#: How long preparations stay silent.
+# Seconds before preparations are reported.
 SLOW_S = 2
 
 
 @contextmanager
 def report_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
-    """Says on stderr what goes on if the block takes longer than `after_s`."""
+    """Print `what` to stderr if the block takes longer than `after_s`."""
     timer = threading.Timer(after_s, lambda: print(what, file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()
@@ -37,12 +37,10 @@ def report_if_slow(what: str, after_s: float = SLOW_S) -> Generator[None]:
 
 
 class Progress:
-    """A block of progress bars on stderr, one a run; a context manager.
+    """Progress bars on stderr, one for each run; a context manager.
 
-    Where stderr is no terminal, a run that takes long says how far it is in lines.
-
-    Setting `stop` makes every run of the block end early, as if its user had pressed Ctrl-C: only the
-    main thread of a process hears the key.
+    If stderr is no terminal, a long run prints lines instead. Setting `stop` ends every run early, like
+    Ctrl-C: only the main thread of a process receives the key.
     """
 
     def __init__(self, *, shown: bool = True) -> None:
@@ -60,7 +58,7 @@ class Progress:
             self._bars.stop()
 
     def of(self, scenario: "Scenario", label: str | None = None) -> Show:
-        """The `on_progress` of one run, shown as `label` (the scenario's name unless given)."""
+        """The `on_progress` of one run, shown as `label` (by default the scenario's name)."""
         show = self._show(scenario, label or scenario.name)
 
         def on_progress(now_ps: int, packet_hops: int, flows_finished: int) -> None:
@@ -126,7 +124,7 @@ def _speed() -> Callable[[int], str]:
 
 
 def _share_done(scenario: "Scenario") -> Callable[[int, int], float]:
-    """How much of the run is over, from simulated time, or from flows finished where no time ends it."""
+    """The finished share of a run, by simulated time, or by finished flows if no time ends the run."""
     duration_ps, flows = scenario.duration_ps, scenario.flow_count
     if duration_ps is None:
         return lambda _now_ps, flows_finished: flows_finished / flows

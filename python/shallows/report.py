@@ -17,7 +17,7 @@ SIZES = {
     10_000_000: "1-10 MB",
     None: ">= 10 MB",
 }
-"""What a person reads for `below_bytes` of a row of `flows_by_size`."""
+"""Titles for `below_bytes` of the rows of `flows_by_size`."""
 ROWS = (
     ("port", "bottleneck", "{}"),
     ("utilization", "utilization", "{:.3f}"),
@@ -37,7 +37,7 @@ ROWS = (
     ("slowdown_p99", "slowdown p99", "{:.2f}"),
     ("timeouts", "timeouts", "{}"),
 )
-"""Rows of a comparison: the key of `Comparison.rows`, what a person reads, and how it is written."""
+"""Rows of a comparison: key of `Comparison.rows`, title, format."""
 TRAFFIC = (
     ("offered", "flows", "{}"),
     ("goodput_gbps", "goodput (Gbit/s)", "{:.4f}"),
@@ -49,7 +49,7 @@ TRAFFIC = (
     ("exchange_p50_us", "exchange p50 (us)", "{:.0f}"),
     ("exchange_p99_us", "p99 (us)", "{:.0f}"),
 )
-"""Columns of the table of traffic: the key of a row of `summary["traffic"]`, title, form."""
+"""Columns of the table of traffic: key of `summary["traffic"]`, title, format."""
 QUANTITIES = {
     "queue_mean_pkt": "queue mean (packets)",
     "queue_p99_pkt": "queue p99 (packets)",
@@ -58,17 +58,17 @@ QUANTITIES = {
     "flow_goodput_mean_gbps": "goodput of a flow, mean (Gbit/s)",
     "flow_goodput_most_gbps": "goodput of a flow, most (Gbit/s)",
 }
-"""What a person reads for `quantity` of a row of `Comparison.distances`."""
+"""Titles for `quantity` of the rows of `Comparison.distances`."""
 
 MAGNITUDES = {
     "Gbit/s": ((0.1, 1, "Gbit/s"), (1e-4, 1e3, "Mbit/s"), (0, 1e6, "kbit/s")),
     "us": ((1e8, 1e-6, "s"), (1e6, 1e-3, "ms"), (0, 1, "us")),
 }
-"""For each unit, from which largest number on another takes its place, what by, and its name."""
+"""For each unit: the least largest number, the factor and the name of each larger or smaller unit."""
 
 
 def run_report(summary: dict[str, Any]) -> list[Any]:
-    """One run: what the bottleneck did, what became of the flows, slowdown by size."""
+    """The report of one run: bottleneck, flows, slowdown by size."""
     port, flows, label = summary["bottleneck"], summary["flows"], ", ".join(summary["cc"])
     early = f", interrupted at {summary['interrupted_at_s']:g} s" if summary.get("interrupted") else ""
     lines = [
@@ -88,7 +88,7 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
 def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
     if port["utilization"] is None:
         return [f"bottleneck  {port['port']}: nothing was measured"]
-    paused_us = port.get("paused_us")  # a result of an earlier version does not say
+    paused_us = port.get("paused_us")  # absent in results of earlier versions
     paused = f"{paused_us / 1e6 / measured_s:.1%} paused, " if paused_us else ""
     return [
         f"bottleneck  {port['port']}: {port['utilization']:.1%} used, {paused}{port['marked']} marked, "
@@ -101,9 +101,7 @@ def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
 
 
 def _mechanisms(summary: dict[str, Any]) -> Any:
-    """What other ports dropped, links lost and ports cut, how often ports were paused and for how long,
-    and which wait for each other for ever.
-    """
+    """Drops, losses and trimmed packets of all ports, pauses, and the cycle of a deadlock."""
     network = summary["network"]
     lines: list[str] = []
     dropped, credits = network["dropped"], _has_credits(summary["cc"])
@@ -111,7 +109,7 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
         lines.append(f"dropped     {dropped} packets{' and credits' if credits else ''}, at all ports")
     if network.get("lost"):
         lines.append(f"lost        {network['lost']} packets by faults of links")
-    if network.get("trimmed"):  # absent from results of other worlds
+    if network.get("trimmed"):  # absent in results of other worlds
         lines.append(f"trimmed     {network['trimmed']} packets to their headers, at all ports")
     if network["pauses"]:
         lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
@@ -122,7 +120,7 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
 
 
 def _has_credits(labels: "Iterable[str]") -> bool:
-    """Whether ports drop credits too, as ExpressPass has them do."""
+    """True if ports drop credits too, as in ExpressPass."""
     from shallows.algorithm import catalog
 
     ports = {row["name"]: row["port"] for row in catalog()}
@@ -139,7 +137,7 @@ def _drain(summary: dict[str, Any]) -> Any:
 
 
 def by_traffic(rows: list[dict[str, Any]]) -> Any:
-    """What the flows of each table of traffic got, where there are several."""
+    """Results of the flows of each traffic table, if there are several."""
     if len(rows) < 2:
         return []
     columns = [column for column in TRAFFIC if any(row.get(column[0]) is not None for row in rows)]
@@ -152,7 +150,7 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
 
 
 def comparison_report(comparison: "Comparison") -> list[Any]:
-    """The table of a comparison, and slowdown by flow size where flows finished."""
+    """The table of a comparison, and slowdown by flow size if flows finished."""
     rows = comparison.rows
     shown = [row for row in ROWS if any(r[row[0]] is not None for r in rows)]
     if not any(r["finished"] for r in rows):
@@ -163,13 +161,13 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
         table.add_row(fitted, *cells)
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
-    loads = _loads(next(iter(summaries.values())))  # the same arrivals in every run
+    loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
     return [*sizes, table, *mechanisms, *loads, *_warnings(summaries), *_distances(comparison.distances)]
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
-    """Each warning once, with the labels of the runs that raise it unless all do."""
+    """Each warning once, with the labels of its runs unless all runs have it."""
     raised: dict[str, list[str]] = {}
     for label, summary in summaries.items():
         for warning in summary["warnings"]:
@@ -214,7 +212,7 @@ def _loads(summary: dict[str, Any]) -> Any:
 
 
 def _accounts(flows: dict[str, Any]) -> Any:
-    waiting = flows.get("not_begun")  # not every saved run has it
+    waiting = flows.get("not_begun")  # absent in some saved runs
     cut_off = f"{flows['cut_off']} cut off{f' ({waiting} of them not begun)' if waiting else ''}"
     return f"{flows['offered']} offered = {flows['finished']} finished + {cut_off} + {flows['lost']} lost"
 
@@ -234,7 +232,7 @@ def _speed(summary: dict[str, Any]) -> str:
 
 
 def _threads(record: dict[str, Any] | None) -> str:
-    """Words for threads that worked on a run, and what they gained, or would have, where that was tried."""
+    """The threads of a run, and their measured or expected gain."""
     if not record or record["count"] is None:
         return ""
     gain = record["gain"]
@@ -272,13 +270,13 @@ def _number(value: float | None, form: str) -> str:
 
 
 def _quantity(value: float | None, form: str, unit: str) -> str:
-    """A number and its unit, in the one that fits."""
+    """A number in the unit that fits it."""
     factor, unit = _magnitude(unit, [value])
     return f"{_number(value if value is None else value * factor, form)} {unit}"
 
 
 def fit(title: str, values: Sequence[float | None], form: str) -> tuple[str, list[str]]:
-    """The title of a row or column and its numbers, both in the unit that fits the largest."""
+    """The title of a row or column and its numbers, in the unit that fits the largest."""
     for unit in MAGNITUDES:
         if f"({unit})" in title:
             factor, fitted = _magnitude(unit, values)
@@ -289,14 +287,14 @@ def fit(title: str, values: Sequence[float | None], form: str) -> tuple[str, lis
 
 
 def _magnitude(unit: str, values: Sequence[float | None]) -> tuple[float, str]:
-    """The factor and the name of the unit that fits the largest of the values."""
+    """The factor and the name of the unit that fits the largest value."""
     largest = max((abs(value) for value in values if value is not None), default=0)
     fits = (where for where in MAGNITUDES[unit] if largest >= where[0])
     return next(fits)[1:] if largest else (1, unit)
 
 
 def print_parts(parts: Iterable[Any]) -> None:
-    """Print text as it is, and rich renderables in a window's width; rich is loaded only for the latter."""
+    """Print texts, and rich renderables at the terminal's width. Only the latter import rich."""
     console = None
     for part in parts:
         if isinstance(part, str):
@@ -305,13 +303,13 @@ def print_parts(parts: Iterable[Any]) -> None:
         if console is None:
             from rich.console import Console
 
-            # In a pipe or a file there is no window to fit into.
+            # A pipe or a file has no width.
             console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
         console.print(part)
 
 
 def plain_table(title: str, columns: Sequence[Any]) -> "Table":
-    """A table without lines, its first column to the left."""
+    """A table without lines. The first column is left-justified."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")

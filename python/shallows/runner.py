@@ -1,4 +1,4 @@
-"""From a scenario to its run, in one of the worlds."""
+"""Running a scenario in one of the worlds."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 World = Literal["packet", "fluid", "kernel"]
 WORLDS: tuple[World, ...] = ("packet", "fluid", "kernel")
 OnProgress = Callable[[int, int, int], None]
-"""What a world calls now and then: simulated picoseconds, packet-hops, flows finished."""
+"""Callback of a running world: simulated picoseconds, packet-hops, finished flows."""
 
 
 def run(
@@ -31,17 +31,16 @@ def run(
     overrides: Mapping[str, Any] | None = None,
     **unknown: Never,
 ) -> Run:
-    """Run `scenario`, a `Scenario`, the path of a TOML file or the name of an example, and return its `Run`.
+    """Run `scenario`, a `Scenario`, the path of a TOML file or the name of an example; return its `Run`.
 
-    `overrides` replace single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`.
-    With `out` the run is saved to that folder; with `progress` stderr shows how far it is. Ctrl-C ends the
-    run early and returns what there is; `Run.interrupted` tells. The kernel world, in which no two runs are
-    alike, runs it `repeats` times (3) and returns the run in the middle; `summary["spread"]` tells how far
-    they are apart. The packet world goes on at most so many `threads`, as far as they pay: the run is the
-    same for any number.
+    `overrides` replace single keys of the scenario: `run("x.toml", overrides={"traffic.0.flows": 10})`. With
+    `out` the run is saved to that folder; with `progress` stderr shows its progress. Ctrl-C ends the run
+    early and returns what was done (`Run.interrupted`). The kernel world is not deterministic: it runs
+    `repeats` times (3) and returns the median run; `summary["spread"]` has the differences. The packet world
+    uses up to `threads` threads if they speed up the run; results do not depend on it.
 
-    Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) where
-    packets or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
+    Raises `ScenarioError` for a wrong scenario, `BooksError` (after saving; the run is its `run`) if packets
+    or flows are unaccounted for, `shallows._core.Bug` for a broken invariant.
     """
     from shallows.progress import Progress
 
@@ -57,7 +56,7 @@ def run(
 
 
 def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
-    """Raise `ScenarioError` for a keyword that a function does not have; `known` are those that it has."""
+    """Raise `ScenarioError` for an unknown keyword of a function; `known` are its keywords."""
     from shallows.scenario import Scenario
     from shallows.units import did_you_mean
 
@@ -78,9 +77,9 @@ def prepare(
     overrides: Mapping[str, Any] | None = None,
     world: str = "packet",
 ) -> "Scenario":
-    """The `Scenario` that `scenario` (one, or the path of its file) becomes with `overrides` applied.
+    """The `Scenario` of `scenario` (one, or the path of its file) with `overrides` applied.
 
-    Raises `ScenarioError` where it is wrong, or is nothing that `world` can express.
+    Raises `ScenarioError` if it is wrong, or `world` cannot express it.
     """
     from shallows.scenario import Scenario
 
@@ -105,12 +104,10 @@ def prepare(
 def in_world(
     world: str, repeats: int | None = None, threads: int | None = 1
 ) -> "Callable[[Scenario, OnProgress | None], Run]":
-    """The function `(scenario, on_progress) -> Run` of a world.
+    """The function `(scenario, on_progress) -> Run` of a world, which also adds warnings to the summary.
 
-    The kernel world's runs it `repeats` times, the packet world's on at most so many `threads`, as far as
-    they pay.
-
-    A bug that it meets carries a note with scenario, seed and version, to be reported.
+    The kernel world runs `repeats` times; the packet world uses up to `threads` threads. A bug gets a note
+    with scenario, seed and version, to be reported.
     """
     simulate: Callable[..., Run] = _module(world).run
     if repeats is not None and world != "kernel":
@@ -129,7 +126,7 @@ def in_world(
         except RuntimeError as bug:
             from shallows import __version__
 
-            if type(bug).__name__ != "Bug":  # an algorithm of the user's raised it
+            if type(bug).__name__ != "Bug":  # raised by an algorithm of the user
                 raise
             bug.add_note(f"scenario {scenario.name}, seed {scenario.seed}, version {__version__}")
             bug.add_note("Please report it with these lines and this scenario:\n" + scenario.to_toml())

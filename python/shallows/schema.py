@@ -1,7 +1,7 @@
-"""The JSON Schema of a scenario file: what an editor completes, explains and underlines.
+"""The JSON Schema of a scenario file, for editors.
 
-Made from the models of the scenario and from the catalog, so it cannot say anything else than they do. It
-knows keys, kinds, units and ranges of whole numbers; what depends on several keys only `Scenario` knows.
+It is generated from the models of the scenario and from the catalog. It knows keys, kinds, units and ranges
+of whole numbers; only `Scenario` checks what depends on several keys.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ TEXT: Schema = {"type": "string"}
 UNITS = {"s": TIME.pattern(), "bit/s": RATE.pattern(), "B": SIZE.pattern(packets=True)}
 PACKETS = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?pkt$"
 IN_PYTHON = r"^.+\.py:.+$"
-"""An algorithm in a file: its class is named after a colon."""
+"""An algorithm in a file, with the name of its class after a colon."""
 
 
 def scenario_schema() -> Schema:
@@ -59,7 +59,7 @@ def scenario_schema() -> Schema:
 
 
 def _written(model: type[BaseModel]) -> Iterable[tuple[str, str]]:
-    """(key, name of the type that Python says it with) of the fields that have such a type."""
+    """(key, name of the Python type) of the fields with such a type."""
     for name, field in model.model_fields.items():
         for about in field.metadata:
             if isinstance(about, TypeName):
@@ -67,13 +67,13 @@ def _written(model: type[BaseModel]) -> Iterable[tuple[str, str]]:
 
 
 def _also(one: Schema, other: Schema) -> Schema:
-    """What `one` allows, or `other`."""
+    """The schema of `one` or `other`."""
     about = {key: one.pop(key) for key in ("description", "default", "title") if key in one}
     return {**about, "anyOf": [*one.pop("anyOf", [one]), other]}
 
 
 def _algorithm() -> Schema:
-    """A name, or a table with the parameters of the algorithm that it names."""
+    """A name, or a table with the parameters of the named algorithm."""
     rows = {row["name"]: row for row in catalog.algorithms()}
     names = {name: _names(row) for name, row in rows.items()}
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
@@ -115,7 +115,7 @@ def _marking() -> Schema:
 
 
 def _table(key: str, names: list[str], row: Schema, beside: Schema | None = None) -> Schema:
-    """A table that says which row of the catalog it is in `key`, and its parameters."""
+    """A table that names a row of the catalog in `key`, and sets its parameters."""
     parameters = {one["name"]: _parameter(one) for one in row["parameters"]}
     return {
         "type": "object",
@@ -139,7 +139,7 @@ def _parameter(row: Schema) -> Schema:
 
 
 def _sweep() -> Schema:
-    """The table `[sweep]`, with which a scenario is many."""
+    """The table `[sweep]`."""
     values: Schema = {"anyOf": [TEXT, {"type": "array", "minItems": 1}]}
     swept: Schema = {"type": "object", "additionalProperties": values}
     keys: Schema = {

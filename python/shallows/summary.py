@@ -1,9 +1,8 @@
-"""The numbers of a run that fit on a page: `summary.json`.
+"""The numbers of `summary.json`.
 
-Everything here works on plain columns (dicts of numpy arrays, one entry a flow or a port, NaN where a
-value does not exist), so that every world is summed up by the same code. Quantiles of flows
-interpolate linearly between the two nearest flows, as numpy does; those of queues come from the
-world, weighted by time.
+All functions work on plain columns (dicts of numpy arrays, one entry per flow or port, NaN for a missing
+value), so that every world is summarised by the same code. Quantiles of flows interpolate linearly between
+the two nearest flows, as numpy does; those of queues come from the world, weighted by time.
 """
 
 import math
@@ -46,12 +45,12 @@ def jain(goodput: ArrayLike) -> float | None:
 
 
 def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
-    """The port with the highest mean queue, of those at the positions `among`; if none queued, the busiest.
+    """The port with the highest mean queue among the indices `among`; if none queued, the busiest.
 
-    `ports` holds `port` (`run.Names`) and `BOTTLENECK_KEYS`. Where nothing was measured it is the first of
-    `among`, and everything about it is None.
+    `ports` holds `port` (`Names`) and `BOTTLENECK_KEYS`. Without a measurement it is the first of `among`,
+    with None for its numbers.
     """
-    # lexsort: last key first; both negated so that a tie keeps the network's own order
+    # lexsort sorts by the last key first; both are negated so that ties keep the network's order
     busiest = np.lexsort((-ports["utilization"][among], -ports["queue_mean_pkt"][among]))[0]
     port = int(among[busiest])
     if np.isnan(ports["utilization"][port]):
@@ -64,9 +63,9 @@ def bottleneck(ports: Mapping[str, Any], among: Column) -> dict[str, Any]:
 def shared_bottleneck(
     summaries: Sequence[Mapping[str, Any]], queue_means: Sequence[Mapping[str, float | None]]
 ) -> str | None:
-    """The one port by which runs are compared: of their bottlenecks, the one that queues most in all of them.
+    """The port by which runs are compared: of their bottlenecks, the one that queues most in all runs.
 
-    `queue_means` is `{port: mean queue}` of each run, None where it measured nothing. None where they have no
+    `queue_means` is `{port: mean queue}` of each run, None without a measurement. None if the runs have no
     port in common.
     """
     candidates = dict.fromkeys(summary["bottleneck"]["port"] for summary in summaries)
@@ -79,9 +78,9 @@ def flow_statistics(
 ) -> dict[str, Any]:
     """`summary["flows"]`: counts over all flows, completion times over those begun after the warm-up.
 
-    `flows` holds the columns of the flow table (NaN for what does not exist; `bytes` NaN is
-    unlimited); `goodput_bytes` the payload each flow delivered in the `measured_s` after the warm-up;
-    `not_begun` how many of them never were.
+    `flows` holds the columns of the flow table (NaN for a missing value; `bytes` NaN is unlimited);
+    `goodput_bytes` the payload that each flow delivered in the `measured_s` after the warm-up; `not_begun`
+    the number of flows that never began.
     """
     finished = np.isfinite(flows["fct_us"])
     done = completed_after(flows, warmup_us)
@@ -90,7 +89,7 @@ def flow_statistics(
         "finished": int(np.sum(finished)),
         "cut_off": int(np.sum(~finished)),
         "not_begun": not_begun,
-        "lost": 0,  # a flow cannot be given up yet: the transport retries for ever
+        "lost": 0,  # a flow is never given up: the transport retries for ever
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
         "completed": int(np.sum(done)),
@@ -103,13 +102,13 @@ def flow_statistics(
 
 
 TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "slowdown", "goodput_gbps")
-"""What `traffic_statistics` reads of the flow table."""
+"""Columns of the flow table that `traffic_statistics` reads."""
 
 
 def traffic_statistics(
     flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column
 ) -> dict[str, Any]:
-    """A row of `summary["traffic"]`: of the flows of one table, as in `flow_statistics`."""
+    """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows of one table."""
     done = completed_after(flows, warmup_us)
     exchange_us = flows["exchange_us"][done & np.isfinite(flows["exchange_us"])]
     return {
@@ -149,10 +148,10 @@ def flows_by_size(flows: Columns, *, warmup_us: float) -> list[dict[str, Any]]:
 
 
 def flow_problems(flows: Columns, delivered_bytes: Column, one_way: bool = True) -> list[str]:
-    """What is wrong with the books of the flows: a list of sentences, empty when they close.
+    """Problems in the accounts of the flows: a list of sentences, empty if the books close.
 
-    A flow is finished (it has a size, and all of it arrived) or cut off (some of it did not); any
-    other state is unaccounted for. No flow can beat its empty path if it keeps to `one_way`.
+    A flow is finished (it has a size, and all of it arrived) or cut off (some of it did not); any other state
+    is unaccounted for. No flow can beat its empty path if it keeps to `one_way`.
     """
     limited, ended = np.isfinite(flows["bytes"]), np.isfinite(flows["fct_us"])
     complete = limited & (delivered_bytes == np.nan_to_num(flows["bytes"]))
@@ -167,15 +166,15 @@ def flow_problems(flows: Columns, delivered_bytes: Column, one_way: bool = True)
 
 
 MOST_BUSY = 1 + 1e-6
-"""A port is busy for all of the time at most; what is above it is more than rounding."""
+"""The largest utilization of a port; a larger one is not explained by rounding."""
 
 
 def capacity_problems(
     ports: Mapping[str, Any], flows: Columns, delivered_bytes: Column, rate_bps: Column, ended_us: float
 ) -> list[str]:
-    """What is more than a link can carry: a list of sentences, empty when nothing is.
+    """Violations of link capacities: a list of sentences, empty if there are none.
 
-    `rate_bps` is that of the link to each flow's receiver, `ended_us` when the run ended.
+    `rate_bps` is that of the link to each flow's receiver, `ended_us` the end of the run.
     """
     busy = np.flatnonzero(ports["utilization"] > MOST_BUSY)
     problems = [f"port {ports['port'].names[port]} sent for longer than it was measured" for port in busy[:1]]
@@ -197,7 +196,7 @@ def _gbps(payload_bytes: Column, over_s: float) -> float | None:
 
 
 def completed_after(flows: Columns, warmup_us: float) -> NDArray[np.bool_]:
-    """Which flows count for completion times: limited, finished, started after the warm-up."""
+    """Flows whose completion times count: limited, finished, started after the warm-up."""
     return np.isfinite(flows["fct_us"]) & (flows["start_us"] >= warmup_us)
 
 
@@ -207,16 +206,16 @@ def mean_p50_p99(values: Column) -> dict[str, float | None]:
 
 
 def mean(values: Column) -> float | None:
-    """The mean, or None of nothing."""
+    """The mean; None without values."""
     return float(np.mean(values)) if len(values) else None
 
 
 def quantile(values: Column, share: float) -> float | None:
-    """The value below which `share` of `values` lie, interpolated linearly; None of nothing."""
+    """The quantile for `share`, interpolated linearly; None without values."""
     return float(np.quantile(values, share)) if len(values) else None
 
 
 def json_number(value: "np.generic[Any] | float | None") -> Any:
-    """A numpy scalar as JSON knows it: int, float, or None for NaN."""
+    """A numpy scalar for JSON: int, float, or None for NaN."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

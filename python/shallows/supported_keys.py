@@ -1,8 +1,8 @@
-"""Which keys of a scenario a world and a transport honour, and the refusal of every other key that is set.
+"""The keys of a scenario that a world and a transport support, and refusal of all other keys that are set.
 
-A world declares its keys as a `World`, beside its `run`; a transport's are in the core's catalog, a list for
-each algorithm. Nothing else is listed: a key that is set and that nobody declares is refused, so a new key is
-silent nowhere. `world_table` and `transport_table` are the tables of docs/scenario.md.
+A world declares its keys as a `World`, beside its `run`; those of a transport are in the core's catalog, a
+list for each algorithm. A key that is set and that nobody declares is refused, so a new key is never ignored
+silently. `world_table` and `transport_table` are the tables of docs/scenario.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +26,18 @@ ALWAYS = frozenset(
     ["name", "seed", "duration", "warmup", "cc", "traffic.cc"]
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
-"""What every world honours."""
+"""Keys that every world supports."""
 UNUSED = {"hosts.initial_window": "begins with a window of its own", "hosts.timestamps": "goes by no delay"}
-"""Why an algorithm does not honour a key that its transport does."""
+"""Why an algorithm does not use a key that its transport supports."""
 
 
 @dataclass(frozen=True)
 class World:
-    """What a world honours.
+    """The keys that a world supports.
 
-    honours: the keys; a kind of topology or traffic counts as one, "topology.star", with its own keys. why:
-    the reason for what it refuses, by key or by table. parameters: those of each algorithm that it honours,
-    by name; None is all of all. limits: what the documentation says of a key that it honours in part.
+    supported_keys: the keys; a kind of topology or traffic counts as one, "topology.star", with its own keys.
+    why: the reason for each unsupported key or table. parameters: the supported parameters of each algorithm
+    by name; None supports all. limits: notes of the documentation for keys with partial support.
     """
 
     name: str
@@ -47,11 +47,11 @@ class World:
     limits: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def kinds(self, table: str) -> list[str]:
-        """The kinds of topology or traffic that it honours."""
+        """The supported kinds of topology or traffic."""
         return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.supported_keys]
 
     def refuse(self, scenario: "Scenario") -> None:
-        """Raise `ScenarioError` for the first key of `scenario` that is set and not honoured."""
+        """Raise `ScenarioError` for the first key of `scenario` that is set and not supported."""
         for one in set_keys(scenario):
             if one.key not in self.supported_keys:
                 raise ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
@@ -87,9 +87,9 @@ class World:
 
 @dataclass(frozen=True)
 class SetKey:
-    """A key that is not at its default: as worlds declare it, and where and how the scenario says it.
+    """A key that is not at its default: its declared name, and its place and value in the scenario.
 
-    of: the algorithm that it belongs to, if it does to one.
+    of: the algorithm that it belongs to, if any.
     """
 
     key: str
@@ -100,12 +100,12 @@ class SetKey:
 
     @property
     def instead(self) -> str:
-        """What to write in its place."""
+        """The value to write in its place."""
         return "none" if self.default is None else f"{_text(self.default)}, the default"
 
 
 def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
-    """Every `SetKey` of `scenario`. A kind of topology or traffic is one; the kind's own keys are not."""
+    """Every `SetKey` of `scenario`. A kind of topology or traffic is one key, without the kind's own keys."""
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name, table in (("network", scenario.network_options), ("hosts", scenario.hosts)):
         yield from _set_in(name, table, {"frame": scenario.frame})
@@ -125,7 +125,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
 
 
 def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
-    """(where it is named, the algorithm) of each traffic table."""
+    """(key, algorithm) of each traffic table."""
     for i, table in enumerate(scenario.traffic):
         yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
 
@@ -144,17 +144,17 @@ def _dumped(table: "Table", context: Any) -> dict[str, Any]:
 
 
 def _default(model: "type[Table]", values: dict[str, Any], key: str, context: Any) -> Any:
-    """What `key` would be were it absent. A default may follow from the rest of its table."""
+    """The value of `key` if it were absent. A default may depend on the rest of its table."""
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
             return _dumped(model.model_validate(rest, context=context), context).get(key)
         except (ScenarioError, ValidationError):
-            continue  # the rest alone is no table: times that fit together, one of them missing
+            continue  # the rest alone is not valid, such as dependent times without one of them
     return None
 
 
 def refuse_unused_keys(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for a key that acts over some transports, over none of which a flow runs."""
+    """Raise `ScenarioError` for a key that acts only over transports that no flow uses."""
     every = [used for _, used in algorithms(scenario)]
     by_transport = transports()
     for one in set_keys(scenario):
@@ -170,7 +170,7 @@ def refuse_unused_keys(scenario: "Scenario") -> None:
 
 
 def transports() -> dict[str, frozenset[str]]:
-    """{transport: the keys that act over it}, as the core declares them."""
+    """{transport: supported keys}, as the core declares them."""
     from shallows.algorithm import catalog
 
     found: dict[str, set[str]] = {}
@@ -200,7 +200,7 @@ def _cell(world: World, key: str) -> str:
 
 
 def transport_table() -> list[str]:
-    """The table key by transport of the documentation, as lines. It names no algorithm: pages of each do."""
+    """The table key by transport of the documentation, as lines, without names of algorithms."""
     from shallows.algorithm import catalog
 
     every: dict[str, list[set[str]]] = {}

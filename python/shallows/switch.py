@@ -1,6 +1,6 @@
-"""What a switch does with its memory: shared by its ports or not, whether it pauses links or cuts packets.
+"""Memory of switches: shared by ports or not, with pauses or trimming.
 
-`Shared`, `Pauses` and `Trimming` are the tables of a scenario; `crossing` is what the packet world gets.
+`Shared`, `Pauses` and `Trimming` are tables of a scenario.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ class Shared(Table):
 
 
 class Pauses(Table):
-    """`[network.pfc]`: links that bring too much are asked to stop."""
+    """`[network.pfc]`: a switch pauses links that bring too much data."""
 
     threshold: WireSize = Key("100KB", description="data that one link brought above which it is paused")
     hysteresis: WireSize = Key("2pkt", description="it goes on this far below")
@@ -58,7 +58,7 @@ class Pauses(Table):
 
 
 class Trimming(Table):
-    """`[network.trimming]`: switch ports cut packets to their headers instead of dropping them (NDP)."""
+    """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
     queue: Count = Key(8, description="data packets that a port holds; of one more only the header goes on")
     headers: WireSize = Key("16pkt", description="what it holds of headers, answers and pulls")
@@ -66,7 +66,7 @@ class Trimming(Table):
 
 
 def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
-    """(columns of the links, other keys of the request) that say how ports schedule."""
+    """(columns of the links, other keys of the request) for the scheduling of ports."""
     columns, request = _in_switches(scenario, network)
     return _with_pacers(scenario, network, columns, request) if scenario.pacer else (columns, request)
 
@@ -96,14 +96,16 @@ def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
 
 
 def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
-    """Switch ports send what has a priority first; each class may hold as much as a port without classes."""
+    """Strict priority at switch ports; each class may hold as much as a port without classes."""
     limit_bytes = scenario.network_options.buffer
     classes = [class_of(["priority"], limit_bytes), class_of(["other"], limit_bytes)]
     return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
 
 
 def _trimming(trimming: Trimming, network: "Network") -> Scheduling:
-    """Headers and answers go first, but for turns of data; data that finds no room joins them as a header."""
+    """Headers and answers before data, except in turns of data; data without room is trimmed into their
+    class.
+    """
     turns = {"trims": True, "turn": trimming.ratio}
     data = {**class_of(["data"], None), "limit_packets": trimming.queue, **turns}
     classes = [class_of(["other"], trimming.headers), data]
@@ -111,14 +113,14 @@ def _trimming(trimming: Trimming, network: "Network") -> Scheduling:
 
 
 def _lossless() -> list[dict[str, Any]]:
-    """Pauses before feedback before data. A stop of credits says what was sent: it must not overtake it."""
+    """Pauses before feedback before data. A stop of credits must not overtake the data that it reports."""
     return [class_of(["pause", "resume"]), class_of(["other"]), class_of(["data", "credit_stop"])]
 
 
 def _credits_first(scenario: "Scenario", network: "Network") -> "tuple[U32, list[Any]]":
     """(discipline of every link, the disciplines): a shaped class of credits at every port.
 
-    Credits may take what is left of a link whose rest carries the full frames they call.
+    Credits may use the share of a link that the full frames they call leave over.
     """
     assert scenario.credits is not None
     size, burst, queue = scenario.credits
@@ -140,7 +142,7 @@ def _credits_first(scenario: "Scenario", network: "Network") -> "tuple[U32, list
 def _with_pacers(
     scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
 ) -> Scheduling:
-    """The same with a pacer in every NIC: what goes through it waits for tokens, everything else passes."""
+    """The same with a pacer in every NIC: its data waits for tokens, everything else passes."""
     parameters: dict[str, float] = scenario.pacer or {}
     disciplines: list[Any] = list(request.get("disciplines", []))
     discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
@@ -158,5 +160,5 @@ def _with_pacers(
 
 
 def class_of(carries: list[str], limit_bytes: int | None = NEVER) -> dict[str, Any]:
-    """A class of a port, as it crosses."""
+    """A class of a port in the request."""
     return {"carries": carries, "limit_packets": None, "limit_bytes": limit_bytes, "shaper_bps": None}

@@ -1,9 +1,8 @@
 """Quantities as people write them ("10Gbps", "200us", "35pkt") and as exact integers.
 
-A time is an integer of picoseconds, a size of bytes, a rate of bits per second. Nothing here passes
-through a binary fraction: what a scenario says is what the packet world gets. KB is 1000 bytes, KiB
-1024. In Python a quantity may be written `10 * Gbps` too. The lower half are the field types the scenario's
-tables are made of.
+A time is an integer of picoseconds, a size of bytes, a rate of bits per second. No binary fractions are
+involved: the packet world gets exactly what the scenario says. KB is 1000 bytes, KiB 1024. In Python a
+quantity may also be `10 * Gbps`. The second half of the file has the field types of the scenario's tables.
 """
 
 import re
@@ -16,11 +15,11 @@ from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, Serialization
 from pydantic_core import CoreSchema, core_schema
 
 NEVER = 2**64 - 1
-"""A time that does not come, and a buffer without a limit."""
+"""A time that never comes, and a buffer without a limit."""
 ACK_BYTES = 64
 """An acknowledgement on the wire, the minimum Ethernet frame."""
 MOST_ROWS = 20_000_000
-"""Samples of queues, and of senders, that a run keeps."""
+"""The most samples of queues, and of senders, that a run keeps."""
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*?)?\s*")
 
@@ -33,13 +32,13 @@ class Frame(NamedTuple):
 
     @property
     def header(self) -> int:
-        """Bytes of a full packet that are not the user's."""
+        """Bytes of a full packet without the payload."""
         return self.wire - self.payload
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """What can be measured: its units, as multiples of the base unit, and how an error describes it."""
+    """A physical dimension: its units, as multiples of the base unit, and its name in errors."""
 
     what: str
     units: dict[str, int]
@@ -47,7 +46,7 @@ class Dimension:
     example: str
 
     def amount(self, text: object, frame: int | None = None) -> Decimal:
-        """The exact amount in base units, as a `Decimal`; `frame` is what one "pkt" is.
+        """The exact amount in base units, as a `Decimal`; `frame` is the size of a "pkt".
 
         Raises `ValueError` with what was expected.
         """
@@ -71,7 +70,7 @@ class Dimension:
         return int(amount)
 
     def text(self, amount: int, frame: int | None = None) -> str:
-        """The shortest text that says exactly `amount`; packets come first where they come out even."""
+        """The shortest text for exactly `amount`; packets are preferred if they are whole."""
         if amount == 0:
             return f"0{self.zero}"
         if frame and amount % frame == 0:
@@ -116,7 +115,7 @@ class _Quantity:
         return type(self)(self.number * Decimal(str(factor)), self.unit)
 
     __rmul__ = __mul__
-    __array_ufunc__ = None  # numpy's numbers leave the multiplication to this class
+    __array_ufunc__ = None  # numpy scalars defer multiplication to this class
 
     def __str__(self) -> str:
         return f"{_plain(self.number)}{self.unit}"
@@ -182,7 +181,7 @@ def share(value: object) -> float:
 
 
 def name(value: object) -> str:
-    """What a folder of results can be called, the same text."""
+    """The text, if it is valid as the name of a folder of results."""
     expected = (
         "a name, not a path: up to 100 letters, digits, spaces and signs, no / or \\, no dot at its start"
     )
@@ -194,7 +193,7 @@ def name(value: object) -> str:
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """The hint `; did you mean "…"?`, or nothing where no known word is near."""
+    """The hint `; did you mean "…"?`; empty if no known word is similar."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.6)
@@ -203,19 +202,19 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class TypeName:
-    """The type that a key takes in Python, by its name in `shallows.literal`: metadata of a field type."""
+    """The Python type of a key, by its name in `shallows.literal`: metadata of a field type."""
 
     type: str
 
 
 def packet(info: SerializationInfo | ValidationInfo) -> int | None:
-    """Bytes of a full frame where a scenario is read or written; None where a table stands alone."""
+    """Bytes of a full frame while a scenario is read or written; None for a table alone."""
     return info.context["frame"].wire if info.context else None
 
 
 @dataclass(frozen=True)
 class _Key(TypeName):
-    """A field type's metadata: text in, integer inside, text out. `words` are texts that stand for integers.
+    """Metadata of a field type: text in, integer inside, text out. `words` are texts for certain integers.
 
     `part` says what one "pkt" counts: the `wire` or the `payload` bytes of a full packet.
     """
@@ -227,7 +226,7 @@ class _Key(TypeName):
     optional: bool = False
 
     def read(self, value: object, info: ValidationInfo) -> int | None:
-        """The integer that a scenario says."""
+        """The integer of a text."""
         if value is None and self.optional:
             return None
         for word, amount in self.words:
@@ -240,7 +239,7 @@ class _Key(TypeName):
             raise ValueError(f"{error}{also}") from None
 
     def write(self, value: int | None, info: SerializationInfo) -> str | None:
-        """The text that says it."""
+        """The text of an integer."""
         if value is None:
             return None
         word = next((word for word, amount in self.words if amount == value), None)

@@ -1,8 +1,8 @@
-"""Algorithms written in Python: where their classes are found, and the parameters that they take.
+"""Algorithms in Python: how their classes are found, and their parameters.
 
-A class is named by itself, by its place ("./mine.py:Aimd"), or by a name that `register` gave it. A saved
-scenario says the place, so it can be run again; a class without one, of a notebook, lasts as long as its
-session. Parameters are the arguments of `__init__` that have to be named and have a default.
+A class is given by itself, by its location ("./mine.py:Aimd"), or by a name from `register`. A saved scenario
+contains the location, so that it can run again; a class without a location, such as one in a notebook, exists
+only in its session. Parameters are the keyword-only arguments of `__init__` with a default.
 """
 
 import hashlib
@@ -26,23 +26,23 @@ CALLS = {
     "decision": (),
     "probe": (),
 }
-"""With what each method of an object is called, those that it need not have too."""
+"""The arguments of each method, including optional methods."""
 MADE_WITH = ("initial_window", "line_rate")
-"""And with what an object is made."""
+"""The arguments of `__init__`."""
 SESSION = "python:"
-"""What the name of a class without a place begins with in a saved scenario."""
+"""The prefix for a class without a location in a saved scenario."""
 
 _CLASSES: dict[str, type] = {}
-"""Classes of this process by what a scenario calls them: a name, or a place."""
+"""Classes of this process by their name or location in a scenario."""
 _MODULES: dict[tuple[str, bytes], ModuleType] = {}
-"""Files that were loaded, by path and content: who edits one gets the new class."""
+"""Loaded files by path and content, so that an edited file is loaded again."""
 
 
 def register(name: str, algorithm: type) -> None:
-    """Give a class written in Python a name that scenarios can use as `cc`; docs/algorithms.md shows one.
+    """Give a class a name that scenarios can use as `cc`; docs/algorithms.md has an example.
 
-    Raises `TypeError` where the class lacks a method or one takes other arguments than it is given,
-    `ValueError` where the catalog has the name.
+    Raises `TypeError` if the class lacks a method or a method takes other arguments, `ValueError` if the
+    catalog has the name.
     """
     from shallows.algorithm import NATIVE, catalog
 
@@ -58,19 +58,19 @@ def register(name: str, algorithm: type) -> None:
 
 
 def is_location(name: str) -> bool:
-    """Whether `name` is a file and a class in it, or a class of this process or another."""
+    """True if `name` is a location: a file and its class, or a class of a session."""
     return ".py:" in name or name.startswith(SESSION)
 
 
 def label(name: str) -> str:
-    """What results call it: the name of the class for a place, every other name as it is."""
+    """The name in results: the class of a location; any other name unchanged."""
     return name.rpartition(":")[2] if is_location(name) else name
 
 
 def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
-    """(name in a saved scenario, name in results, class); None where `name` is not of a class.
+    """(name in a saved scenario, name in results, class); None if `name` is not a class.
 
-    A relative place is looked for in `folder`, then in the working folder. Raises `ScenarioError`.
+    A relative location is searched in `folder`, then in the working folder. Raises `ScenarioError`.
     """
     if isinstance(name, type):
         return _checked(_saved(name, name.__name__), name.__name__, name)
@@ -94,9 +94,9 @@ def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
 
 
 def location_or_name(name: str | type) -> str | type:
-    """A class, or the name of one, as its place if it has one; a place in the working folder with its path.
+    """The absolute location of a class, or of a name of one; else the argument.
 
-    So other processes find it, and a saved scenario does.
+    Other processes and saved scenarios can find it.
     """
     if isinstance(name, type):
         return location(name) or name
@@ -107,7 +107,7 @@ def location_or_name(name: str | type) -> str | type:
 
 
 def labels(names: Sequence[str | type]) -> dict[str, str | type]:
-    """`names` by what results call them. Raises `ScenarioError` where two are called the same."""
+    """`names` by their labels in results. Raises `ScenarioError` if two labels are equal."""
     texts = [location_or_name(name) for name in names]
     called = [name.__name__ if isinstance(name, type) else label(name) for name in names]
     for word in called:
@@ -117,7 +117,7 @@ def labels(names: Sequence[str | type]) -> dict[str, str | type]:
 
 
 def location(algorithm: type) -> str | None:
-    """The file and the name of a class, "/home/me/mine.py:Aimd"; None where no file has it."""
+    """The file and the name of a class, "/home/me/mine.py:Aimd"; None if it is in no file."""
     module = sys.modules.get(algorithm.__module__)
     file = getattr(module, "__file__", None)
     if not file or getattr(module, algorithm.__qualname__, None) is not algorithm:
@@ -139,7 +139,7 @@ def parameters(algorithm: type) -> dict[str, bool | int | float | str]:
 
 
 def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | float | str]:
-    """The value of every parameter: what `table` says, else its default; times in seconds, rates in bit/s.
+    """The value of every parameter, from `table` or its default; times in seconds, rates in bit/s.
 
     Raises `ScenarioError` with the key.
     """
@@ -157,7 +157,7 @@ def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | fl
 
 
 def _like(default: bool | int | float | str, value: object) -> bool | int | float | str:
-    """`value` as something of the kind of `default`."""
+    """`value` converted to the type of `default`."""
     if isinstance(default, bool):
         if not isinstance(value, bool):
             raise ValueError("true or false")
@@ -188,7 +188,7 @@ def _number(text: str) -> float:
 
 
 def _saved(algorithm: type, word: str) -> str:
-    """What a saved scenario calls a class."""
+    """The name of a class in a saved scenario."""
     found = location(algorithm)
     if found is None:
         _CLASSES[word] = algorithm
@@ -207,7 +207,7 @@ def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
 
 
 def _cannot_be_called(algorithm: type) -> str | None:
-    """How a method should be that takes other arguments than it is given; None where all are right."""
+    """The expected signature of the first method with other arguments; None if all are right."""
     if not _takes(algorithm, MADE_WITH):
         return f"__init__(self, {', '.join(MADE_WITH)}), and what has to be named after that"
     for method, arguments in CALLS.items():
@@ -218,11 +218,11 @@ def _cannot_be_called(algorithm: type) -> str | None:
 
 
 def _takes(call: Callable[..., object], arguments: Sequence[str]) -> bool:
-    """Whether `call` takes so many arguments by place."""
+    """True if `call` accepts these positional arguments."""
     try:
         signature = inspect.signature(call)
     except ValueError:
-        return True  # nobody knows: it is not written in Python
+        return True  # unknown: it is not written in Python
     by_place = [
         one for one in signature.parameters.values() if one.kind is not inspect.Parameter.KEYWORD_ONLY
     ]
@@ -234,7 +234,7 @@ def _takes(call: Callable[..., object], arguments: Sequence[str]) -> bool:
 
 
 def _loaded(file: Path, word: str, given: str) -> type:
-    """The class called `word` in a file, which is run once."""
+    """The class called `word` in a file, which is executed once."""
     content = file.read_bytes()
     if (str(file), content) not in _MODULES:
         _MODULES[str(file), content] = _run(file, content, given)
@@ -248,7 +248,7 @@ def _loaded(file: Path, word: str, given: str) -> type:
 
 
 def _run(file: Path, content: bytes, given: str) -> ModuleType:
-    """The module that a file is; what stands beside it can be imported from it."""
+    """The module of a file. It can import modules beside it."""
     name = f"shallows_written_{hashlib.sha256(str(file).encode() + content).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -257,7 +257,7 @@ def _run(file: Path, content: bytes, given: str) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
     try:
-        # Not by its loader: that takes bytecode which it kept, where a file is edited twice within a second.
+        # Not by its loader, which uses cached bytecode if a file is edited twice within a second.
         exec(compile(content, file, "exec"), vars(module))
     except Exception as error:
         lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(file)]

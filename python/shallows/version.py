@@ -34,10 +34,10 @@ def _identity(core: str) -> str:
 
 
 def of_checkout(root: Path, core: str | None = None) -> str | None:
-    """What the checkout at `root` calls itself; None if there is none, or git is missing.
+    """The identity of the checkout at `root`; None without a checkout or without git.
 
-    `core` is the checksum of the Rust sources that the loaded core was built from. A core that was not
-    rebuilt after they changed counts as an edit.
+    `core` is the checksum of the Rust sources of the loaded core. A core that was not rebuilt after a change
+    counts as an edit.
     """
     if not (root / ".git").exists() or not (root / "crates" / "py").is_dir():
         return None
@@ -56,7 +56,7 @@ def of_checkout(root: Path, core: str | None = None) -> str | None:
 
 
 def rust_sources(crates: Path) -> str:
-    """CRC-32 of names and contents of the core's Rust files, as `crates/contract/build.rs` makes it."""
+    """CRC-32 of names and contents of the core's Rust files, like in `crates/contract/build.rs`."""
     files = (path for path in crates.glob("*/src/**/*.rs") if path.relative_to(crates).parts[0] != "live")
     total = 0
     for name, path in sorted((path.relative_to(crates).as_posix(), path) for path in files):

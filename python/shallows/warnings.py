@@ -32,7 +32,7 @@ FRAMES = 100
 
 
 def of_run(answer: "Answer") -> list[str]:
-    """The warnings of a run, before those of its scenario."""
+    """The warnings of a run: those of its scenario, then those of its results."""
     checks = (
         _nothing_measured,
         _not_begun,

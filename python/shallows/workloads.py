@@ -1,9 +1,9 @@
 """Flow-size distributions: piecewise-linear CDFs, bundled or from a CSV file.
 
-A file has the columns size_bytes, cum_prob, between commas or blanks, and comments after `#`; probabilities
-may be percents, the last of which is 100. Between two points the CDF is a straight line, as in ns-2 and in
-the generators of the papers; a size that appears twice is a point mass. The bundled files and their sources
-are listed in data/workloads/README.md.
+A file has the columns size_bytes, cum_prob, separated by commas or blanks, and comments after `#`;
+probabilities may be percents, the last of which is 100. Between two points the CDF is linear, as in ns-2 and
+in the generators of the papers; a size that appears twice is a point mass. data/workloads/README.md lists the
+bundled files and their sources.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ ALIASES = {
     "hadoop": "hadoop_hpcc_bytes",
     "keyvalue": "fb_keyvalue_bytes",
 }
-"""Short names; each stands for the file that most simulators use under that name."""
+"""Short names of the most common files."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Sizes:
         return np.maximum(np.rint(np.interp(uniform, self.shares, self.sizes)), 1).astype(np.uint64)
 
     def frames(self, payload: int) -> float:
-        """The mean number of packets a flow needs at `payload` bytes each."""
-        # Flows of more than k full packets need another one. Between two sizes their share falls by the
-        # same from each k to the next: their sum is the number of k times the share in their middle.
+        """The mean number of packets of a flow with `payload` bytes each."""
+        # Flows of more than k full packets need another one. Between two sizes their share falls linearly in
+        # k, so their sum is the number of values k times the share in their middle.
         edges = np.ceil((self.sizes - 0.5) / payload).clip(1)
         first, last = edges[:-1], edges[1:] - 1
         shares = 1 - self.cdf((first + last) / 2 * payload + 0.5)
@@ -70,7 +70,7 @@ class Sizes:
     def below(self, limit: int) -> "Sizes":
         """The same distribution given that the size is below `limit` bytes.
 
-        Raises `ValueError` with what was expected where no flow is.
+        Raises `ValueError` with what was expected if there is no such flow.
         """
         after = int(np.searchsorted(self.sizes, limit, side="left"))
         if after == len(self.sizes):
@@ -119,7 +119,7 @@ def read(path: str | PathLike[str]) -> Sizes:
 
 
 def parse(name: str, text: str) -> Sizes:
-    """The distribution that CSV text describes. Raises `ValueError` with what was expected, and where."""
+    """The distribution of a CSV text. Raises `ValueError` with what was expected, and the line."""
     lines = ((i, line.partition("#")[0].strip()) for i, line in enumerate(text.splitlines(), start=1))
     words = ((i, line.replace(",", " ").split()) for i, line in lines)
     return of_points(name, ((i, row) for i, row in words if row and row[0] != "size_bytes"))

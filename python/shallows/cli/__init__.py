@@ -1,7 +1,7 @@
-"""The command line: where its commands are, each loaded when it is asked for.
+"""The command line. Each command is imported when it is used.
 
-Commands only read options, call what Python users call, and print. What goes wrong by a user's
-mistake is one message on stderr and status 2; heavy modules are imported by the command that needs them.
+Commands read options, call the functions of the Python API, and print. A mistake of the user is one message
+on stderr with status 2. Heavy modules are imported by the command that needs them.
 """
 
 import atexit
@@ -33,28 +33,28 @@ COMMANDS = {
     "papers": "papers:app",
     "live": "live:app",
 }
-"""A function, or an app of several, by what it is called."""
+"""The function, or the app with subcommands, of each command."""
 
 
 class Commands(TyperGroup):
-    """The commands by name. Those that are not asked for are not imported: a run must not pay for them."""
+    """The commands by name. A command that is not used is not imported, so that a run starts fast."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.commands = dict.fromkeys(COMMANDS)
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
-        """Reads the words of the command line; Ctrl-C meanwhile is one line."""
+        """Parse the command line. Ctrl-C prints one line."""
         with _one_line():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command that is asked for; Ctrl-C while it is loaded is one line."""
+        """Run the command. Ctrl-C while it is imported prints one line."""
         with _one_line():
             return super().invoke(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command called so; None where there is none."""
+        """The command with this name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
@@ -67,7 +67,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _one_line() -> Generator[None]:
-    """Ctrl-C that nobody else has heard: typer would end without a word."""
+    """Print one line for an unhandled Ctrl-C: typer would print nothing."""
     try:
         yield
     except KeyboardInterrupt as when:
@@ -87,11 +87,11 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    # Arrow's own allocator keeps what it frees: 20 MB more in a run with a million samples.
+    # Arrow's own allocator keeps freed memory: 20 MB more in a run with a million samples.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    # Looking for plugins of pydantic takes a tenth of a short run.
+    # The search for pydantic plugins takes a tenth of a short run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # What modules define stays: to look through it for garbage while they load takes as long as some of them.
+    # Objects of modules are never garbage: a collection during imports takes as long as some imports.
     gc.set_threshold(100_000)
     status: list[Any] = []
     atexit.register(_leave, status)
@@ -108,9 +108,9 @@ def main() -> None:
 
 
 def _leave(status: list[Any]) -> None:
-    """End at once after all that has to be done at an exit: to give modules back piece by piece takes long.
+    """Exit without freeing modules one by one, which takes long.
 
-    Where it is not known how the command ended, or what it printed is not out, Python's own end says so.
+    If the status of the command is unknown, or its output was not flushed, Python exits in the usual way.
     """
     try:
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`shallows at`: what everything was doing at one moment of a run."""
+"""`shallows at`: a snapshot of a run."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     pass
 
 MOST = 12
-"""Rows of a table that nobody asked for in particular."""
+"""Rows of a table for which no port or flow was named."""
 
 Result = Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")]
 Ports = Annotated[
@@ -47,7 +47,7 @@ def at(
 
 
 def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> dict[str, Any]:
-    """Everything, or only what was asked for, as JSON has it."""
+    """Everything, or the named ports and flows, as JSON."""
     ports, flows, packets = moment.ports, moment.flows, moment.packets
     if links is not None:
         ports = ports.iloc[links]
@@ -60,7 +60,7 @@ def _as_json(moment: "Snapshot", links: list[int] | None, numbers: list[int] | N
 
 
 def _report(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
-    """What a person reads: the busiest ports and flows first."""
+    """The report for a terminal: the busiest ports and flows first."""
     parts = [_heading(moment)]
     if numbers is None or links is not None:
         parts += ["", *_ports(moment, links)]
@@ -128,7 +128,7 @@ def _number(value: Any) -> str:
 
 
 def _packets(moment: "Snapshot", links: list[int] | None, numbers: list[int] | None) -> list[Any]:
-    """Whose packets, where: those of the flows and at the ports that were asked for."""
+    """Packets by port and flow, of the named flows and ports."""
     from shallows.report import plain_table
 
     packets = moment.packets

@@ -1,4 +1,4 @@
-"""What there is to choose from: `shallows scenarios`, `shallows cc`, `shallows schema`."""
+"""`shallows scenarios`, `shallows cc` and `shallows schema`: what a user can choose from."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ def scenarios(
 
 @with_status
 def schema() -> int:
-    """Print the JSON Schema of a scenario file, by which editors complete and check it."""
+    """Print the JSON Schema of a scenario file, with which editors complete and check it."""
     from shallows.schema import scenario_schema
 
     _print(scenario_schema(), [], True)
@@ -77,7 +77,7 @@ def _print(data: Any, report: list[Any], as_json: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    # In a pipe or a file there is no window to fit into.
+    # A pipe or a file has no width.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     for part in report:
         console.print(part, soft_wrap=isinstance(part, str | Text))

@@ -1,18 +1,18 @@
-"""What a shell completes: names of examples, algorithms with their presets, keys of a scenario.
+"""Shell completion of examples, algorithms, presets and keys of a scenario.
 
-`shallows --install-completion` teaches a shell to ask for it; files it completes by itself.
+`shallows --install-completion` enables it. The shell completes file names itself.
 """
 
 
 def scenarios(incomplete: str) -> list[str]:
-    """Examples whose name begins so."""
+    """Examples whose name starts with `incomplete`."""
     from shallows import examples
 
     return [name for name in examples.names() if name.startswith(incomplete)]
 
 
 def algorithms(incomplete: str) -> list[str]:
-    """Algorithms and presets whose name begins so."""
+    """Algorithms and presets whose name starts with `incomplete`."""
     from shallows import catalog
 
     names: list[str] = []
@@ -22,7 +22,7 @@ def algorithms(incomplete: str) -> list[str]:
 
 
 def keys(incomplete: str) -> list[str]:
-    """Keys outside of the tables that have kinds, as `--set` and `--over` take them."""
+    """Keys for `--set` and `--over`, outside of tables with kinds."""
     from shallows.scenario import Scenario
 
     names: list[str] = []

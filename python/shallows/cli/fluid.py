@@ -63,7 +63,7 @@ POINTS_OF_AN_AXIS = 101
 
 
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` for typer: a user's mistake becomes one message on stderr and exit status 2."""
+    """A typer command that prints a user's mistake as one message on stderr, with exit status 2."""
 
     @wraps(command)
     def wrapped(**options: Any) -> None:
@@ -214,7 +214,7 @@ def recommend(
 
 
 def _tunable(name: str, rate: str | None, delay: str | None, settings: list[str], tune: list[str]) -> "Model":
-    """A model with an end of each range set: defaults, and some of the ends, may not go together."""
+    """A model with one end of each range set, because defaults and some ends may not fit together."""
     mistakes: list[ScenarioError] = []
     for chosen in product(*(_ends(one) for one in tune if "=" in one)):
         try:
@@ -244,7 +244,7 @@ def _model(
 
 
 def _quantity(option: str, text: str, dimension: Dimension) -> float:
-    """`text` in SI units. Raises ScenarioError naming the option."""
+    """`text` in SI units. Raises ScenarioError with the name of the option."""
     try:
         return dimension.parse(text) / (10**12 if dimension is TIME else 1)
     except ValueError as error:
@@ -252,7 +252,7 @@ def _quantity(option: str, text: str, dimension: Dimension) -> float:
 
 
 def _axes(model: "Model", ranges: Sequence[str], option: str) -> "dict[str, F64]":
-    """name -> values, from texts such as flows=2:100, delay=0us:100us:1us, r_ai=10Mbps,40Mbps."""
+    """{name: values} of texts such as flows=2:100, delay=0us:100us:1us, r_ai=10Mbps,40Mbps."""
     specs = {spec.name: spec for spec in fields(model) if not isinstance(spec.metadata["kind"], tuple)}
     axes: dict[str, F64] = {}
     for one in ranges:

@@ -1,4 +1,4 @@
-"""What `shallows fluid` prints, writes into files and draws, from what the fluid world has found."""
+"""Output of `shallows fluid`: what it prints, writes into files and draws."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ FREQUENCIES = np.geomspace(50, 5e4, 600)
 
 
 def of_rest(rest: "FixedPoint") -> Report:
-    """What is said of a fixed point."""
+    """The report of a fixed point."""
     return {
         "p": rest.p,
         "queue_kb": None if rest.queue_bytes is None else rest.queue_bytes / 1e3,
@@ -42,7 +42,7 @@ def of_rest(rest: "FixedPoint") -> Report:
 
 
 def of_margins(linear: "Linear | None") -> Report:
-    """The margins of a linearised model, or of none. A root is [real part, imaginary part] in 1/s."""
+    """The margins of a linearised model; nulls for None. A root is [real part, imaginary part] in 1/s."""
     if linear is None:
         return dict.fromkeys(MARGINS) | {"stable": False}
     margins = linear.loop().margins()
@@ -58,7 +58,7 @@ def of_margins(linear: "Linear | None") -> Report:
 
 
 def of_run(run: "Trajectory") -> Report:
-    """What is said of a trajectory."""
+    """The report of a trajectory."""
     late = run.between(run.time_s[-1] / 2)
     queue = run.queue_bytes[late] / 1e3
     return {
@@ -75,7 +75,7 @@ def of_run(run: "Trajectory") -> Report:
 
 
 def of_map(result: "MarginMap", in_full: bool) -> Report:
-    """What is said of a map; `in_full` with every point of it."""
+    """The report of a map, with every point if `in_full`."""
     margin = np.where(result.exists, result.phase_margin_deg, np.nan)
     report: Report = {
         "points": margin.size,
@@ -96,7 +96,7 @@ def of_map(result: "MarginMap", in_full: bool) -> Report:
 
 
 def of_recommendation(model: "Model", found: "Recommendation") -> Report:
-    """What is said of a recommendation: the best choice, and others."""
+    """The report of a recommendation: the best choice and others."""
     return {
         "stable": found.model is not None,
         **_choice(model, found),
@@ -106,7 +106,7 @@ def of_recommendation(model: "Model", found: "Recommendation") -> Report:
 
 
 def in_lines(report: Report) -> Report:
-    """A recommendation as text: a line for each other choice."""
+    """A recommendation as text, with a line for each other choice."""
     lines = [
         f"{_pairs(one['parameters'])}: {one['worst_phase_margin_deg']:.4g} degrees "
         f"with {one['worst_flows']} flows, {one['worst_queue_kb']:.4g} KB"
@@ -129,14 +129,14 @@ def _choice(model: "Model", choice: "Choice | Recommendation") -> Report:
 
 
 def with_unit(model: "Model", name: str, value: float) -> Any:
-    """The value of a parameter as a user would write it."""
+    """The value of a parameter as a user writes it."""
     from shallows.fluid.model import in_words
 
     return in_words(type(model).__dataclass_fields__[name].metadata["kind"], float(value))
 
 
 def show(report: Report, as_json: bool) -> None:
-    """Print a report, as JSON or a line for each of its keys."""
+    """Print a report as JSON, or with a line for each key."""
     if as_json:
         print(json.dumps(_plain(report), indent=2))
         return
@@ -156,7 +156,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """`value` with what JSON cannot say (NaN, infinity, NumPy's types) as null or plain numbers."""
+    """`value` for JSON: NaN and infinity become null, NumPy scalars become numbers."""
     if is_table(value):
         return {key: _plain(part) for key, part in value.items()}
     if is_list(value):
@@ -167,7 +167,7 @@ def _plain(value: Any) -> Any:
 
 
 def run_columns(run: "Trajectory") -> Columns:
-    """A trajectory as columns by name: [times] each."""
+    """The columns of a trajectory by name, each [times]."""
     columns = {"time_us": run.time_s * 1e6, "queue_bytes": run.queue_bytes}
     for flow, rates in enumerate(run.rates_bps):
         columns[f"rate_bps_{flow}"] = rates
@@ -178,7 +178,7 @@ def run_columns(run: "Trajectory") -> Columns:
 
 
 def map_columns(result: "MarginMap") -> Columns:
-    """A map as columns by name: [points] each."""
+    """The columns of a map by name, each [points]."""
     grid = np.meshgrid(*result.axes.values(), indexing="ij")
     columns = {name: values.ravel() for name, values in zip(result.axes, grid, strict=True)}
     for name in ("phase_margin_deg", "crossover_rad_s", "delay_margin_s", "queue_bytes"):
@@ -201,9 +201,9 @@ def draw(
     paint: Callable[[Any], None],
     swept: Collection[str] = (),
 ) -> None:
-    """A figure of `shape` (rows, columns), painted by paint(its Axes), written to `path`.
+    """Write a figure of `shape` (rows, columns), drawn by paint(its Axes), to `path`.
 
-    Below it stands the model with its settings, but for those that are swept.
+    Its caption names the model and its settings, except those that are swept.
     """
     import matplotlib
 
@@ -227,7 +227,7 @@ def draw(
 
 
 def _settings(model: "Model", swept: Collection[str]) -> list[str]:
-    """The model, its link, and what is not at its default."""
+    """The model, its link, and parameters that are not at their defaults."""
     from dataclasses import fields
 
     from shallows.fluid.model import in_words
@@ -241,7 +241,7 @@ def _settings(model: "Model", swept: Collection[str]) -> list[str]:
 
 
 def bodes(axes: "Sequence[Axes]", columns: "Mapping[str, Linear]") -> None:
-    """The loops of linearised models by label, on two Axes."""
+    """Bode plots of linearised models by label, on two Axes."""
     from shallows.fluid.plot import bode
 
     for index, (label, linear) in enumerate(columns.items()):
@@ -265,7 +265,7 @@ def draw_map(path: Path, result: "MarginMap") -> None:
 
 
 def draw_recommendation(path: Path, found: "Recommendation") -> None:
-    """Draw the choice over the two parameters that were tuned."""
+    """Draw the worst margin over the two tuned parameters."""
     from shallows.fluid.plot import margin_bar, recommendation
 
     if len(found.map.axes) != 3:

@@ -1,4 +1,4 @@
-"""`shallows live`: what this machine can do in the kernel world, and an algorithm on its real connections."""
+"""`shallows live`: the kernel world on this machine, and algorithms on its real connections."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ import typer
 
 from shallows.cli.settings import at_least, settings
 
-# By this much stamps vary on ordinary hosts; without it DX takes every wobble for a queue.
+# Timestamps of ordinary hosts vary by this much; without it DX takes the noise for queueing.
 ON_A_HOST = {"dx": {"headroom": "30us"}}
 EXAMPLE = "headroom=30us"
 
@@ -117,7 +117,7 @@ def attach(
 
 
 def _agreed_to_whole_host(what: str) -> bool:
-    """Ask at a terminal; where there is none, the option must have been given. Raises `ScenarioError`."""
+    """Ask at a terminal; without one the option must be given. Raises `ScenarioError`."""
     import sys
 
     from shallows.errors import ScenarioError
@@ -177,7 +177,7 @@ def _call(*words: str, request: Callable[[], dict[str, Any]] | None = None) -> i
 
 
 def _explained(command: Callable[[], int]) -> int:
-    """The status of a command, or 2 with a sentence where it cannot be done."""
+    """The status of the command; 2 with a message if it fails."""
     import sys
 
     from shallows.errors import ScenarioError

@@ -1,4 +1,4 @@
-"""`shallows papers list | run | report`: five papers, claim by claim."""
+"""`shallows papers list | run | report`: claims of five papers."""
 
 import json
 import sys

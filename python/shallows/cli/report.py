@@ -56,7 +56,7 @@ def report(
 
 
 def _of_sweep(folder: Path, html: Path | None, json_: bool) -> int:
-    """What `shallows sweep` printed of it, on the metrics that it takes by itself."""
+    """The report of a saved sweep, with its default metrics."""
     from shallows.cli.sweep import show
     from shallows.sweeps.result import Sweep
 
@@ -69,7 +69,7 @@ def _of_sweep(folder: Path, html: Path | None, json_: bool) -> int:
 
 
 def check(file: Path, folder: Path | None = None) -> None:
-    """Raise, before anything runs, where a page cannot be drawn or written to `file`."""
+    """Raise, before anything runs, if no page can be drawn or written to `file`."""
     from shallows.results import store
 
     extras.need("plot", "--html")
@@ -83,7 +83,7 @@ def check(file: Path, folder: Path | None = None) -> None:
 
 
 def write(result: "Run | Comparison", file: Path) -> None:
-    """Write the page of a `Run` or a `Comparison`, with the paths of its slowest flows."""
+    """Write the page of a `Run` or a `Comparison`, with the critical paths of its slowest flows."""
     import sys
 
     from shallows.pages.report import SLOWEST
@@ -100,7 +100,7 @@ def write(result: "Run | Comparison", file: Path) -> None:
 
 
 def _paths(run: "Run", slowest: int, bars: "Progress", label: str) -> Any:
-    """The paths of its slowest flows; none where a run cannot be watched again or has nobody to ask about."""
+    """The critical paths of the slowest flows; None if the run cannot be repeated or has no finished flow."""
     summary = run.summary
     if summary["world"] != "packet" or run.interrupted or not summary["flows"]["finished"]:
         return None

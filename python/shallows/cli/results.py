@@ -1,4 +1,4 @@
-"""`shallows results`: what there is, how it differs, and what can go."""
+"""`shallows results`: list, compare and remove saved results."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,7 +87,7 @@ def _list(root: Path) -> int:
 
 
 def _kind(run: "Found") -> tuple[str, list[str]]:
-    """What runs have in common whose scenarios are held against each other."""
+    """The key of runs whose scenarios are compared with each other."""
     return run.summary["name"], run.summary["cc"]
 
 

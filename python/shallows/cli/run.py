@@ -145,7 +145,7 @@ def compare(
 
 
 def _foretell(scenarios: "list[Scenario]", at_a_time: int = 1) -> None:
-    """Say what long runs will take; refuse those that this machine's memory cannot hold."""
+    """Print the expected duration of long runs. Refuse runs that do not fit into memory."""
     from shallows.sweeps import estimate
 
     if all(map(estimate.is_small, scenarios)):
@@ -157,7 +157,7 @@ def _foretell(scenarios: "list[Scenario]", at_a_time: int = 1) -> None:
 
 
 def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> Path:
-    """The folder for results, tried now: a place that cannot be written costs no run."""
+    """The folder for results. It is tested now, so that a run is not lost because nobody may write there."""
     from shallows.results import store
 
     folder = out or usual()
@@ -167,7 +167,7 @@ def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> P
 
 
 def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any) -> Path:
-    """The folder that `result` was saved in: `folder`, a temporary one if that fails."""
+    """The folder in which `result` was saved: `folder`, or a temporary one if that failed."""
     from shallows.results import paths
 
     if result.interrupted and not named:
@@ -186,7 +186,7 @@ def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any)
 
 
 def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path:
-    """The temporary folder that `result` was saved in because of `error`, raised if that fails too."""
+    """The temporary folder in which `result` was saved because of `error`; raises it if that fails too."""
     import tempfile
 
     try:
@@ -207,7 +207,7 @@ def _tell(data: Any, report: list[Any], as_json: bool) -> None:
 
 
 def _finish(result: "Run | Comparison", saved: Path) -> int:
-    """The exit status after `result` was saved; says where, and whether it is whole."""
+    """Print where `result` was saved, and return the exit status."""
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr)
     result.check_books()

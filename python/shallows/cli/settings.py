@@ -1,4 +1,4 @@
-"""What options of several commands share: KEY=VALUE of `--set`, and numbers with a least value."""
+"""Options of several commands: KEY=VALUE of `--set`, and numbers with a lower bound."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from shallows.errors import ScenarioError
 
 
 def at_least(least: float) -> Callable[[float | None], float | None]:
-    """A callback of an option that refuses what is below `least`. None, the option left out, passes."""
+    """An option callback that refuses values below `least`. None, an absent option, passes."""
 
     def checked(value: float | None) -> float | None:
         if value is not None and value < least:
@@ -19,7 +19,7 @@ def at_least(least: float) -> Callable[[float | None], float | None]:
 
 
 def settings(texts: list[str] | None, example: str) -> dict[str, str]:
-    """`{key: text}` of a list of KEY=VALUE, or of None. Raises `ScenarioError`, which shows `example`."""
+    """{key: text} of a list of KEY=VALUE, or of None. Raises `ScenarioError` with `example`."""
     pairs = [text.partition("=") for text in texts or []]
     for key, equals, value in pairs:
         if not (key and equals and value):

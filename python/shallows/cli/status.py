@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and what goes wrong as one message on stderr."""
+"""Exit status of commands, and errors as one message on stderr."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
 
 def with_status(command: Callable[..., int]) -> Callable[..., Never]:
-    """`command` for typer: it returns its exit status; what it raises becomes a message on stderr."""
+    """A typer command from a function that returns its exit status. Errors become a message on stderr."""
 
     @wraps(command)
     def wrapped(**options: Any) -> Never:
@@ -31,7 +31,7 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
     except BooksError as error:
         return _complain(str(error), FAILED)
     except BrokenPipeError:
-        # Who read what was printed has had enough (`| head`); what Python still holds has nowhere to go.
+        # The reader has closed the pipe (`| head`); Python's buffer has no destination.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except (ScenarioError, OSError) as error:
@@ -43,7 +43,7 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
 
 
 def interrupted(when: KeyboardInterrupt) -> int:
-    """Says that Ctrl-C ended it, and what is there."""
+    """Print that Ctrl-C ended the command, and what was saved."""
     return _complain(f"interrupted {str(when) or 'before there was anything to save'}", INTERRUPTED)
 
 

@@ -104,7 +104,7 @@ def sweep(
 
 
 def _axes(over: list[str] | None) -> dict[Any, Any]:
-    """The `over` of `shallows.sweeps` that options say."""
+    """The `over` argument of `shallows.sweeps` from options."""
     from shallows.sweeps import plans
 
     axes: dict[Any, Any] = {}
@@ -135,7 +135,7 @@ def _finish(
     plot: bool,
     json_: bool,
 ) -> int:
-    """Print, draw and save; the exit status."""
+    """Print, draw and save; return the exit status."""
     metrics = metrics or result.default_metrics()
     if plot or x or heatmap:
         if heatmap:

@@ -1,4 +1,4 @@
-"""`shallows why`: where the time of a flow went, to the picosecond, and whose fault that was."""
+"""`shallows why`: where the time of a flow went, to the picosecond, and because of whom."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,7 +89,9 @@ def why(
 
 
 def _beside(result: Path) -> Path:
-    """Where the figure goes: a folder that holds more than a result could not be replaced by a new run."""
+    """The file of the figure, beside the folder: a folder with other files could not be replaced by a new
+    run.
+    """
     folder = result.resolve()
     return folder.with_name(f"{folder.name}-why.png")
 

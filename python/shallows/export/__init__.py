@@ -1,4 +1,4 @@
-"""Timelines of a run for tools people have: Perfetto, Wireshark, tables (docs/timelines.md)."""
+"""Timelines of a run for other tools: Perfetto, Wireshark, tables (docs/timelines.md)."""
 
 from shallows.export.taps import Taps
 

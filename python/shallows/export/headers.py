@@ -1,8 +1,8 @@
-"""The bytes of a frame as a tap would have seen them: IPv4 with TCP, RoCE or UDP in it; pauses of 802.1Qbb.
+"""Bytes of frames as a tap would see them: IPv4 with TCP, RoCE or UDP, and pauses of 802.1Qbb.
 
-A frame of the packet world is as long as the scenario says, headers and all. What it says is put into headers
-of the protocols that it stands for; nothing is put in that it does not say. Behind the packet follow as many
-zeros as the frame is longer: padding of short frames, what `network.header` counts beside these headers.
+Frames have the length that the scenario gives, headers included. Fields of the packet world become header
+fields of the protocols that it models; nothing else is invented. Zeros follow up to the length of the frame:
+padding of short frames, and the part of `network.header` beyond these headers.
 """
 
 import struct
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
 DATA_PORT, ROCE_PORT, CREDIT_PORT = 5201, 4791, 61440
-"""Destinations: of TCP data; of RoCE; of credits, pulls and questions for rates, which have none."""
+"""Destination ports: TCP data; RoCE; credits, pulls and rate requests, which have no well-known port."""
 FIRST_PORT, PORTS = 1024, 40_000
-"""Flows count their source ports from here, so many; then the destination counts on."""
+"""The first source port of flows and the number of source ports; then the destination port increments."""
 QUEUE_PAIR = 16
 """The first queue pair of a RoCE flow; each flow has its own."""
 LOSSLESS = 3
@@ -34,18 +34,18 @@ CONTROL = (
     "rate_request",
     "rate_answer",
 )
-"""Kinds that have a datagram of their own whatever carries their flow."""
+"""Kinds with a datagram of their own, whatever transport carries the flow."""
 DATAGRAMS = (*CONTROL, "data", "ack", "nack", "trimmed", "returned", "pull")
-"""All kinds of flows on credits or pulls: a byte with the place in this list plus 1, and two numbers."""
+"""All kinds of flows with credits or pulls: a byte (place in this list plus 1) and two numbers."""
 FORWARD = (*DATA_LIKE, "trimmed")
-"""Kinds that go from a flow's sender to its receiver."""
+"""Kinds from a flow's sender to its receiver."""
 PAUSES = ("pause", "resume")
-"""Kinds that no flow sends: frames of Ethernet itself."""
+"""Kinds that belong to no flow: Ethernet frames."""
 SNAPPED = 64
-"""Bytes kept of a frame; but of RoCE all, because Wireshark takes a part of it for malformed."""
+"""Bytes captured of a frame. RoCE frames are captured whole: Wireshark calls a part malformed."""
 
 Row = dict[str, Any]
-"""A row of the frames of taps: its kind and bits by name, all else a number."""
+"""A row of the table of frames: kind and bits by name, and numbers."""
 
 _TCP_LEAST = 40
 _ACK, _ECE, _CWR = dpkt.tcp.TH_ACK, dpkt.tcp.TH_ECE, dpkt.tcp.TH_CWR
@@ -53,11 +53,11 @@ _SEND = {(True, True): 4, (True, False): 0, (False, False): 1, (False, True): 2}
 """Opcodes of reliable connections by (first, last): SEND only, first, middle, last."""
 _ACKNOWLEDGE, _CNP = 0x11, 0x81
 _ACK_SYNDROME, _NAK_SYNDROME = 0x1F, 0x60
-"""An acknowledgement without credits, and one of a PSN out of sequence."""
+"""Syndromes of an acknowledgement without credits, and of one for a PSN out of sequence."""
 
 
 class Headers:
-    """Makes the bytes of the frames of a scenario."""
+    """Generator of frame bytes for a scenario."""
 
     def __init__(self, scenario: "Scenario") -> None:
         self.scenario, self.flows = scenario, scenario.flows
@@ -68,7 +68,7 @@ class Headers:
             raise ScenarioError("network.header", f"{scenario.network_options.header}B", expected)
 
     def frame(self, row: Row) -> bytes:
-        """The bytes of a frame, a dict of a row of `frames`, as far as they are kept."""
+        """The captured bytes of a frame, given as a dict of a row of `frames`."""
         if row["kind"] in PAUSES:
             return self._pause(row)
         transport = self._transport_of(row)
@@ -81,7 +81,7 @@ class Headers:
         return "credit" if transport == "tcp" and row["kind"] in CONTROL else transport
 
     def _end(self, number: int, flow: int) -> int:
-        """Bytes of a flow before its packet `number`."""
+        """Payload bytes of a flow before its packet `number`."""
         whole = int(self.flows.bytes[flow])
         return min(number * self.mss, whole) if whole else number * self.mss
 
@@ -90,7 +90,7 @@ class Headers:
         return self._end(number + 1, flow) - self._end(number, flow) if row["kind"] == "data" else 0
 
     def _ends(self, row: Row) -> tuple[int, int, bool, int, int]:
-        """(source, destination, source port, offset of the destination port): answers go the other way."""
+        """(source, destination, source port, offset of the destination port), reversed for answers."""
         flow = row["flow"]
         src, dst = int(self.flows.src[flow]), int(self.flows.dst[flow])
         forward = row["kind"] in FORWARD
@@ -134,7 +134,7 @@ class Headers:
         return struct.pack(">BBBBII", nop, nop, kind, length, *(edge % 2**32 for edge in edges))
 
     def _roce(self, row: Row) -> bytes:
-        """BTH, behind it payload with its padding, an AETH, or a CNP's reserved bytes; an empty ICRC."""
+        """BTH, then payload with padding, an AETH, or the reserved bytes of a CNP; the ICRC is empty."""
         flow, room = row["flow"], row["length"] - 20 - 8 - 12 - 4
         psn, flags, rest, padding = row["number"], 0, b"", 0
         if row["kind"] == "data":
@@ -158,7 +158,7 @@ class Headers:
         return self._udp(row, base + rest + bytes(4), ROCE_PORT)
 
     def _datagram(self, row: Row) -> bytes:
-        """A credit, a pull, what asks for credits or a rate, data that these call, and headers cut off."""
+        """A datagram for credits, pulls, credit and rate requests, called data, and trimmed packets."""
         head = struct.pack(">BxxxII", 1 + DATAGRAMS.index(row["kind"]), row["number"], row["speaks_of"])
         payload = max(min(self._payload(row), row["length"] - 20 - 8 - len(head)), 0)
         return self._udp(row, head + bytes(payload), CREDIT_PORT)
@@ -183,7 +183,7 @@ class Headers:
         return bytes(packet)
 
     def _pause(self, row: Row) -> bytes:
-        """A class-based pause: for the longest time that it can carry, or for none, which lets data go on."""
+        """A class-based pause, with the longest duration, or with 0, which resumes."""
         times = [0] * 8
         times[LOSSLESS] = 0xFFFF if row["kind"] == "pause" else 0
         control = struct.pack(">HH8H", 0x0101, 1 << LOSSLESS, *times)
@@ -195,5 +195,5 @@ class Headers:
 
 
 def _transport(used: "Algorithm") -> str:
-    """The name of a catalog's transport; where ports tell rates, its data is that of TCP."""
+    """The transport of a catalog row; data under rate feedback is TCP."""
     return {"rated": "tcp", "pulled": "credit"}.get(used.transport, used.transport)

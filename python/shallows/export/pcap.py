@@ -1,4 +1,4 @@
-"""A capture for Wireshark: pcapng with an interface for each port, and nanoseconds (docs/timelines.md)."""
+"""A capture for Wireshark: pcapng with an interface for each port, in nanoseconds (docs/timelines.md)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from shallows.export.taps import Taps
 
 IPV4, ETHERNET = 228, 1
-"""Types of links, as pcapng numbers them."""
+"""Link types of pcapng."""
 NANOSECONDS = b"\x09"
 
 
 def write(taps: "Taps", file: Path) -> Path:
-    """Write the frames of `taps` into `file`; return its path. Raises `ScenarioError` where none left."""
+    """Write the frames of `taps` into `file`; return its path. Raises `ScenarioError` if there are none."""
     taken = taps.sent[taps.tapped[taps.sent]]
     if not len(taken):
         raise ScenarioError("export", file, "a port and a span in which a frame leaves: none did")
@@ -45,7 +45,7 @@ def write(taps: "Taps", file: Path) -> Path:
 
 
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
-    """Numbers of the interfaces by (link, whether it is for pauses, which are no IPv4 but Ethernet's)."""
+    """Interfaces by (link, True for pauses, which are Ethernet frames and not IPv4)."""
     numbers: dict[tuple[int, bool], int] = {}
     pauses = taps.scenario.network_options.pfc is not None or taps.scenario.network_options.shared is not None
     for link in taps.links:
@@ -62,7 +62,7 @@ def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
 
 
 def _rows(taps: "Taps", taken: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
-    """The rows of `frames` at these places, as dicts of numbers, its kind and bits by name."""
+    """Rows of `frames` at these indices, as dicts of numbers, with kind and bits by name."""
     columns = {name: column[taken].tolist() for name, column in taps.frames.items()}
     columns["kind"] = [taps.kinds[kind] for kind in columns["kind"]]
     columns |= {name: taps.bit(name)[taken].tolist() for name in taps.bits}

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from shallows.export.taps import Taps
 
 SEQUENCE = 1
-"""Everything is written by one hand, so to say: the trace's only sequence of packets."""
+"""The trace has one sequence of packets."""
 UNITS = {"pkt": "packets", "gbps": "Gbit/s", "mbps": "Mbit/s", "us": "us"}
-"""Of a probe, by the end of its name."""
+"""Units of probes, by the suffix of their names."""
 STOPPED = {"paused": "paused", "down": "link down"}
-"""What a span in which a port did not send is called."""
+"""Names of the spans in which a port did not send."""
 INSTANTS = {
     "marked": "mark",
     "trimmed": "trim",
@@ -31,7 +31,7 @@ INSTANTS = {
     "no_memory": "drop",
     "lost": "lost",
 }
-"""What a frame's outcome at a port is called there."""
+"""Names of the outcomes of a frame at a port."""
 
 
 def write(taps: "Taps", file: Path) -> Path:
@@ -45,13 +45,13 @@ def write(taps: "Taps", file: Path) -> Path:
 
 
 class _Trace:
-    """The tracks and events of a file; times are picoseconds here and nanoseconds there."""
+    """Tracks and events of a file. Times are in picoseconds here and in nanoseconds in the file."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.builder, self.numbers = StreamingTraceProtoBuilder(stream), count(1)
 
     def track(self, name: str, parent: int | None = None, unit: str | None = None) -> int:
-        """The number of a new track; with a unit it is one of a counter."""
+        """The number of a new track; with a unit it is a counter."""
         packet, number = self.builder.create_packet(), next(self.numbers)
         packet.trusted_packet_sequence_id = SEQUENCE
         packet.track_descriptor.uuid = number
@@ -92,7 +92,7 @@ class _Trace:
 
 
 def _ports(trace: _Trace, taps: "Taps") -> None:
-    """For each port its queue, what was marked, dropped and lost there, and when it was stopped."""
+    """For each port: its queue, marks, drops and losses, and when it was stopped."""
     group = trace.track("ports")
     tracks: dict[int, int] = {}
     for link in taps.links:
@@ -121,7 +121,7 @@ def _instants(
 
 
 def _flows(trace: _Trace, taps: "Taps") -> None:
-    """For each flow that lives in the span its life, what it sent again, and samples of its sender."""
+    """For each flow: its lifetime in the span, its retransmissions, and samples of its sender."""
     scenario, frames = taps.scenario, taps.frames
     group, hosts, flows = trace.track("flows"), scenario.network.host_names, scenario.flows
     lives = (taps.start_ps <= taps.until_ps) & ((taps.finish_ps >= taps.from_ps) | (taps.finish_ps == NEVER))
@@ -142,7 +142,7 @@ def _flows(trace: _Trace, taps: "Taps") -> None:
 
 
 def _chosen(taps: "Taps") -> Sequence[int] | NDArray[Any]:
-    """Flows to draw: those that were named, or all that have a frame at the ports that were tapped."""
+    """Flows to draw: the named ones, or all with a frame at a tapped port."""
     return taps.flows if taps.flows is not None else np.unique(taps.frames["flow"][taps.tapped])
 
 

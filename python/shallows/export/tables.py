@@ -1,4 +1,4 @@
-"""A timeline as CSV: for spreadsheets and scripts."""
+"""A timeline as CSV, for spreadsheets and scripts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def write(taps: "Taps", folder: Path) -> Path:
-    """Write the tables of `taps` into `folder`, a file each; return its path."""
+    """Write the tables of `taps` into `folder`, one file each; return its path."""
     import pandas
 
     store.check_outside(folder)
@@ -83,7 +83,7 @@ def _probes(taps: "Taps") -> Columns:
 
 
 def _known(values: NDArray[Any], none: int) -> Any:
-    """Integers, empty where there is none."""
+    """Integers, with nulls for `none`."""
     import pandas
 
     return pandas.Series(values).mask(values == none).astype("UInt64")

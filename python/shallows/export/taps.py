@@ -1,4 +1,4 @@
-"""A run once more with taps on some of its ports: every frame there, pauses, samples of senders."""
+"""A run repeated with taps on some ports: frames, pauses, samples of senders."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
 MOST_FRAMES = 1_000_000
-"""Frames that a file is made of, at most: nobody could look at more, and no viewer opens it."""
+"""The most frames in a file: viewers open no more."""
 MOST_SAMPLES = 2_000_000
-"""Samples of senders, at most."""
+"""The most samples of senders."""
 SAMPLES = 1000
-"""Samples of each sender, where nobody says how far they are apart."""
+"""Samples of each sender if no interval is given."""
 
 
 class Taps:
     """What taps on `links` saw from `from_ps` to `until_ps`, with samples of the senders of `flows`.
 
-    `frames` are numpy columns by time of the first bit (docs/timelines.md has their meaning), `events` what
-    happened to the links besides, `probes` the samples.
+    `frames` are numpy columns by time of the first bit (docs/timelines.md), `events` what else happened to
+    the links, `probes` the samples.
     """
 
     def __init__(
@@ -64,30 +64,30 @@ class Taps:
 
     @cached_property
     def sent(self) -> NDArray[np.intp]:
-        """Places of the frames whose first bit left in the span, in that order."""
+        """Indices of the frames whose first bit left in the span, in that order."""
         begun = self.frames["begun_ps"]
         return np.flatnonzero((begun >= self.from_ps) & (begun <= min(self.until_ps, self.ended_ps)))
 
     @cached_property
     def tapped(self) -> Flags:
-        """Whether each frame is at one of `links`."""
+        """True for each frame at one of `links`."""
         return np.isin(self.frames["link"], self.links)
 
     def of_kind(self, kind: str) -> Flags:
-        """Whether each frame is of a kind, by its name."""
+        """True for each frame of this kind."""
         return self.frames["kind"] == self.kinds.index(kind)
 
     def outcome(self, *names: str) -> Flags:
-        """Whether each frame's outcome is one of `names`."""
+        """True for each frame whose outcome is one of `names`."""
         return np.isin(self.frames["outcome"], [self.outcomes.index(name) for name in names])
 
     def bit(self, name: str) -> Flags:
-        """Whether each frame says yes to `name`, one of `bits`."""
+        """True for each frame with the bit `name`, one of `bits`."""
         return (self.frames["bits"] >> self.bits.index(name)) & 1 == 1
 
     @cached_property
     def again(self) -> Flags:
-        """Whether each frame is data that its sender had sent before, seen at the sender's own port."""
+        """True for each data frame that its sender had sent before, seen at the sender's own port."""
         frames = self.frames
         mine = np.flatnonzero(self.of_kind("data") & self.scenario.network.is_nic[frames["link"]])
         key = (frames["flow"][mine].astype(np.uint64) << np.uint64(32)) | frames["number"][mine]
@@ -98,13 +98,13 @@ class Taps:
 
     @cached_property
     def stops(self) -> list[Stoppage]:
-        """The `Stop`s of the ports: pauses, and when their links were down."""
+        """The `Stoppage`s of the ports: pauses and times of a broken link."""
         return stoppages.of_events(self.events, self.link_events, self.ended_ps)
 
     def queue(self, link: int) -> tuple[U64, F64]:
-        """(times in ps, bytes) of the queue at a port: wherever it jumps, and what is left then.
+        """(times in ps, bytes) of the queue at a port after each change.
 
-        Between two times it falls as the frame at its head leaves, whose rest counts too.
+        Between two times the queue falls linearly, as the frame at its head leaves.
         """
         mine = (self.frames["link"] == link) & ~self.outcome("returned", "dropped", "no_memory")
         offered, begun, ended = (self.frames[name][mine] for name in ("offered_ps", "begun_ps", "ended_ps"))
@@ -143,7 +143,7 @@ class Taps:
 
 
 def _sum_up_to(times: NDArray[Any], at: NDArray[Any], amounts: NDArray[Any]) -> NDArray[Any]:
-    """By time: the sum of `amounts` whose `at` is not after it."""
+    """For each time, the sum of the `amounts` up to it."""
     order = np.argsort(at, kind="stable")
     sums = np.concatenate([[0], np.cumsum(amounts[order])])
     return sums[np.searchsorted(at[order], times, side="right")]
@@ -160,12 +160,12 @@ def of_run(
     nics: bool = True,
     on_progress: "OnProgress | None" = None,
 ) -> "Taps":
-    """The `Taps` of a second pass over `run`, on the ports that `ports` names, by patterns too, or on all.
+    """The `Taps` of a second run of `run`, on the ports with these names or patterns, or on all ports.
 
-    `flows` are numbers of flows whose senders are sampled `every` so often (a thousandth of the span), those
-    that the scenario probes if absent; `since` and `until` are times such as "3ms". Without `nics` the ports
-    of senders are not tapped besides, and what these send again is not known. Raises `ScenarioError` for what
-    the run does not have, for too much, and where the second pass was not the same run.
+    `flows` are the flows whose senders are sampled `every` interval (a thousandth of the span), by default
+    the probed flows of the scenario. `since` and `until` are times such as "3ms". Without `nics` the ports of
+    senders are not tapped in addition, and retransmissions are unknown. Raises `ScenarioError` for names that
+    the run does not have, for too many frames or samples, and where the second run was not the same.
     """
     from shallows import _core
 
@@ -190,7 +190,7 @@ def of_run(
 
 
 def _span(since: str | None, until: str | None, ended_ps: int) -> tuple[int, int]:
-    """The two times in picoseconds, the whole run's where there is none."""
+    """Both times in picoseconds; the whole run by default."""
     begin = 0 if since is None else within(since, ended_ps, "since")
     end = ended_ps if until is None else within(until, ended_ps, "until")
     if begin >= end:
@@ -199,7 +199,7 @@ def _span(since: str | None, until: str | None, ended_ps: int) -> tuple[int, int
 
 
 def _interval(every: str | None, span: tuple[int, int], ended_ps: int, flows: int) -> int:
-    """Picoseconds between two samples of so many senders."""
+    """Picoseconds between two samples of this many senders."""
     least = max(-(-ended_ps * flows // MOST_SAMPLES), 1)
     if every is None:
         return max((span[1] - span[0]) // SAMPLES, least)

@@ -1,7 +1,7 @@
-"""Compiles with numba and keeps the result on disk until any file of this folder changes.
+"""Compilation with numba, cached on disk until a file of this folder changes.
 
-Numba alone looks only at the file of the compiled function. Equations call equations of other files,
-so a stale result would survive an edit there.
+Numba itself watches only the file of the compiled function. Equations call equations of other files, so a
+stale result would survive an edit there.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
 def _cache() -> str:
-    """A directory of its own for each version of the sources."""
+    """The cache directory of this version of the sources."""
     sources = b"".join(path.read_bytes() for path in sorted(FOLDER.glob("*.py")))
     version = hashlib.sha256(sources).hexdigest()[:12]
     if config.CACHE_DIR:
@@ -45,7 +45,7 @@ def compiled(*signature: Any, **options: Any) -> Callable[[F], F]:
         before, config.CACHE_DIR = config.CACHE_DIR, CACHE
         try:
             return njit(*signature, cache=True, **options)(function)
-        except RuntimeError:  # there is nowhere to write
+        except RuntimeError:  # no directory is writable
             return njit(*signature, **options)(function)
         finally:
             config.CACHE_DIR = before

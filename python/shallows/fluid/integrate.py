@@ -1,9 +1,9 @@
-"""Integrates delay equations with a fixed step by the method of steps.
+"""Integration of delay equations with a fixed step, by the method of steps.
 
-A fixed step, because clamps and corners of the marking ramp take an adaptive method's order away, and
-because the history then lies on a grid. RK4 looks the past up by cubic Hermite interpolation, Heun by
-linear interpolation. The past before time 0 is the initial state. A lag shorter than a step would need
-the future: that is refused. A lag of exactly 0 reads the present.
+The step is fixed because clamps and corners of the marking ramp reduce the order of an adaptive method, and
+because the history then lies on a grid. RK4 interpolates the past by cubic Hermite polynomials, Heun
+linearly. The past before time 0 is the initial state. A lag shorter than a step would need the future and is
+refused. A lag of 0 reads the present.
 """
 
 from typing import NamedTuple
@@ -230,7 +230,7 @@ def integrate(
                         continue
                     if lag < step * (1.0 - 1e-9):
                         return STEP_TOO_LONG, lag, out_time, out_states, out_rates
-                    # Rounding must not ask for more than the last state computed.
+                    # Rounding must not request more than the last computed state.
                     when = min(time - lag, now)
                     if drain > 0.0:
                         left = time - lag + head[0] / drain

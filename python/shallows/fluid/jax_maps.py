@@ -28,15 +28,15 @@ from shallows.fluid.traced import evaluate
 Traced = Any
 """A number, or an array of them, that JAX traces."""
 Value = Any
-"""The same, or 0, an int, where no symbol reaches."""
+"""The same, or the int 0 for a value on which no symbol acts."""
 Symbols = dict[str, Traced]
 State = tuple[Traced, ...]
 
 POINTS_IN_ONE_PIECE = {"cpu": 1 << 13, "gpu": 1 << 17}
-"""What bounds the memory: a point needs about a kilobyte."""
+"""Points in one piece, which limits memory: a point needs about a kilobyte."""
 
 CLOSE = 1e-12
-"""Of ln |L|, where a crossing counts as found: rounding seldom allows less, and all points would wait."""
+"""Tolerance of ln |L| at a crossing: rounding seldom allows less, and all points would wait."""
 
 _STEP = 1e-30
 _COUNT = int(np.log10(HIGHEST_FREQUENCY / LOWEST_FREQUENCY) * PER_DECADE)
@@ -58,7 +58,7 @@ def margins(model: Model, constants: F64, flows: F64, workers: int | None = None
         piece = slice(start, min(start + size, len(flows)))
         missing = size - (piece.stop - start)
         rest_points(equilibrium, constants[piece], rest[piece])
-        # Every piece has the same shape, or each would be compiled anew.
+        # Every piece has the same shape; otherwise each would be compiled again.
         padded = (
             np.pad(constants[piece], ((0, missing), (0, 0)), "edge"),
             np.pad(flows[piece], (0, missing), "edge"),
@@ -184,7 +184,7 @@ def _turn(angle: Traced) -> Traced:
 
 
 def _times(a: Value, b: Value) -> Value:
-    """a b, known to be 0 (an int) where a factor is: what no symbol reaches costs nothing."""
+    """The product, or the int 0 if a factor is the int 0: terms on which no symbol acts cost nothing."""
     return 0 if _absent(a) or _absent(b) else a * b
 
 
@@ -195,7 +195,7 @@ def _absent(value: Value) -> bool:
 def _solve(A: list[list[Value]], b: list[Value]) -> list[Value]:
     """The solution of A x = b, lists of numbers, by elimination.
 
-    Without pivoting, which points in step cannot do differently: i w on the diagonal keeps pivots from 0.
+    There is no pivoting, because all points take the same steps: i w on the diagonal keeps pivots from 0.
     """
     size = len(b)
     inverses: list[Value] = []

@@ -72,7 +72,7 @@ def partial_derivatives(
 
 @compiled()
 def _size(z: complex) -> float:
-    """As good as |z| for choosing a pivot, without the root."""
+    """A cheap substitute for |z| in the choice of a pivot."""
     return abs(z.real) + abs(z.imag)
 
 
@@ -164,7 +164,7 @@ def loop_gain(s: complex, cut: Cut, advance: float, work: Work) -> complex:
 
 
 LOWEST_FREQUENCY, HIGHEST_FREQUENCY, PER_DECADE = 1.0, 1e7, 12
-"""Where a crossover is looked for, in rad/s. Two crossovers closer than a step of the grid are missed."""
+"""The range of frequencies for crossovers, in rad/s. Two crossovers within one step are missed."""
 
 
 @compiled()

@@ -105,7 +105,7 @@ def margin_map(
     shape = tuple(len(values) for values in axes.values())
     grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
     possible = model.possible(grid)
-    if possible.any():  # what stands in for the rest is not looked at
+    if possible.any():  # values of parameters that are not on the grid are ignored
         grid = {name: np.where(possible, values, values[possible][0]) for name, values in grid.items()}
     points = replace(model, **grid)
     constants = np.broadcast_to(points.constants_array(), (*shape, len(model.system.constants)))

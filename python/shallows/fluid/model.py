@@ -85,16 +85,16 @@ class Model:
     loop_at: ClassVar[str] = "rate"
     """Where the loop is cut for margins: "rate" or "mark"; see `linear.Linear.loop`."""
     outputs: ClassVar[Mapping[str, tuple[str, bool]]] = {}
-    """state -> (its name with a unit in a trajectory, whether it counts packets or bits)."""
+    """state -> (name with unit in a trajectory, True if it counts packets or bits)."""
 
     @property
     def drain(self) -> float:
-        """In the equations' units a second, where lags contain the wait of the packet reported on; else 0."""
+        """Units of the queue per second if lags contain the wait of the acknowledged packet; else 0."""
         return 0.0
 
     @property
     def measured_per_second(self) -> dict[str, float]:
-        """delayed value -> what a second of extra delay adds to it, where a delay is what is measured."""
+        """delayed value -> what one second of extra delay adds to it, in models that measure delay."""
         return {}
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Model:
         return {}
 
     def explain(self, status: Status, state: Mapping[str, float]) -> str:
-        """One sentence about a fixed point that is not simply there."""
+        """One sentence about a fixed point that is not a plain rest point."""
         return ""
 
     def fixed_point(self) -> FixedPoint:

@@ -138,7 +138,7 @@ def _worst_flows(grid: MarginMap, place: tuple[int, ...]) -> int:
 def _none(
     tune: Mapping[str, F64], worst_margin: F64, worst_queue: F64, within: Flags, bound: float, grid: MarginMap
 ) -> Recommendation:
-    """Says what stands in the way: no fixed point, no stability, or the bound."""
+    """Explain why there is no choice: no fixed point, no stability, or the queue bound."""
     rests = np.isfinite(worst_margin)
     if not rests.any():
         text = "none is stable: every choice lacks a fixed point for some number of flows"

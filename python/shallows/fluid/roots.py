@@ -14,7 +14,7 @@ from shallows.fluid.compiled import C128
 Delayed = list[tuple[float, F64]]
 """[(delay in s, matrix), …]"""
 NO_DELAY = 1e-12
-"""Seconds: what is shorter counts as none, for the collocation divides by it."""
+"""Delays in seconds below this count as none, because the collocation divides by the delay."""
 
 
 def characteristic_roots(now: F64, delayed: Delayed, nodes: int = 20) -> C128:

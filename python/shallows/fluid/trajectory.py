@@ -29,7 +29,7 @@ ORDERS = {"rk4": 4, "heun": 2}
 Advance = Callable[[int, Memory], tuple[int, float, F64, F64, F64]]
 """A piece of steps from the first on: its status, when it ended, and its times, states and rates."""
 PIECE = 100_000
-"""Steps of a flow between two looks at whether the user wants to stop: well below a tenth of a second."""
+"""Steps between two checks for Ctrl-C: much less than a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _pieces(
 
 @contextmanager
 def _interrupts_held() -> Generator[threading.Event]:
-    """An event that Ctrl-C sets: raised inside compiled code it would come out as an internal error."""
+    """An event that Ctrl-C sets: an exception inside compiled code would become an internal error."""
     pressed = threading.Event()
     heard_here = threading.current_thread() is threading.main_thread()
     if not heard_here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -1,1 +1,1 @@
-"""HTML pages that need nothing but themselves: of a run, a comparison, critical paths, the papers."""
+"""Self-contained HTML pages of a run, a comparison, critical paths, and the papers."""

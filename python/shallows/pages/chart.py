@@ -1,6 +1,6 @@
-"""A matplotlib figure in a page: its SVG, in colours that the page may change, and values to point at.
+"""A matplotlib figure in a page: an SVG whose colours the page may change, with values at the pointer.
 
-What can be pointed at: lines with a name (matplotlib calls it `gid`), bars, and boxes given with the figure.
+The pointer reads lines with a name (matplotlib's `gid`), bars, and boxes given with the figure.
 """
 
 import json
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 Box = tuple[float, float, float, float, str]
-"""x from, x to, y from, y to, as in the data; and the text to read there."""
+"""x from, x to, y from, y to, in data coordinates, and the text."""
 MOST_POINTS = 2000
-"""Points of a line that can be pointed at; of more, equally many are left out between them."""
+"""The most points of a line at which the pointer can read values."""
 
 
 def chart(
     figure: "Figure", key: str, title: str, boxes: Mapping[int, Iterable[Box]] | None = None, kind: str = ""
 ) -> str:
-    """The HTML of a `Figure`; `key` is its own in the page, `title` what a screen reader says.
+    """The HTML of a `Figure`. `key` is unique in the page; `title` is for screen readers.
 
-    `boxes` are those of single axes, by number: `(x from, x to, y from, y to, text)` each, as in the data.
+    `boxes` are those of single axes, by number: `(x from, x to, y from, y to, text)` each, in data
+    coordinates.
     """
     svg = _svg(figure, key)
     shown = [_axes(ax, (boxes or {}).get(number, [])) for number, ax in enumerate(figure.axes)]
@@ -51,7 +52,7 @@ def _svg(figure: "Figure", key: str) -> str:
 
 
 def _hundredths(path: str) -> str:
-    """A path in hundredths of a point: half as long, and no eye sees it."""
+    """A path in hundredths of a point, which halves its length invisibly."""
     return re.sub(r"(\.\d\d)\d+", r"\1", path)
 
 
@@ -60,13 +61,13 @@ def _colours(style: str) -> str:
 
 
 def colour(name: str) -> str:
-    """A colour that the page may put another one in place of, as it does in the dark."""
+    """A colour that the page may replace, as in dark mode."""
     value = matplotlib.colors.to_hex(name)
     return f"var(--c-{value[1:]}, {value})"
 
 
 def _axes(ax: "Axes", boxes: Iterable[Box]) -> dict[str, Any]:
-    """What axes show: where they are in the SVG, their sides, lines and boxes."""
+    """The position, limits, lines and boxes of axes."""
     width, height = ax.figure.get_size_inches() * 72
     place = ax.get_position()
     box = [place.x0 * width, (1 - place.y1) * height, place.width * width, place.height * height]
@@ -100,7 +101,7 @@ def _short(values: Iterable[float]) -> list[float]:
 
 
 def _bars(ax: "Axes") -> Iterator[Box]:
-    """The bars of the axes: each with the label of its group and its height."""
+    """Boxes of the bars: the label of the group and the height."""
     for group in (group for group in ax.containers if isinstance(group, BarContainer)):
         for bar in group:
             (x, y), width, height = bar.get_xy(), bar.get_width(), bar.get_height()

@@ -1,4 +1,4 @@
-"""The frame of a page: one HTML file for a browser without a network, a phone, or paper; light and dark."""
+"""The frame of a page: one HTML file, readable offline, on a phone and on paper, light and dark."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -36,17 +36,17 @@ def _beside(name: str) -> str:
 
 
 def section(key: str, title: str, *parts: str) -> str:
-    """A part of a page that a link leads to."""
+    """A section of a page, the target of a link."""
     return f'<section id="{key}"><h2>{escape(title)}</h2>{"".join(parts)}</section>'
 
 
 def html(parts: Iterable[Any]) -> str:
-    """The texts and tables of a report for a terminal, in HTML: the same words, the same numbers."""
+    """The texts and tables of a terminal report, in HTML."""
     return "".join(_lines(part) if isinstance(part, str) else table(part) for part in parts if part != "")
 
 
 def _lines(text: str) -> str:
-    """Lines as reports write them: a word and what it says from column 12 on, or a sentence."""
+    """Lines of a report: a word with a text from column 12 on, or a sentence."""
     rows: list[str] = []
     for line in text.splitlines():
         word, rest = line[:12].rstrip(), line[12:]
@@ -58,7 +58,7 @@ def _lines(text: str) -> str:
 
 
 def table(its: "Table") -> str:
-    """A table of rich in HTML; a column to the right is one of numbers."""
+    """A table of rich in HTML; right-justified columns are numbers."""
     head = "".join(f"<th{_kind(column)}>{escape(_plain(column.header))}</th>" for column in its.columns)
     cells = zip(*(column.cells for column in its.columns), strict=True)
     rows = "".join(

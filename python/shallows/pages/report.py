@@ -1,7 +1,6 @@
 """Pages of results: a run, a comparison, or the critical paths of some flows.
 
-What is written there is what the command line prints; the figures are those of `shallows.plot` and
-`shallows.why.figure`.
+Texts are those of the command line; figures are those of `shallows.plot` and `shallows.why.figure`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
     from shallows.why.record import Record
 
 Parts = dict[str, tuple[str, str]]
-"""Of a page: `{id: (title, HTML)}`."""
+"""Sections of a page: {id: (title, HTML)}."""
 SLOWEST = 10
-"""Slowest flows of each run that its page is about."""
+"""Slowest flows of each run in its page."""
 ONE_BY_ONE = 3
-"""Those of them that are shown one by one; of each run of a comparison the slowest alone."""
+"""How many of them have a section each; in a comparison only the slowest of each run."""
 MOST_PATHS = 20
-"""Paths shown one by one of flows that were asked for."""
+"""The most paths with a section each, of flows that were asked for."""
 
 
 def of_run(run: "Run", paths: Any = None) -> str:
@@ -105,7 +104,7 @@ def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
 
 
 def _key(labels: Sequence[str]) -> str:
-    """The colour and the dashes of each run."""
+    """The colour and dash of each run."""
     shown: list[str] = []
     for i, label in enumerate(labels):
         look = plot.look(i)
@@ -118,7 +117,7 @@ def _key(labels: Sequence[str]) -> str:
 
 
 def _paths(by_label: "Mapping[str, Paths]", most: int) -> Parts:
-    """Sections on the critical paths of `{label: Paths}`: all together, then `most` of each one by one."""
+    """Sections on critical paths: all together, then `most` of each run one by one."""
     by_label = {label: paths for label, paths in by_label.items() if len(paths)}
     if not by_label:
         return {}
@@ -144,7 +143,7 @@ def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
 
 
 def _article(one: "FlowPath", record: "Record", label: str) -> str:
-    """One flow: where its time went, and the way of its bytes."""
+    """One flow: where its time went, and the path of its bytes."""
     heading, *rest = why_report.of_path(one, record)
     title = f"{label}, {heading}" if label else heading
     boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
@@ -159,7 +158,7 @@ def _both(
     draw: "Callable[..., Figure]",
     boxes: Mapping[int, Iterable[Box]] | None = None,
 ) -> str:
-    """A figure twice: for a wide window, and for a phone."""
+    """A figure twice: for wide windows and for phones."""
     sizes = {"broad": why_figure.BROAD, "narrow": why_figure.NARROW}
     return "".join(
         chart(draw(what, size=size), f"{key}-{kind}", title, boxes, kind) for kind, size in sizes.items()
@@ -167,7 +166,7 @@ def _both(
 
 
 def _source(runs: "Sequence[Run]") -> Parts:
-    """What it takes to get the same numbers again."""
+    """What is needed to reproduce the numbers."""
     shown: list[str] = []
     for run in runs:
         of = run.summary

@@ -61,7 +61,7 @@ __all__ = [
 
 
 class Drawing(Figure):
-    """A figure that a notebook shows by itself, whether or not pyplot was imported."""
+    """A figure that a notebook displays, with or without pyplot."""
 
     def _repr_png_(self) -> bytes:
         image = BytesIO()
@@ -70,10 +70,10 @@ class Drawing(Figure):
 
 
 def figure(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> Figure:
-    """A matplotlib Figure of the first four `PANELS` these runs have data for, or of `OF_WORLDS`.
+    """A matplotlib Figure of the first four `PANELS` for which these runs have data, or of `OF_WORLDS`.
 
-    `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The small print
-    says what it takes to get the same figure again.
+    `runs` is one `Run` or a list; `labels` name them (their algorithms unless given). The caption holds what
+    is needed to reproduce the figure.
     """
     named = labelled(runs, labels)
     with matplotlib.rc_context(STYLE):
@@ -92,7 +92,7 @@ def figure(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> 
 
 
 def panels(runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> list[Panel]:
-    """Those of `PANELS` that these runs have data for, or of `OF_WORLDS` where they are of several worlds."""
+    """The `PANELS` for which these runs have data; of several worlds those of `OF_WORLDS`."""
     named = labelled(runs, labels)
     worlds = {run.summary["world"] for run, _ in named}
     return [panel for panel in (PANELS if len(worlds) == 1 else OF_WORLDS) if _has_data(panel, named)]
@@ -107,7 +107,7 @@ def single(panel: Panel, runs: "Run | Sequence[Run]", labels: Sequence[str] | No
 
 
 class Plots:
-    """Figures of a run: `run.plot.queue_cdf()` draws on the Axes it is given, or on new ones (returned)."""
+    """Figures of a run: `run.plot.queue_cdf()` draws on the given Axes, or on new ones, which it returns."""
 
     def __init__(self, run: "Run") -> None:
         for panel in PANELS:
@@ -122,9 +122,9 @@ class Plots:
 
 
 def save(drawing: Figure, folder: str | Path) -> list[Path]:
-    """Write `figure.png` and `figure.pdf` of `drawing` (a Figure) to `folder`; return the two paths.
+    """Write `figure.png` and `figure.pdf` to `folder`; return the two paths.
 
-    The small print of the figure is also the title in their metadata.
+    The caption is also the title in their metadata.
     """
     paths = [Path(folder, f"figure.{kind}") for kind in ("png", "pdf")]
     for path in paths:
@@ -133,7 +133,7 @@ def save(drawing: Figure, folder: str | Path) -> list[Path]:
 
 
 def small_print(drawing: Figure, text: str) -> None:
-    """Write what a figure is made of below it, at the right, in as many lines as its width asks for."""
+    """Write a caption below a figure, at the right, in as many lines as needed."""
     most = int(drawing.get_figwidth() * CHARACTERS_IN)
     lines = [""]
     for part in text.split("  ·  "):
@@ -156,7 +156,7 @@ def _keys(runs: Labelled) -> list[Line2D]:
 
 def _small_print(runs: Labelled) -> str:
     first = runs[0][0].summary
-    # Runs in real time have none.
+    # Runs in real time have no fingerprint.
     prints = ", ".join(f"{label} {run.summary['fingerprint'] or ''}".rstrip() for run, label in runs)
     early = "  ·  interrupted" if any(run.interrupted for run, _ in runs) else ""
     return f"{first['name']}  ·  seed {first['seed']}  ·  shallows {first['version']}  ·  {prints}{early}"

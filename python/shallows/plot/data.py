@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RATE_BINS = 80
 Labelled = list[tuple["Run", str]]
-"""Runs, each with what it is called in a figure."""
+"""Runs with their labels in a figure."""
 
 
 def labelled(runs: "Run | Sequence[Run]", labels: Sequence[str] | None) -> Labelled:
@@ -32,7 +32,7 @@ def table_columns(run: "Run", table: str) -> "dict[str, NDArray[Any]]":
 
 
 def at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str, dict[str, "NDArray[Any]"]]]:
-    """(its number, its label, the port, the columns) of each run with rows of its bottleneck in `table`."""
+    """(index, label, port, columns) of each run whose `table` has rows of its bottleneck."""
     ports = [port["port"] for port in bottlenecks(run for run, _ in named)]
     for i, ((run, label), bottleneck) in enumerate(zip(named, ports, strict=True)):
         columns, port = _of_port(run, table, bottleneck)
@@ -41,7 +41,7 @@ def at_bottlenecks(named: Labelled, table: str) -> Iterator[tuple[int, str, str,
 
 
 def _of_port(run: "Run", table: str, bottleneck: str) -> "tuple[dict[str, NDArray[Any]], str | None]":
-    """The rows of `table` for `bottleneck` if it is there, else for the recorded port that queues most."""
+    """The rows of `table` for `bottleneck`, or else for the recorded port with the longest queue."""
     columns = table_columns(run, table)
     recorded = set(columns["port"])
     if not recorded:
@@ -59,7 +59,7 @@ def port_title(drawn: dict[int, str]) -> str:
 
 
 def decision(runs: Labelled) -> str:
-    """The name of what the algorithms of all runs decide: windows, or rates where some have none."""
+    """The decision of the algorithms of all runs: windows, or rates if a run has no windows."""
     named = [table_columns(run, "probes")["name"] for run, _ in runs]
     named = [names for names in named if len(names)]
     return "window_pkt" if all("window_pkt" in names for names in named) else "rate_gbps"
@@ -73,18 +73,19 @@ def decisions(run: "Run", what: str) -> "tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
-    """What to call these flows: also by their algorithms where there are several."""
+    """Labels of flows, with their algorithms if there are several."""
     cc = table_columns(run, "flows")["cc"][flows]
     several = len(set(cc)) > 1
     return [f"flow {one}, {its}" if several else f"flow {one}" for one, its in zip(flows, cc, strict=True)]
 
 
 def finished(run: "Run", column: str) -> "tuple[NDArray[Any], NDArray[Any]]":
-    """Size and `column` of the flows that count for completion times."""
+    """Size and `column` of the flows whose completion times count."""
     flows = table_columns(run, "flows")
     rows = np.isfinite(flows["fct_us"]) & (flows["start_us"] >= run.summary["warmup_s"] * 1e6)
     return flows["bytes"][rows], flows[column][rows]
 
 
 def unlabelled(labelled: Labelled) -> "tuple[list[Run], list[str]]":
+    """The runs and their labels, apart."""
     return [run for run, _ in labelled], [label for _, label in labelled]

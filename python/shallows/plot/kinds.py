@@ -74,13 +74,13 @@ def queue_close_up(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str
 
 
 def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Share of the time after the warm-up for which the bottleneck's queue was at most so long: exact."""
+    """Share of the time after the warm-up in which the bottleneck's queue was at most this long: exact."""
     drawn: dict[int, str] = {}
     named = labelled(runs, labels)
     for i, label, port, columns in at_bottlenecks(named, "queue_histograms"):
         drawn[i] = port
         share = np.cumsum(columns["time_us"]) / np.sum(columns["time_us"])
-        # both ends of every bin: between two bins, where the queue never was, the curve is flat
+        # both edges of every bin: the curve is flat where the queue never was
         edges = np.column_stack([columns["from_pkt"], columns["below_pkt"]]).ravel()
         shares = np.column_stack([np.append(0, share[:-1]), share]).ravel()
         ax.plot(edges, shares, **line_style(i, label))
@@ -91,7 +91,7 @@ def queue_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | N
 
 
 def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Windows (or rates, where some run has none) of the probed flows over time.
+    """Windows (or rates, if a run has no windows) of the probed flows over time.
 
     One run with few flows shows each flow; otherwise each run shows its flows' mean and range.
     """
@@ -115,9 +115,9 @@ def windows_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[
 
 
 def rates_over_time(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Goodput of the probed flows over time, each a line where they are few, else their mean and range.
+    """Goodput of the probed flows over time: a line each if there are few, else their mean and range.
 
-    Every point is the mean of a stretch of time: what a sender got between two samples comes in bursts.
+    Every point is the mean over a time bin, because a sender's samples are bursty.
     """
     drawn, width_ms = False, 0.0
     named = labelled(runs, labels)
@@ -172,7 +172,7 @@ def slowdown_by_size(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[s
 
 
 def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Share of the finished flows that completed within so much time."""
+    """Share of the finished flows that completed within this time."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
         _, fct_us = finished(run, "fct_us")
@@ -188,7 +188,7 @@ def fct_cdf(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | Non
 def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
     """Goodput of each flow without an end after the warm-up, smallest first.
 
-    One run of several algorithms tells them apart.
+    For one run, algorithms differ by colour.
     """
     drawn = False
     named = labelled(runs, labels)
@@ -215,7 +215,7 @@ def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
 
 
 def queues_by_port(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[str] | None = None) -> bool:
-    """Mean queue of every port that ever queued, largest first: how shallow the whole network is."""
+    """Mean queue of every port with a queue, largest first: how long queues are in the whole network."""
     drawn = False
     for i, (run, label) in enumerate(labelled(runs, labels)):
         queue = np.sort(table_columns(run, "ports")["queue_mean_pkt"])[::-1]
@@ -243,4 +243,4 @@ PANELS = (
 
 
 OF_WORLDS = (queue_over_time, rates_over_time, queue_cdf, queue_close_up)
-"""What several worlds are compared by: none of it is known to one of them alone."""
+"""Panels for the comparison of worlds, without quantities that only one world has."""

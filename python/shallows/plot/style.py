@@ -1,4 +1,4 @@
-"""Style of the figures, and what several panels draw alike.
+"""Style of the figures, and drawing that panels share.
 
 Runs differ by colour (the palette of Okabe and Ito, safe for colour-blind readers) and by marker or dash.
 """
@@ -38,39 +38,39 @@ STYLE = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.3,
     "lines.markersize": 4.5,
-    "pdf.fonttype": 42,  # text stays text: journals refuse the default
+    "pdf.fonttype": 42,  # embed fonts as text: journals refuse the default
 }
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1)), (0, (8, 2)), "-")
 MARKERS = ("o", "s", "^", "D", "v", "P", "x")
 TIME_BINS = 240
 CLOSE_UP = 500  # samples of the queue
-MOST_FLOWS = 6  # drawn one by one; more become their mean and range
+MOST_FLOWS = 6  # flows with a line each; more are drawn as mean and range
 FLOWS_PER_SIZE_BIN = 100
-CHARACTERS_IN = 23  # of small print, an inch
+CHARACTERS_IN = 23  # characters per inch of a caption
 
 
 def look(i: int) -> dict[str, Any]:
-    """Colour, dash and marker of the `i`-th of several: the 8th has the first colour, other dashes."""
+    """Colour, dash and marker of the `i`-th run: the 8th has the first colour with other dashes."""
     again = i // 7
     dash, marker = DASHES[(i + 3 * again) % 7], MARKERS[(i + 2 * again) % 7]
     return {"color": COLOURS[i % 7], "linestyle": dash, "marker": marker}
 
 
 def line_style(i: int, name: str) -> dict[str, Any]:
-    """The look of a line, and what it is called where values are pointed at (pages/chart.py)."""
+    """The style of a line, and its name at the pointer (pages/chart.py)."""
     return {key: value for key, value in look(i).items() if key != "marker"} | {"gid": name}
 
 
 def shade_warmup(ax: "Axes", runs: Labelled) -> None:
-    """Shade what the statistics leave out; both axes of a series over time start at 0."""
+    """Shade the warm-up, which the statistics exclude. Both axes start at 0."""
     ax.margins(x=0)
     ax.set_xlim(left=0)
     ax.set_ylim(bottom=0)
     ends_ms = min(run.summary["warmup_s"] for run, _ in runs) * 1e3
     if ends_ms > 0:
         ax.axvspan(0, ends_ms, color="#eeeeee", linewidth=0, zorder=0)
-        at = ax.get_xaxis_transform()  # x in data, y in shares of the height
+        at = ax.get_xaxis_transform()  # x in data, y in fractions of the height
         ax.text(0, 0.98, " warm-up", transform=at, ha="left", va="top", fontsize=6, color="#777777")
 
 
@@ -88,10 +88,9 @@ def draw_series(
     *,
     legend: bool = False,
 ) -> bool:
-    """A line, with sparse markers; dense samples become their mean with the range as a band.
+    """Draw a line with sparse markers; dense samples become their mean and their range as a band.
 
-    `name` is shown where values are pointed at, and in a legend if there is to be one. Returns whether they
-    were dense.
+    `name` is shown at the pointer, and in a legend if `legend`. Returns True if the samples are dense.
     """
     colour = look(i)["color"]
     edges: F64 = np.linspace(float(x.min()), float(x.max()), TIME_BINS + 1)
@@ -104,7 +103,7 @@ def draw_series(
         counts = np.diff(np.append(starts, len(x)))
         x, y = np.add.reduceat(x, starts) / counts, np.add.reduceat(y, starts) / counts
         ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    # markers of different lines do not sit on each other
+    # shift markers of different lines
     every = max(1, len(x) // 8)
     marker = {"marker": look(i)["marker"], "markevery": (i * every // 3, every)} if marks else {}
     ax.plot(x, y, color=colour, label=name if legend else None, gid=name, linewidth=1.0, **marker)
@@ -112,7 +111,7 @@ def draw_series(
 
 
 def bin_means(line: "NDArray[Any]", time_ms: "F64", value: "F64", width_ms: float) -> "F64":
-    """[lines, RATE_BINS]: mean of `value` in each stretch of time; NaN where there is none."""
+    """[lines, RATE_BINS]: mean of `value` in each time bin; NaN where there is none."""
     place = line * RATE_BINS + np.minimum((time_ms / width_ms).astype(int), RATE_BINS - 1)
     size = (int(line.max()) + 1) * RATE_BINS
     counts = np.bincount(place, minlength=size)
@@ -121,7 +120,7 @@ def bin_means(line: "NDArray[Any]", time_ms: "F64", value: "F64", width_ms: floa
 
 
 def draw_bundle(ax: "Axes", x: "NDArray[Any]", lines: "F64", i: int, name: str) -> None:
-    """Lines [lines, x] of run `i`, or of many their mean with the range as a band."""
+    """Draw lines [lines, x] of run `i`, or, if they are many, their mean and their range as a band."""
     shape = {**line_style(i, name), "linewidth": 1.0}
     if len(lines) <= MOST_FLOWS:
         ax.plot(x, lines.T, **shape)
@@ -143,7 +142,7 @@ def legend_beside(ax: "Axes", **of: Any) -> None:
 
 
 def logarithmic(axis: "Axis") -> None:
-    """A log axis labelled with plain numbers, 1 and 10 rather than powers, where data span a decade."""
+    """A log axis with labels such as 1 and 10 instead of powers, if the data span a decade."""
     low, high = axis.get_data_interval()
     if low <= 0 or high < 10 * low:
         return

@@ -1,7 +1,6 @@
-"""What a run leaves: its summary and its tables, in memory (`Run`) or in a folder.
+"""Results of a run: its summary and its tables, in memory (`Run`) or in a folder.
 
-A folder holds `scenario.toml` (every default written out), `summary.json`, and a Parquet file for each of
-`TABLES`.
+A folder holds `scenario.toml` (with every default), `summary.json`, and a Parquet file for each of `TABLES`.
 """
 
 from shallows.results.run import Run

@@ -1,8 +1,8 @@
-"""The address of a run: a digest of all that decides its result.
+"""The address of a run: a digest of everything that decides its result.
 
-That is the scenario with every default resolved, the contents of the files it names, the world, the classes
-of algorithms written in Python, and the version of the code with its commit. Same address, same result; only
-the kernel world, which runs in real time, gives another one each time.
+That is the scenario with every default, the contents of the files that it names, the world, the classes of
+algorithms in Python, and the version of the code with its commit. Runs with the same address have the same
+result, except in the kernel world, which runs in real time and gives a new address each time.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ LENGTH = 16
 def address(scenario: "Scenario", world: str = "packet", seed: int | None = None) -> str:
     """The address of `scenario` (a `Scenario`) in `world`: 16 hexadecimal digits.
 
-    With `seed` that of the same scenario with that seed, without drawing its flows.
-    Where the code is not known exactly, or the source of an algorithm cannot be read, every call gives
-    another one.
+    With `seed`, it is the address of the same scenario with that seed, computed without drawing its flows. If
+    the version of the code is unknown, or the source of an algorithm cannot be read, every call returns a new
+    address.
     """
     import shallows
 
@@ -41,7 +41,7 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
 
 
 def _written(scenario: "Scenario") -> Iterator[str]:
-    """The sources of the algorithms that are Python classes: the whole files, for what they call."""
+    """The source files of the algorithms that are Python classes."""
     for used in scenario.flows.ccs:
         if used.user_class:
             try:
@@ -51,7 +51,7 @@ def _written(scenario: "Scenario") -> Iterator[str]:
 
 
 def _files(text: str) -> Iterator[str]:
-    """The digests of the files that the text of a scenario names, by absolute paths."""
+    """Digests of the files that a scenario names by absolute paths."""
     texts = set(_texts(tomllib.loads(text))) if '"/' in text else ()
     for path in sorted(texts):
         if os.path.isabs(path) and os.path.isfile(path):

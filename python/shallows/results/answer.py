@@ -1,4 +1,4 @@
-"""What a world returns, turned into the summary and the tables of a run."""
+"""The answer of a world as the summary and the tables of a run."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "los
 
 
 class Answer:
-    """Turns what a world returns into summary and tables."""
+    """Converter from the answer of a world to summary and tables."""
 
     def __init__(self, scenario: "Scenario", network: "Network", flows: "Flows", answer: CoreAnswer) -> None:
         self.scenario, self.network, self.answer = scenario, network, answer
@@ -32,7 +32,7 @@ class Answer:
         self.ended_ps = answer["ended_ps"]
         self.warmup_ps = min(scenario.warmup_ps, self.ended_ps)
         self.measured_ps = self.ended_ps - self.warmup_ps
-        # In real time the ports are read when the processor gets to it, and say when that was.
+        # In real time the ports are read when the processor is free, at a recorded time.
         self.ports_measured_ps = answer["measured_ps"]
         self.loads = flows.loads
         self.start_ps = answer["flows"]["start_ps"]
@@ -44,7 +44,7 @@ class Answer:
         finish = answer["flows"]["finish_ps"]
         finished, limited = finish != NEVER, flows.bytes > 0
         begun = _where(self.start_ps != NEVER, self.start_ps.astype(float))
-        # The difference of integers: late in a long run a float no longer tells picoseconds apart.
+        # Integers are subtracted, because late in a long run a float does not resolve picoseconds.
         fct_ps = _where(finished, _since(finish, self.start_ps))
         ideal_ps = _where(limited, answer["flows"]["ideal_ps"].astype(float))
         srtt_max_ps = answer["flows"]["srtt_max_ps"]
@@ -70,18 +70,18 @@ class Answer:
         }
 
     def _exchanges(self, flows: "Flows", finished: Flags) -> F64:
-        """Picoseconds from the start of a request to the end of the response to it."""
+        """Picoseconds from the start of a request to the end of its response."""
         answered = (flows.answers != NO_FLOW) & finished
         request = np.where(answered, flows.answers, 0)
         return _where(answered, _since(self.answer["flows"]["finish_ps"], self.start_ps[request]))
 
     def _goodput(self, flows: "Flows", fct_ps: F64, limited: Flags) -> F64:
-        """Gbit/s of every flow over the time it ran; without an end, of what was after the warm-up."""
+        """Gbit/s of every flow over its lifetime; without an end, over the time after the warm-up."""
         first = np.where(limited, self.start_ps, np.maximum(self.start_ps, self.warmup_ps)).astype(float)
         last = np.minimum(flows.stop_ps, self.ended_ps)
         ran_ps = np.where(np.isfinite(fct_ps), fct_ps, last - first)
         answer = self.answer["flows"]
-        # What is still on its way at a flow's stop arrives outside of its time.
+        # Bytes in flight at a flow's stop arrive after its lifetime.
         payload = np.where(limited, answer["delivered_bytes"], answer["goodput_by_stop_bytes"])
         return payload * 8e3 / _where(ran_ps > 0, ran_ps)
 
@@ -128,12 +128,12 @@ class Answer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
             "load": self._load(),
-            "warnings": [],  # the runner adds them
+            "warnings": [],  # added by the runner
             "books": self._books(),
         }
 
     def _traffic(self) -> list[dict[str, Any]]:
-        """A row for each table of traffic: what its flows got."""
+        """A row for each traffic table, with the results of its flows."""
         flows, rows = self.flow_columns, list[dict[str, Any]]()
         goodput_bytes = self.answer["flows"]["goodput_bytes"]
         for number, table in enumerate(self.scenario.traffic):
@@ -149,14 +149,14 @@ class Answer:
         return rows
 
     def _drain_s(self) -> float | None:
-        """Of a run that ends with its flows: from the start of the last one to the end. None of any other."""
+        """Seconds from the start of the last flow to the end, if the run ends with its flows; else None."""
         began = self.start_ps[self.start_ps != NEVER]
         if self.scenario.duration_ps is not None or not len(began):
             return None
         return (self.ended_ps - max(int(began.max()), self.warmup_ps)) / 1e12
 
     def _network(self) -> dict[str, Any]:
-        """Counts of all ports, how long they were paused, and the ports of a deadlock, in order."""
+        """Counts of all ports, paused time, and the ports of a deadlock, in order."""
         names, links = self.network.port_names, self.answer["deadlock"]["links"].tolist()
         counts = {of: int(self.answer["ports"][of].sum()) for of in PORT_COUNTS}
         if not self.measured_ps:
@@ -189,12 +189,12 @@ class Answer:
 
     @property
     def one_way(self) -> bool:
-        """Whether every packet of a flow takes the way that the flow's ideal time is of."""
+        """True if every packet of a flow takes the path of the flow's ideal time."""
         network, rerouted = self.scenario.network_options, bool(self.scenario.faults)
         return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
 
     def _last_link_bps(self) -> F64:
-        """The rate of the link to each flow's receiver; of a network of one port, that port's."""
+        """The rate of the link to each flow's receiver; in a network of one port, the rate of that port."""
         network = self.network
         rates = np.full(len(network.host_names), float(np.max(network.rate_bps)))
         last = network.link_to < len(network.host_names)
@@ -202,7 +202,7 @@ class Answer:
         return rates[self.flow_columns["dst"].codes]
 
     def _load(self) -> list[dict[str, Any]]:
-        """Stated and realised load of the traffic tables that state one."""
+        """Stated and realised load of the traffic tables with a load."""
         return [
             {"traffic": i, "stated": load.stated, "realised": load.realised, "of": load.of}
             for i, load in enumerate(self.loads)
@@ -210,12 +210,12 @@ class Answer:
         ]
 
     def _candidates(self) -> NDArray[np.integer]:
-        """The ports among which the bottleneck is: those the scenario names, else all."""
+        """The ports among which the bottleneck is chosen: those of `record.ports`, else all."""
         network, ports = self.network, self.scenario.record.ports
         return network.recorded_ports if isinstance(ports, list) else np.arange(len(network.port_names))
 
     def _algorithms(self) -> list[str]:
-        """The algorithms that have a flow, in the order of the scenario."""
+        """The algorithms with at least one flow, in the order of the scenario."""
         codes, names = self.flow_columns["cc"]
         return list(dict.fromkeys(names[code] for code in np.flatnonzero(np.bincount(codes))))
 
@@ -225,7 +225,7 @@ class Answer:
         return {"interrupted": True, "interrupted_at_s": self.ended_ps / 1e12}
 
     def blocks(self) -> dict[str, Callable[[], Iterable[Block]]]:
-        """What `Run` builds its tables from; big tables come in pieces, scaled only when needed."""
+        """The functions that yield the tables of `Run`. Large tables come in blocks, scaled when needed."""
         return {
             "flows": self._flow_block,
             "queues": self._queue_blocks,
@@ -234,7 +234,7 @@ class Answer:
             "queue_histograms": self._histogram_blocks,
         }
 
-    # Methods and not lambdas: a run may be pickled, and sent to another process.
+    # Methods, not lambdas, because a run may be pickled and sent to another process.
     def _flow_block(self) -> Iterable[Block]:
         return iter([self.flow_columns])
 
@@ -249,7 +249,7 @@ class Answer:
 
     def _queues(self) -> Iterator[Block]:
         time_ps, names = self.answer["queues"]["time_ps"], self.network.port_names
-        if not len(time_ps):  # not recorded: then there are no rows for the ports either
+        if not len(time_ps):  # queues were not recorded, so the ports have no rows
             return
         for port, queue in zip(self.network.recorded_ports, self.answer["queues"]["bytes"], strict=True):
             for rows in _pieces(len(time_ps)):
@@ -286,12 +286,12 @@ class Answer:
 
 
 def _with_names(problem: str, ports: list[str]) -> str:
-    """A sentence of the packet world, which knows ports and links by their numbers alone."""
+    """A sentence of the packet world with names instead of numbers of ports and links."""
     return re.sub(r"\b(port|link) (\d+)\b", lambda found: f"{found[1]} {ports[int(found[2])]}", problem)
 
 
 def _unmeasured(columns: dict[str, Any]) -> dict[str, Any]:
-    """Columns of ports of which nothing was measured: the run ended before its warm-up did."""
+    """Columns of ports without a measurement: the run ended before its warm-up."""
 
     def unknown(values: NDArray[Any]) -> NDArray[Any]:
         return np.full(len(values), np.nan) if values.dtype.kind == "f" else np.zeros_like(values)
@@ -302,7 +302,7 @@ def _unmeasured(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _since(later: U64, earlier: U64) -> F64:
-    """Picoseconds from one time to another, as floats; nonsense where one of them is `NEVER`."""
+    """Picoseconds from one time to another, as floats; meaningless if one of them is `NEVER`."""
     return (later.astype(np.uint64) - earlier.astype(np.uint64)).view(np.int64).astype(float)
 
 
@@ -312,7 +312,7 @@ def _where(known: Flags, values: F64) -> F64:
 
 
 def _merged(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same rows in blocks of `BATCH_ROWS` or more: each block of a file repeats all its names."""
+    """The same rows in blocks of at least `BATCH_ROWS`: each block of a file repeats all its names."""
     waiting, rows = list[Block](), 0
     for block in blocks:
         waiting.append(block)

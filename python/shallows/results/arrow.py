@@ -1,4 +1,4 @@
-"""How tables become Arrow, for those who have pyarrow: the extra `arrow`."""
+"""Conversion of tables to Arrow, with the extra `arrow`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ def data_set(paths: list[str], name: str) -> Any:
 
 
 def _array(values: Any, kind: Any) -> Any:
-    """A column in Arrow, from buffers: pyarrow.array would import pandas, which costs 60 MB."""
+    """A column in Arrow, from buffers: pyarrow.array would import pandas, which takes 60 MB."""
     import pyarrow
 
     if isinstance(values, Names):

@@ -1,7 +1,7 @@
-"""Tables on disk: Parquet files that any reader reads, written and read without one.
+"""Tables on disk as Parquet files, without a library for it.
 
-What Parquet has no place for is in the metadata of the file: `columns`, JSON with unit and definition of
-each, and `digest`, by which a file that has changed is found out.
+The metadata of a file hold what Parquet cannot express: `columns`, JSON with unit and definition of each, and
+`digest`, which reveals a changed file.
 """
 
 import json
@@ -19,7 +19,7 @@ from shallows.results.tables import Block, Column, Names
 def write(
     path: Path, columns: Mapping[str, Column], metadata: Mapping[str, str], blocks: Iterable[Block]
 ) -> None:
-    """Write a table to `path`, a row group a block. Raises `OSError` where that fails."""
+    """Write a table to `path`, a row group per block. Raises `OSError` if it fails."""
     from shallows import _core
 
     about = {name: {"unit": of.unit, "definition": of.definition} for name, of in columns.items()}
@@ -34,7 +34,7 @@ def write(
 def header(path: Path, expected: str) -> tuple[dict[str, str], list[str]]:
     """The metadata of a file and the names of its columns.
 
-    Raises `ScenarioError`, with what was `expected`, where there is none that can be read.
+    Raises `ScenarioError` with `expected` if it cannot be read.
     """
     from shallows import _core
 
@@ -45,7 +45,7 @@ def header(path: Path, expected: str) -> tuple[dict[str, str], list[str]]:
 
 
 def read(path: Path, expected: str) -> Block:
-    """The columns of a file, after a look at its digest. Raises `ScenarioError` as `header` does."""
+    """The columns of a file, whose digest is checked. Raises `ScenarioError` like `header`."""
     from shallows import _core
 
     try:
@@ -56,7 +56,7 @@ def read(path: Path, expected: str) -> Block:
 
 
 def _plain(values: "NDArray[Any] | Names", kind: str) -> Any:
-    """A column as the core takes it."""
+    """A column in the core's format."""
     if isinstance(values, Names):
         return np.ascontiguousarray(values.codes, np.int32), values.names
     return np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else kind)

@@ -1,4 +1,4 @@
-"""What results there are below a folder, how their scenarios differ, and what of them can go."""
+"""Results below a folder, differences of their scenarios, and what may be removed."""
 
 import json
 import shutil
@@ -14,14 +14,14 @@ from shallows.results import store
 from shallows.results.paths import LATEST
 
 NAMED = {"name", "seed", "version"}
-"""What the summary of any run has."""
+"""Keys of every run's summary."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A run: where it is, its summary, its scenario as `{dotted key: value}`, when it was saved.
+    """A saved run: folder, summary, scenario as `{dotted key: value}`, and time of saving.
 
-    `whole` is the folder that was saved at once: its own, or that of the comparison it belongs to.
+    `whole` is the folder that was saved at once: its own, or that of its comparison.
     """
 
     folder: Path
@@ -36,13 +36,13 @@ class Found:
 
     @property
     def latest(self) -> bool:
-        """Whether `latest` points to it."""
+        """True if `latest` points to it."""
         link = self.whole.parent / LATEST
         return link.exists() and link.resolve() == self.whole.resolve()
 
 
 def found(root: str | PathLike[str]) -> list[Found]:
-    """Every run below `root`, the oldest first; runs of sweeps are left to their sweeps."""
+    """Every run below `root`, the oldest first, without runs of sweeps."""
     root = Path(root)
     runs = [_found(path.parent) for path in sorted(root.rglob("summary.json")) if _stands_alone(path, root)]
     return sorted((run for run in runs if run), key=lambda run: (run.summary["name"], run.saved))
@@ -56,7 +56,7 @@ def sweeps(root: str | PathLike[str]) -> list[Path]:
 
 
 def of_folder(folder: str | PathLike[str]) -> Found:
-    """The run in `folder`. Raises `ScenarioError` where there is none."""
+    """The run in `folder`. Raises `ScenarioError` if there is none."""
     run = _found(Path(folder))
     if run is None:
         raise ScenarioError("no run", file=folder, expected="a folder saved by a run")
@@ -64,16 +64,16 @@ def of_folder(folder: str | PathLike[str]) -> Found:
 
 
 def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
-    """The keys that not all of `runs` have the same: `{key: [value, …]}`, None for what one has not."""
+    """The keys in which `runs` differ: `{key: [value, …]}`, None for an absent key."""
     keys = dict.fromkeys(key for run in runs for key in run.scenario)
     values = {key: [run.scenario.get(key) for run in runs] for key in keys}
     return {key: of for key, of in values.items() if any(one != of[0] for one in of)}
 
 
 def removable(root: Path, everything: bool = False) -> list[Path]:
-    """What can go: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
+    """What may be removed: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
 
-    What `latest` points to stays, and so do sweeps.
+    The target of `latest` stays, and so do sweeps.
     """
     from shallows import __version__
 
@@ -92,7 +92,7 @@ def size(folder: str | PathLike[str]) -> int:
 
 
 def remove(folders: Iterable[Path]) -> None:
-    """Remove them."""
+    """Remove these folders."""
     for folder in folders:
         shutil.rmtree(folder)
 

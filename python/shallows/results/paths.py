@@ -1,4 +1,4 @@
-"""Where results go unless their user says: a folder a run, `results/NAME/…`, and `latest` to the newest."""
+"""Default folders of results: `results/NAME/…` for each run, and `latest` for the newest."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ LATEST = "latest"
 
 
 def of_run(scenario: "Scenario", world: str = "packet") -> Path:
-    """The folder of a run: the same run again has the same, any other another."""
+    """The folder of a run: the same for the same run, another for any other."""
     label = scenario.cc.label if scenario.cc else "mix"
     return _place(scenario, [label], [(scenario, world)])
 
@@ -29,7 +29,7 @@ def of_comparison(jobs: "Mapping[str, tuple[str, Scenario]]") -> Path:
 
 
 def interrupted(folder: Path) -> Path:
-    """The place for what a run had done when it was ended early, so that no whole result gives way to it."""
+    """The folder for an interrupted run, so that it does not replace a complete result."""
     return folder.with_name(f"{folder.name}-interrupted")
 
 

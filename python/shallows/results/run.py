@@ -1,8 +1,8 @@
 """One run: its scenario, its summary and its tables, in memory or in a folder.
 
-The tables of a run that was just made stay in the columns the packet world returned; they become whole
-columns, pandas or Arrow only when asked for, and reach the disk in batches, so that a run with millions of
-samples is saved in the memory it already has.
+The tables of a new run stay in the columns of the core. They are joined, or converted to pandas or Arrow,
+only when used, and are written in batches, so that a run with millions of samples needs no more memory to be
+saved.
 """
 
 import hashlib
@@ -42,13 +42,13 @@ WHOLE = "a table as its run saved it"
 class Run:
     """A finished (or interrupted) run.
 
-    `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default resolved.
-    `flows`, `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first
-    asked for; `TABLES` names their columns with unit and definition.
+    `summary` is the dict of `summary.json`, `scenario_toml` the scenario with every default. `flows`,
+    `queues`, `probes`, `ports` and `queue_histograms` are pandas tables, built when first used; `TABLES`
+    names their columns with unit and definition.
 
-    `blocks` maps the name of a table to a function that yields it piecewise, as dicts of equally long
-    columns (numpy arrays, NaN for what does not exist, or `Names`). `answer` is what the world returned; a
-    run that was read from a folder has none.
+    `blocks` maps the name of a table to a function that yields it in blocks: dicts of equally long columns
+    (numpy arrays, NaN for a missing value, or `Names`). `answer` is the answer of the world; None for a run
+    that was loaded from a folder.
     """
 
     def __init__(
@@ -76,26 +76,26 @@ class Run:
         wall_s: float,
         world: str = "packet",
     ) -> "Run":
-        """The run that the `answer` of the packet world (docs/crossing.md), or one like it, describes.
+        """The run of an `answer` of the packet world (docs/crossing.md) or of another world.
 
-        `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of
-        the flows and `cc_names`; times in picoseconds, sizes in bytes. `wall_s` is how long it took.
+        `network` has `port_names`, `host_names` and the columns of the links, `flows` the columns of the
+        flows and `cc_names`; times are in picoseconds, sizes in bytes. `wall_s` is the real time of the run.
         """
         results = Answer(scenario, network, flows, answer)
         return cls(scenario.to_toml(), {"world": world, **results.summary(wall_s)}, results.blocks(), results)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Run":
-        """The run saved in `folder`. Tables are read when first asked for.
+        """The run saved in `folder`. Tables are read when first used.
 
-        Raises `ScenarioError` where the folder holds no result, or not all of it is of one run.
+        Raises `ScenarioError` if the folder holds no result, or files of different runs.
         """
         folder = Path(folder)
         if "\0" in str(folder):
             raise ScenarioError("folder", str(folder), "a path: no path has a NUL in it")
         store.restore(folder)
         for _ in range(ATTEMPTS - 1):
-            with suppress(ScenarioError):  # another run may have taken the folder's place while it was read
+            with suppress(ScenarioError):  # another run may have replaced the folder in the meantime
                 return cls._loaded(folder)
         return cls._loaded(folder)
 
@@ -115,7 +115,8 @@ class Run:
             raise ScenarioError("not text", file=folder, expected="a folder saved by a run") from None
         try:
             run = cls(scenario_toml, json.loads(summary), {})
-            run.summary.setdefault("warnings", run.summary.pop("doubts", []))  # its name before 0.1.0
+            # Earlier versions called the key "doubts".
+            run.summary.setdefault("warnings", run.summary.pop("doubts", []))
             _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"
@@ -126,7 +127,7 @@ class Run:
         return run
 
     def columns(self, name: str) -> "tables.Block":
-        """One of `TABLES` as `{column: numpy array}`; names as `Names`, NaN for what does not exist."""
+        """One of `TABLES` as `{column: numpy array}`; texts as `Names`, NaN for a missing value."""
         if name not in self._columns:
             blocks = self._blocks[name]() if name in self._blocks else [self._saved(name)]
             self._columns[name] = tables.joined(name, blocks)
@@ -145,7 +146,7 @@ class Run:
         return disk.read(self._folder / f"{name}.parquet", WHOLE)
 
     def _check_saved(self, name: str) -> None:
-        """Raise `ScenarioError` unless the table on disk is there, and of this run."""
+        """Raise `ScenarioError` unless the table is on disk and belongs to this run."""
         path = self._folder / f"{name}.parquet"
         metadata, columns = disk.header(path, WHOLE)
         if metadata.get("run") != self._mark:
@@ -157,7 +158,7 @@ class Run:
 
     @cached_property
     def flows(self) -> "pandas.DataFrame":
-        """The flow table (pandas): a row for each flow, also for those that did not finish."""
+        """The flow table (pandas): a row for each flow, finished or not."""
         return tables.frame(self.columns("flows"))
 
     @cached_property
@@ -167,7 +168,7 @@ class Run:
 
     @cached_property
     def probes(self) -> "pandas.DataFrame":
-        """Samples of what the algorithms know and decide (pandas): windows, rates, alpha, delays."""
+        """Samples of what the algorithms measure and decide (pandas): windows, rates, alpha, delays."""
         return tables.frame(self.columns("probes"))
 
     @cached_property
@@ -177,7 +178,7 @@ class Run:
 
     @cached_property
     def queue_histograms(self) -> "pandas.DataFrame":
-        """How long each recorded queue had which length (pandas), exact, after the warm-up."""
+        """How long each recorded queue had each length (pandas), exact, after the warm-up."""
         return tables.frame(self.columns("queue_histograms"))
 
     def __repr__(self) -> str:
@@ -185,7 +186,7 @@ class Run:
         return f"<Run {s['name']}, seed {s['seed']}, {s['world']} world, {s['duration_s']:g} s>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The report for a notebook."""
         from shallows.notebook import html
         from shallows.report import run_report
 
@@ -201,8 +202,8 @@ class Run:
     def why(self, flow: int | None = None, **choose: Any) -> "FlowPath | Paths":
         """Where the time of a flow went, every picosecond: its `shallows.why.Path` (docs/why.md).
 
-        Runs the scenario again to find out. Of several flows, `why([812, 900])`, `why(slowest=10)` or
-        `why(size="< 10 KB", p99=True)`, it gives the `Paths`: a mapping from their numbers.
+        The scenario runs again for this. For several flows, `why([812, 900])`, `why(slowest=10)` or
+        `why(size="< 10 KB", p99=True)`, it returns the `Paths`: a mapping from flow numbers.
         """
         from shallows.why import paths
 
@@ -211,20 +212,22 @@ class Run:
         return paths.of_run(self, flow, **choose)
 
     def at(self, time: str) -> "Snapshot":
-        """What every queue, window, rate and pause was at `time`, such as "3.2ms" (docs/timelines.md).
+        """Every queue, window, rate and pause at `time`, such as "3.2ms" (docs/timelines.md).
 
-        After everything that happens at or before it. Runs the scenario again to find out. Raises
-        `ScenarioError` for a time that is not one of the run, and where the second run was not the same.
+        The state includes everything that happens at or before the time. The scenario runs again for this.
+        Raises `ScenarioError` for a time outside of the run, and if the second run was not the same.
         """
         from shallows.why import snapshot
 
         return snapshot.of_run(self, time)
 
     def taps(self, ports: Any = None, **how: Any) -> "Taps":
-        """Every frame at these egress ports, named or by pattern, or at all: its `shallows.export.Taps`.
+        """Every frame at these egress ports, given by names or patterns, or at all ports:
+        `shallows.export.Taps`.
 
-        They become files: `run.taps(["s0->h8"]).pcap("one.pcapng")`, `.perfetto(file)`, `.csv(folder)`. Runs
-        the scenario again. `flows`, `since`, `until` and `every` as in `shallows export` (docs/timelines.md).
+        Write them with `run.taps(["s0->h8"]).pcap("one.pcapng")`, `.perfetto(file)` or `.csv(folder)`. The
+        scenario runs again for this. `flows`, `since`, `until` and `every` are those of `shallows export`
+        (docs/timelines.md).
         """
         from shallows.export import taps
 
@@ -232,7 +235,7 @@ class Run:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run was ended early by its user."""
+        """True if the user ended the run early."""
         return self.summary.get("interrupted", False)
 
     def check_books(self) -> Self:
@@ -244,8 +247,8 @@ class Run:
     def save(self, folder: str | PathLike[str], *, plot: bool = False) -> Path:
         """Write everything to `folder`, with `plot` the figure too; return its path.
 
-        An earlier result there is replaced as a whole, when all is written; until then it stays. Raises
-        `ScenarioError` where the folder holds anything else, and `OSError` where it cannot be written.
+        An earlier result is replaced as a whole after everything is written. Raises `ScenarioError` if the
+        folder holds anything else, and `OSError` if it cannot be written.
         """
         with store.replacing(folder) as filling:
             self.write(filling)
@@ -256,16 +259,16 @@ class Run:
         return Path(folder)
 
     def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
-        """Write a page of this run to `file`, one that needs nothing else; return its path.
+        """Write a self-contained page of this run to `file`; return its path.
 
-        `paths` are those of flows that it shall tell of, such as `run.why(slowest=10)`.
+        `paths` are critical paths to show, such as `run.why(slowest=10)`.
         """
         from shallows.pages import report
 
         return report.write(file, report.of_run(self, paths))
 
     def write(self, folder: Path) -> None:
-        """Write texts and tables into `folder`, an empty one that nobody reads yet; see `save`."""
+        """Write texts and tables into `folder`, which must be empty; see `save`."""
         summary = json.dumps(self.summary, indent=2) + "\n"
         metadata = {
             "run": _mark(self.scenario_toml, summary),
@@ -292,5 +295,5 @@ class Run:
 
 
 def _mark(scenario_toml: str, summary: str) -> str:
-    """What every table of a saved run carries: a digest of the two texts beside it."""
+    """A digest of the two texts of a saved run, which is stored in each of its tables."""
     return hashlib.sha256(f"{scenario_toml}\0{summary}".encode()).hexdigest()[:32]

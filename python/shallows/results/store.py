@@ -1,7 +1,7 @@
-"""Folders of results that are whole or not there.
+"""Folders of results that are complete or absent.
 
-A folder is filled beside its place under a hidden name, written through to the disk, and put in place by one
-rename. Who is killed on the way leaves what was there before, and a hidden folder that the next one removes.
+A hidden folder beside the result is filled, synced to the disk, and renamed. A process that is killed in
+between leaves the earlier result and a hidden folder, which the next save removes.
 """
 
 import fcntl
@@ -25,18 +25,18 @@ FILES = {
     "distances.csv",
     *(f"{name}.parquet" for name in TABLES),
 }
-"""Every file that a run or a comparison may have written: only such files are ever replaced."""
+"""The files that a run or a comparison may write. Only such files are ever replaced."""
 PAGE = "a page", b"<!doctype html>", (".html", ".htm")
 CAPTURE, TRACE = ("a capture", b"\n\r\r\n"), ("a trace", b"\n")
-"""What is written beside results: its kind, how it begins, and how its name ends where that tells."""
+"""Files that may lie beside results: kind, first bytes, and suffix if there is one."""
 
 
 @contextmanager
 def replacing(folder: Place) -> Generator[Path]:
-    """An empty folder to fill, which takes the place of `folder` when the block ends, all at once.
+    """An empty folder to fill, which replaces `folder` at once when the block ends.
 
-    Where the block raises, `folder` stays as it was. Raises `ScenarioError` where `folder` holds anything
-    that is not a result's.
+    If the block raises, `folder` does not change. Raises `ScenarioError` if `folder` holds anything that is
+    not part of a result.
     """
     asked, folder = folder, Path(os.path.realpath(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ def replacing(folder: Place) -> Generator[Path]:
 
 @contextmanager
 def naming(place: Place) -> Generator[None]:
-    """What cannot be written names `place`: of a full disk a system says neither file nor folder."""
+    """Add the name `place` to errors of the block: for a full disk the system names no file."""
     try:
         yield
     except OSError as error:
@@ -65,9 +65,9 @@ def naming(place: Place) -> Generator[None]:
 
 
 def check_replaceable(folder: Place, source: Place | None = None) -> None:
-    """Raise `ScenarioError` where results written to `folder` would take the place of anything else.
+    """Raise `ScenarioError` if saving results to `folder` would replace anything else.
 
-    `source` is a file that the run reads, which may not lie there either.
+    `source` is a file that the run reads, which must not lie in the folder either.
     """
     folder = Path(os.path.realpath(folder))
     if not folder.exists():
@@ -88,7 +88,7 @@ def check_replaceable(folder: Place, source: Place | None = None) -> None:
 
 
 def check_writable(folder: Place) -> None:
-    """Make sure that `folder` can be written before a run is spent on it. Raises `ScenarioError`."""
+    """Check that `folder` is writable, before a run starts. Raises `ScenarioError`."""
     place = Path(os.path.realpath(folder))
     trial = _beside(place, f"trial-{os.getpid()}")
     try:
@@ -101,10 +101,10 @@ def check_writable(folder: Place) -> None:
 
 
 def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...] = ()) -> None:
-    """Raise `ScenarioError` where a file of a `kind` that `begins` so would spoil something else.
+    """Raise `ScenarioError` if writing a file of a `kind` that `begins` so would spoil something else.
 
-    That is a file of another kind, such as the scenario, any in the folder of a result, and a name that
-    `ends` as if it were another kind.
+    That is a file of another kind, such as the scenario, a file in the folder of a result, or a name that
+    `ends` like another kind.
     """
     check_outside(file)
     path = Path(os.path.realpath(file))
@@ -124,7 +124,7 @@ def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...
 
 
 def check_outside(place: Place) -> None:
-    """Raise `ScenarioError` where `place` is the folder of a result, or in one."""
+    """Raise `ScenarioError` if `place` is the folder of a result, or in one."""
     path = Path(os.path.realpath(place))
     for folder in (path, *path.parents):
         if any((folder / name).is_file() for name in ("summary.json", "comparison.csv")):
@@ -133,7 +133,7 @@ def check_outside(place: Place) -> None:
 
 
 def restore(folder: Place) -> None:
-    """Put back a result that a killed save had moved aside, on file systems that cannot swap two names."""
+    """Restore a result that a killed save had moved aside, on file systems that cannot swap two names."""
     folder = Path(os.path.realpath(folder))
     aside = _beside(folder, "replaced")
     if not aside.exists():
@@ -144,7 +144,7 @@ def restore(folder: Place) -> None:
 
 
 def put(filled: Path, folder: Path) -> None:
-    """Rename `filled` to `folder`; what was there is then at `filled`, or gone."""
+    """Rename `filled` to `folder`. The earlier content is then at `filled`, or removed."""
     try:
         os.rename(filled, folder)
     except OSError:
@@ -156,9 +156,9 @@ def put(filled: Path, folder: Path) -> None:
 
 
 def sync(folder: Place) -> None:
-    """Write everything below `folder` through to the disk, the files of a folder at once.
+    """Sync everything below `folder` to the disk, the files of a folder concurrently.
 
-    A disk takes what waits together in one or two turns; one file after the other each waits for a turn.
+    A disk writes concurrent requests together, which is much faster than one file after the other.
     """
     for path, _, files in os.walk(folder):
         failed: list[OSError] = []
@@ -181,12 +181,12 @@ def point(link: Path, target: str) -> None:
 
 
 def leftovers(folder: Place) -> list[Path]:
-    """What killed saves left below `folder`: a list of paths."""
+    """Leftovers of killed saves below `folder`: a list of paths."""
     return sorted(path for path in Path(folder).rglob(".*") if path.suffix in (".partial", ".replaced"))
 
 
 def _of_a_result(entry: Path) -> bool:
-    """Whether a run or a comparison made `entry`: one of its files, or the folder of one of its runs."""
+    """True if a run or a comparison wrote `entry`: one of its files, or the folder of one of its runs."""
     if entry.is_symlink():
         return False
     if not entry.is_dir():
@@ -207,13 +207,13 @@ def _locked(folder: Path) -> Generator[None]:
 
 
 def _lock(path: Path) -> int:
-    """A descriptor of `path`, locked. To import filelock takes longer than to save a run."""
+    """A descriptor of `path`, locked. Importing filelock takes longer than saving a run."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor
-        os.close(descriptor)  # who had it has removed it
+        os.close(descriptor)  # the holder of the lock has removed it
 
 
 def _beside(folder: Path, what: str) -> Path:
@@ -236,7 +236,7 @@ def _sync_path(path: Place) -> None:
 
 
 def _swap(one: Path, other: Path) -> bool:
-    """Exchange two names at once; False where the system or its file system cannot."""
+    """Exchange two names atomically; False if the system or its file system cannot."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
@@ -250,7 +250,7 @@ def _swap(one: Path, other: Path) -> bool:
 
 
 def _change_over(filled: Path, folder: Path) -> None:
-    """The same in two steps; who is killed between them leaves the old folder where `restore` finds it."""
+    """Like `_swap`, in two steps. `restore` repairs a kill between them."""
     aside = _beside(folder, "replaced")
     shutil.rmtree(aside, ignore_errors=True)
     os.rename(folder, aside)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of a table: its numpy type ("name" is text that repeats), unit and definition."""
+    """A column of a table: numpy type ("name" is repeating text), unit and definition."""
 
     type: str
     unit: str
@@ -98,20 +98,20 @@ TABLES = {
 
 
 class Names(NamedTuple):
-    """A column of text: `codes` (integers, one a row) into `names`; below 0 there is none."""
+    """A column of text: `codes` (integers, one per row) into `names`; a negative code is a missing value."""
 
     codes: NDArray[np.integer]
     names: list[str]
 
     def texts(self) -> NDArray[Any]:
-        """Every row's text, None where there is none."""
+        """Every row's text; None for a missing value."""
         return np.array([*self.names, None], object)[self.codes]
 
     def in_order(self) -> "Names":
-        """The same rows, `names` those that are there, in the order in which they come first."""
+        """The same rows with only the names that occur, in order of first occurrence."""
         rows = len(self.codes)
         first = np.full(len(self.names) + 1, rows)
-        first[self.codes[::-1]] = np.arange(rows)[::-1]  # of one code's places the last that is set stays
+        first[self.codes[::-1]] = np.arange(rows)[::-1]  # of several writes to one place the last remains
         first[-1] = rows
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
         codes = np.full(len(self.names) + 1, -1, np.int32)
@@ -120,21 +120,21 @@ class Names(NamedTuple):
 
 
 Block = Mapping[str, "NDArray[Any] | Names"]
-"""Some rows of a table: columns of one length, NaN for what does not exist."""
+"""Some rows of a table: columns of one length, NaN for a missing value."""
 
 
 def joined(name: str, blocks: Iterable[Block]) -> Block:
-    """The whole of a table, every column of its own type; of floats where something does not exist."""
+    """A whole table, each column with its own type, or as floats if values are missing."""
     pieces = {column: list[Any]() for column in TABLES[name]}
     for block in blocks:
         for column, of in pieces.items():
             of.append(block[column])
-    # Column by column, so that the pieces of no more than one are there twice.
+    # One column at a time, so that only one exists twice in memory.
     return {column: _settled(stacked(pieces.pop(column)), of.type) for column, of in TABLES[name].items()}
 
 
 def stacked(pieces: list[Any]) -> "NDArray[Any] | Names":
-    """The pieces of a column as one."""
+    """The pieces of a column, joined."""
     if not pieces:
         return np.empty(0)
     if isinstance(pieces[0], Names):
@@ -169,12 +169,12 @@ def frame(columns: Block) -> "pandas.DataFrame":
 
 
 def rows(columns: Block) -> list[dict[str, Any]]:
-    """Columns as a list of rows, None for what does not exist."""
+    """Columns as a list of rows, None for a missing value."""
 
     def made(values: "NDArray[Any] | Names") -> list[Any]:
         if isinstance(values, Names):
             return values.texts().tolist()
-        # Only NaN is not what it is.
+        # Only NaN differs from itself.
         return [value if value == value else None for value in values.tolist()]
 
     lists = [made(values) for values in columns.values()]

@@ -1,8 +1,8 @@
-"""The scenario: what one run is made of, typed and validated, from TOML and back to it.
+"""The scenario: the description of one run, typed and validated, from and to TOML.
 
-`model` has `Scenario` itself, `tables` what stands below it, `given` and `overrides` what is done to plain
-tables before any model sees them, `checks` what no single table can know, and `complaints` makes of a model's
-complaint a `ScenarioError`: file, key, value and what was expected.
+`model` has `Scenario`, `tables` its tables without kinds; `raw` and `overrides` work on plain tables before
+validation, `checks` compares tables with each other, and `validation` converts errors of pydantic to
+`ScenarioError`s with file, key, value and what was expected.
 """
 
 from shallows.scenario.model import Scenario

@@ -1,4 +1,4 @@
-"""What no single table of a scenario can know: whether its tables fit together, and what is hardly meant."""
+"""Checks across several tables of a scenario, and warnings that need no run."""
 
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 MOST_DELAY_PS = 2 * 10**12
 MOST_PACKETS = 2**31
-_PROBE_NAMES = 6  # what an algorithm reports, at most, beside window, rate and RTT
+_PROBE_NAMES = 6  # the most probes of an algorithm besides window, rate and RTT
 
 
 def check(scenario: "Scenario") -> None:
-    """Raises `ScenarioError` for the first tables that do not fit together."""
+    """Raise `ScenarioError` for the first tables that do not fit together."""
     _check_links(scenario)
     refuse_unused_keys(scenario)
     _check_times(scenario)
@@ -38,7 +38,7 @@ def check(scenario: "Scenario") -> None:
 
 
 def warnings(scenario: "Scenario") -> list[str]:
-    """What is lawful and yet hardly meant: sentences for who reads the result."""
+    """Warnings of a scenario that is valid but hardly what its author meant."""
     return [*_pauses_before_marks(scenario), *_priority_without_end(scenario)]
 
 
@@ -211,7 +211,7 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
 
 
 def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
-    """(what decides, bytes of one link in a switch at which a lone link is paused at the latest)."""
+    """(key, bytes of one link in a switch at which a lone link is paused at the latest)."""
     shared = scenario.network_options.shared
     if shared is None:
         return "network.pfc.threshold", pauses.threshold

@@ -1,4 +1,4 @@
-"""One run, as a scenario file describes it: `Scenario`.
+"""The description of one run: `Scenario`.
 
 Its fields are exact integers (picoseconds, bytes, bits per second) or tables of them; their texts carry
 units. Every mistake is a `ScenarioError` with file, key, value and what was expected.
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Scenario(Table):
-    """One run: network, hosts, algorithms and traffic. Immutable; `set` gives a changed one.
+    """One run: network, hosts, algorithms and traffic. Immutable; `set` returns a changed one.
 
     `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
-    the tables of a scenario file, as parts (`shallows.parts`) or as dicts; `topology` may also be a networkx
-    graph. Everything is checked at once, up to the flows themselves. Raises `ScenarioError`.
+    the tables of a scenario file, as builders (`shallows.parts`) or as dicts; `topology` may also be a
+    networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
     """
 
     name: Name = Key("scenario", description="what results are called")
@@ -52,13 +52,13 @@ class Scenario(Table):
     cc: AlgorithmChoice = Key(None, description="an algorithm, or a table with its parameters")
     traffic: list[Traffic] = Key(min_length=1, description="a list of tables, each of a kind and its keys")
     faults: list[Fault] = Key(
-        # Of `list` itself pydantic would parse the documented signature.
+        # pydantic would parse the documented signature of `list` itself
         default_factory=lambda: list[Fault](),
         description="tables of what happens to links, and when",
     )
     record: RecordTable = Key(default_factory=dict)
 
-    if TYPE_CHECKING:  # beside the tables: no keys of a file
+    if TYPE_CHECKING:  # attributes that are not keys of a file
         frame: Frame
         _tables: dict[str, Any]
         _file: str | None
@@ -77,7 +77,7 @@ class Scenario(Table):
                 self.__pydantic_validator__.validate_python(read, self_instance=self, context=context)
             except ValidationError as error:
                 raise validation.first(error, read, Scenario) from None
-            # Set past the model's freeze: none of this is for users to assign.
+            # Set in spite of the frozen model: users cannot assign these.
             vars(self).update(_tables=read, _file=file, frame=frame)
             self._settle()
             checks.check(self)
@@ -88,12 +88,12 @@ class Scenario(Table):
     def load(cls, path: str | PathLike[str], overrides: Mapping[str, Any] | None = None) -> "Scenario":
         """The scenario in a TOML file, with `overrides` ({dotted key: value}) applied before the checks.
 
-        `path` may be the name of an example too, such as "dctcp-40".
+        `path` may also be the name of an example, such as "dctcp-40".
         """
         path = examples.find(path)
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:  # not there, not text, or no name of a file
+        except (OSError, ValueError) as error:  # missing, not text, or not a file name
             reason = getattr(error, "strerror", None) or "not text"
             hint = did_you_mean(path.name, examples.names()) if path.name == str(path) else ""
             expected = f"a readable scenario file ({reason}) or the name of an example{hint}"
@@ -104,7 +104,7 @@ class Scenario(Table):
     def from_toml(
         cls, text: str, file: str | None = None, overrides: Mapping[str, Any] | None = None
     ) -> "Scenario":
-        """The scenario that TOML text describes; errors and relative paths refer to `file`."""
+        """The scenario of a TOML text. Errors and relative paths refer to `file`."""
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -116,7 +116,7 @@ class Scenario(Table):
         return _replaced(tables, file, overrides or {})
 
     def to_toml(self) -> str:
-        """This scenario as TOML, with every default resolved."""
+        """This scenario as TOML, with every default."""
         context = {"frame": self.frame}
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
         return tomli_w.dumps(
@@ -130,8 +130,8 @@ class Scenario(Table):
     def set(self, key: str, value: Any) -> "Scenario":
         """A scenario with one key changed, such as `set("traffic.0.flows", "20")`.
 
-        A text is read as TOML where it is TOML. Naming another algorithm in cc.name drops the parameters
-        of the former one.
+        A text is read as TOML if it is TOML. Another algorithm in cc.name removes the parameters of the
+        former one.
         """
         return self.replace({key: value})
 
@@ -140,14 +140,14 @@ class Scenario(Table):
         return _replaced(self._tables, self._file, overrides)
 
     def deferred(self, overrides: Mapping[str, Any]) -> "Callable[[], Scenario]":
-        """A function without arguments, that can be pickled, and makes what `replace` would."""
+        """A picklable function without arguments that returns what `replace` would."""
         return partial(_replaced, self._tables, self._file, overrides)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._tables, self._file)
 
     def __repr__(self) -> str:
-        """As Python would write what was given."""
+        """The Python expression for what was given."""
         return to_source({"file": self._file, **self._tables})
 
     def __eq__(self, other: object) -> bool:
@@ -158,12 +158,12 @@ class Scenario(Table):
 
     @property
     def file(self) -> str | None:
-        """The file it was read from, which errors name; None if there is none."""
+        """The file that it was read from, for errors; None if there is none."""
         return self._file
 
     @property
     def tables(self) -> dict[str, Any]:
-        """Its tables as they were given, without defaults."""
+        """Its tables as given, without defaults."""
         return copied(self._tables)
 
     @property
@@ -183,17 +183,17 @@ class Scenario(Table):
 
     @property
     def flow_count(self) -> int:
-        """How many flows there are."""
+        """The number of flows."""
         return len(self.flows)
 
     @property
     def warnings(self) -> list[str]:
-        """What is lawful and yet hardly meant: sentences for who reads the result."""
+        """Warnings of a scenario that is valid but hardly what its author meant."""
         return checks.warnings(self)
 
     @cached_property
     def network(self) -> Network:
-        """The `Network` of nodes and links, recording what `[record]` says."""
+        """The `Network` of nodes and links, with the recorded ports of `[record]`."""
         network = self.topology.build()
         return network.recording(self._recorded(network))
 
@@ -218,18 +218,20 @@ class Scenario(Table):
 
     @property
     def marking_begins(self) -> int:
-        """Bytes of queue at which the last of the switch ports begins to mark."""
+        """Bytes of queue at which the last switch port begins to mark."""
         rates = self.network.rate_bps[~self.network.is_nic]
         return self.network_options.marking.largest_threshold(rates, self.mtu)
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
-        """Bytes of a credit and of a burst, and how many wait, where ports have a class for them, or None."""
+        """Bytes of a credit, bytes of a burst and queued credits, for ports with a class of credits; else
+        None.
+        """
         return next((used.credits for used in self.algorithms if used.credits), None)
 
     @property
     def trimming(self) -> Trimming | None:
-        """How switch ports cut packets, because the scenario or an algorithm says so, or None."""
+        """How switch ports trim packets, by the scenario or for an algorithm; None if they do not."""
         network = self.network_options
         otherwise = network.trimming or network.shared or network.pfc
         if otherwise or not any(used.trims for used in self.algorithms):
@@ -238,7 +240,7 @@ class Scenario(Table):
 
     @property
     def pacer(self) -> dict[str, float] | None:
-        """Parameters of the pacer of every host, in SI base units, or None where hosts have none."""
+        """Parameters of the pacer of every host, in SI base units; None without pacers."""
         return next((used.pacer for used in self.algorithms if used.pacer), None)
 
     def _recorded(self, network: Network) -> NDArray[Any]:
@@ -252,7 +254,7 @@ class Scenario(Table):
             raise ScenarioError("record.ports", *error.args) from None
 
     def _settle(self) -> None:
-        """Fills in the defaults that one table takes from another."""
+        """Fill in the defaults that depend on other tables."""
         network = self.network
         for i, table in enumerate(self.traffic):
             if table.cc is None and self.cc is None:
@@ -264,7 +266,7 @@ class Scenario(Table):
         if self.network_options.marking is None:
             vars(self.network_options)["marking"] = self._needed_marking()
         if self.network_options.marking != "none" and "buffer" not in self.network_options.model_fields_set:
-            # Thresholds grow with the rate of a link: a default that fits 10 Gbps is below that of 40 Gbps.
+            # Thresholds grow with the rate: a default buffer for 10 Gbps is below the threshold of 40 Gbps.
             vars(self.network_options)["buffer"] = max(self.network_options.buffer, 2 * self.marking_begins)
 
     def _needed_marking(self) -> Any:
@@ -282,7 +284,7 @@ def _rebuild(tables: dict[str, Any], file: str | None) -> Scenario:
 def _replaced(tables: dict[str, Any], file: str | None, overrides: Mapping[str, Any]) -> Scenario:
     try:
         tables = overridden(tables, overrides)
-        if "file" in tables:  # it would be taken for what `Scenario` is read from
+        if "file" in tables:  # a key `file` would be mistaken for the argument `file`
             known = f"a known key ({', '.join(Scenario.key_names())})"
             raise ScenarioError("file", tables["file"], known)
     except ScenarioError as error:

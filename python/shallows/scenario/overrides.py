@@ -1,4 +1,4 @@
-"""Single keys of a scenario changed: {dotted key: value}, before any model sees the tables."""
+"""Overrides of single keys, {dotted key: value}, applied before validation."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from shallows.scenario.raw import DEEPEST, SHALLOW, check_depth
 
 
 def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `tables` with these keys set; texts are TOML where they can be. Raises `ScenarioError`."""
+    """A copy of `tables` with these keys set; texts are read as TOML if possible. Raises `ScenarioError`."""
     check_depth(tables)
     tables = copied(tables)
     for key in sorted(overrides, key=_wholes_first):
@@ -19,12 +19,12 @@ def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
 
 
 def _wholes_first(key: str) -> tuple[int, bool]:
-    """What begins anew (a table, the name of an algorithm) goes before the parts that were given with it."""
+    """A sort key: whole tables and algorithm names are set before the keys inside them."""
     return key.count(".") + key.count("["), not key.endswith("cc.name")
 
 
 def copied(tables: Any) -> Any:
-    """A deep copy of plain tables; anything else (a graph) is shared."""
+    """A deep copy of plain tables; other objects (a graph) are shared."""
     if is_table(tables):
         return {key: copied(value) for key, value in tables.items()}
     return [copied(value) for value in tables] if is_list(tables) else tables
@@ -40,7 +40,7 @@ def _from_text(value: Any) -> Any:
 
 
 def _put(tables: dict[str, Any], key: str, value: Any) -> None:
-    """Sets a dotted key, making the tables on its way where they are missing."""
+    """Set a dotted key, creating missing tables."""
     *way, last = key.replace("[", ".").replace("]", "").split(".")
     if len(way) >= DEEPEST:
         raise ScenarioError(f"{key[:40]}…", None, SHALLOW)
@@ -49,7 +49,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
         if is_list(at):
             at = _holding(at[_place(at, step, key, value)], ".".join(way[: depth + 1]), key)
         elif not (is_table(at.get(step)) or is_list(at.get(step))):
-            # A name alone, as in cc = "dctcp", becomes the table it stands for.
+            # A plain name, as in cc = "dctcp", becomes the table that it abbreviates.
             named = at.get(step) if way[depth:] == ["cc"] else None
             at[step] = {"name": named} if named else {}
             at = at[step]
@@ -65,7 +65,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _holding(item: Any, name: str, key: str) -> Any:
-    """The item of a list, in which `key` lies."""
+    """The item of a list that holds `key`."""
     if is_table(item) or is_list(item):
         return item
     raise ScenarioError(name, item, f"a table, to hold {key}")

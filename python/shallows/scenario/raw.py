@@ -1,4 +1,4 @@
-"""What a scenario is given, before any model sees it: plain tables, not too deep, and how long a "pkt" is."""
+"""The plain tables of a scenario before validation: limits of depth, and the size of a "pkt"."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ SHALLOW = f"tables at most {DEEPEST} deep, which is more than any scenario has"
 
 
 def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Parts, quantities, paths, arrays and graphs in `tables` as a file has them.
+    """`tables` with builders, quantities, paths, arrays and graphs as in a file.
 
-    A file is looked for in `folder` first. Raises `ScenarioError`.
+    A file is searched in `folder` first. Raises `ScenarioError`.
     """
     given = _without_graphs(literal(dict(tables)), folder)
     check_depth(given)
@@ -27,7 +27,7 @@ def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def frame(tables: dict[str, Any]) -> Frame:
-    """What one "pkt" is in this scenario; everything else is read with it."""
+    """The size of one "pkt" in this scenario, which every other table needs."""
     network = tables.get("network", {})
     table = network if is_table(network) else {}
     wire, header = (_frame_size(table, name) for name in ("mtu", "header"))
@@ -47,7 +47,7 @@ def _frame_size(table: Any, key: str) -> int:
 
 
 def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """`tables` with a topology that is a networkx graph, or the file of one, written out as edges."""
+    """`tables` with the edges of a topology that is a networkx graph, or the file of one."""
     topology = tables.get("topology")
     try:
         if hasattr(topology, "edges"):
@@ -71,7 +71,7 @@ def _without_graphs(tables: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def check_depth(value: Any, depth: int = 0) -> None:
-    """Refuses tables that would be too deep to walk through."""
+    """Refuse tables that are nested too deeply."""
     if depth > DEEPEST:
         raise ScenarioError(None, None, SHALLOW)
     inside = list(value.values()) if is_table(value) else value
@@ -81,7 +81,7 @@ def check_depth(value: Any, depth: int = 0) -> None:
 
 
 def _check_text(value: Any, key: str | None = None) -> None:
-    """Refuses what no file could keep: half a surrogate pair, as bytes that are no UTF-8 become."""
+    """Refuse text that no file can hold: lone surrogates, which stand for bytes that are not UTF-8."""
     if is_table(value):
         for name, inner in value.items():
             _check_text(name, key)

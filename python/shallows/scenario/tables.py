@@ -1,4 +1,4 @@
-"""The tables of a scenario that have no kinds: network, hosts with their time stamps, and what is recorded.
+"""Tables of a scenario without kinds: network, hosts with their timestamps, and recording.
 
 Pydantic models with exact integers as fields (picoseconds, bytes, bits per second); their texts carry units.
 """
@@ -79,7 +79,7 @@ class NetworkTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _memory(cls, table: Any) -> Any:
-        """`buffer = "shared"`, `pfc = true` and `trimming = true` stand for tables of defaults."""
+        """Replace `buffer = "shared"`, `pfc = true` and `trimming = true` by tables of defaults."""
         if not is_table(table):
             return table
         table = dict(table)
@@ -92,7 +92,7 @@ class NetworkTable(Table):
 
     @model_validator(mode="after")
     def _lossless(self) -> Self:
-        """With shared memory or pauses the ports themselves have no limit."""
+        """With shared memory or pauses, single ports have no limit."""
         if self.shared or self.pfc:
             vars(self)["buffer"] = NEVER
         return self
@@ -120,7 +120,7 @@ class TimestampTable(Table):
 
     @model_validator(mode="after")
     def _errors(self) -> Self:
-        """Fills in what the kind says."""
+        """Fill in the defaults of the kind."""
         for key, value in _STAMPS[self.kind].items():
             if getattr(self, key) is None:
                 vars(self)[key] = value
@@ -128,7 +128,7 @@ class TimestampTable(Table):
 
     @property
     def crossing(self) -> dict[str, Any]:
-        """What the core is given, as docs/crossing.md describes it."""
+        """The request to the core (docs/crossing.md)."""
         times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
         rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
         return {**times, **{key: getattr(self, key) for key in rest}}
@@ -138,7 +138,9 @@ _STAMPS = {
     "software": {"burst": 44, "bucket": 4, "poll": 6 * 10**6, "stack": 280 * 10**6},
     "hardware": {"burst": 4, "bucket": 4, "poll": 1_600_000, "stack": 0},
 }
-"""64 KB of full frames at once, polls within 6 us, a stack with a spread of 80 us; DMA bursts, and 1.6 us."""
+"""Software: 64 KB of full frames at once, polls within 6 us, a stack with a spread of 80 us; hardware: DMA
+bursts and 1.6 us.
+"""
 
 
 class HostTable(Table):
@@ -157,7 +159,7 @@ class HostTable(Table):
 
     @model_validator(mode="after")
     def _timeouts(self) -> Self:
-        """Fills in what the preset says, moved where a time that was set leaves no room for it."""
+        """Fill in the values of the preset, adapted to the times that are set."""
         preset = _RTO[self.rto]
         low = self.rto_min or preset["rto_min"]
         if low < 2:

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong in a scenario, as a `ScenarioError`."""
+"""Errors of pydantic in a scenario, as `ScenarioError`s."""
 
 from collections.abc import Mapping
 from typing import Any, cast, get_args
@@ -14,9 +14,9 @@ from shallows.units import did_you_mean
 
 
 def first(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
-    """The first complaint of pydantic about `tables`, which `model` was to hold, as a `ScenarioError`."""
+    """The first error of pydantic about `tables`, validated by `model`, as a `ScenarioError`."""
     errors = error.errors()
-    # A key that is missing may be there under another name: that is said first.
+    # A missing key may be present under another name, which is reported first.
     wrong = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     key, table = _dotted(wrong["loc"], tables)
     value = wrong["input"]
@@ -29,7 +29,7 @@ def first(error: ValidationError, tables: dict[str, Any], model: type[Table]) ->
 
 
 def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[str, Any, str]:
-    """(key, value, expected) of what pydantic itself found; `model` is the one that should have `key`."""
+    """(key, value, expected) of an error of pydantic itself; `model` should have `key`."""
     last = key.rpartition(".")[2]
     if wrong["type"] == "extra_forbidden":
         known = model.key_names()
@@ -54,7 +54,7 @@ def _complaint(wrong: Any, key: str, value: Any, model: type[Table]) -> tuple[st
 
 
 def _list(model: type[Table], name: str) -> str:
-    """What a list called `name` is expected to hold: one of tables is written in a way of its own."""
+    """The expectation for a list called `name`; lists of tables have their own syntax in a file."""
     if name in ("traffic", "faults"):
         return f"a list of tables; in a file each stands below a line [[{name}]]"
     field = model.key_field(name)
@@ -62,13 +62,13 @@ def _list(model: type[Table], name: str) -> str:
 
 
 def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, Any]:
-    """A pydantic location as a scenario writes it, and the table that its last part is looked up in."""
+    """A pydantic location as a scenario writes it, and the table of its last part."""
     key, at, table = "", cast(Any, tables), cast(Any, tables)
     for step in loc:
         if isinstance(step, int):
             key, at = f"{key}[{step}]", at[step] if is_list(at) and step < len(at) else None
         elif is_table(at) and step == at.get("kind") and step not in at:
-            continue  # pydantic names the member of a union, which no key of the file does
+            continue  # pydantic names the member of a union, which is not a key of the file
         else:
             key, table = f"{key}.{step}" if key else step, at
             at = at.get(step) if is_table(at) else None

@@ -1,8 +1,7 @@
 """Hundreds of runs of one scenario: swept keys, algorithms, seeds; their table, intervals and figures.
 
-`plans` says which runs there are, `where` runs them, `jobs` is one of them, `running` puts them together;
-`result` is what is left in the end, `statistics` has the intervals, `figures` the figures, `estimate` what
-runs will take.
+`plans` lists the runs, `jobs` is one of them, `executors` runs them, `running` combines these; `result` is
+the outcome, `statistics` has the intervals, `figures` the figures, `estimate` the expected cost.
 """
 
 from importlib import import_module
@@ -18,7 +17,7 @@ _MODULES = {"Sweep": "shallows.sweeps.result", "sweep": "shallows.sweeps.running
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when used: a single run asks `estimate` alone."""
+    """Import a name when it is used: a single run needs only `estimate`."""
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'shallows.sweeps' has no attribute {name!r}")

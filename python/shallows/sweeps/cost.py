@@ -1,9 +1,9 @@
-"""What the flows of a scenario will carry, estimated before anything moves: packet-hops.
+"""Estimate of the packet-hops of a scenario before it runs.
 
-A packet-hop is a packet, data or ack, received over one link. A flow that ends makes as many as its packets
-have hops, there and back, if its links can carry what is asked of them before the run is over. Flows without
-an end share what is left by max-min fairness, anew whenever one of them comes or goes. What a window or an
-algorithm leaves unused is not known here, nor that pauses can bring a network to a halt.
+A packet-hop is a packet, data or ack, received over one link. A flow with an end makes as many as its packets
+have hops, forward and back, if its links can carry them before the run ends. Flows without an end share the
+rest by max-min fairness, recomputed whenever one of them starts or stops. Capacity that a window or an
+algorithm leaves unused is not modelled, nor are pauses that stop a network.
 """
 
 from itertools import pairwise
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 SAMPLED = 256
-"""Flows with an end, and as many without, whose ways are looked up; the others are taken to be like them."""
+"""The number of flows with an end, and without, whose paths are computed; other flows are assumed alike."""
 MOMENTS = 100
-"""At most so many times at which flows without an end come or go are told apart."""
+"""The most times at which starts and stops of flows without an end are distinguished."""
 ROCE_SEGMENT_BYTES = 16_000
-"""What one acknowledgement of RoCE answers, unless the algorithm has a segment of its own."""
+"""Bytes per acknowledgement of RoCE, unless the algorithm has a segment size of its own."""
 
 
 def packet_hops(scenario: "Scenario") -> "F64":
-    """About how many packet-hops the flows of each algorithm of a run make."""
+    """Estimated packet-hops of the flows of each algorithm."""
     flows = scenario.flows
     if not len(flows):
         return np.zeros(len(flows.ccs))
@@ -52,7 +52,7 @@ def packet_hops(scenario: "Scenario") -> "F64":
 
 
 def run_ends_s(scenario: "Scenario") -> float:
-    """When the run is over, or where that depends on its flows, when the last of them is known to start."""
+    """The end of the run; if that depends on its flows, the last known start."""
     if scenario.duration != NEVER:
         return scenario.duration * 1e-12
     starts = scenario.flows.start_ps
@@ -60,7 +60,7 @@ def run_ends_s(scenario: "Scenario") -> float:
 
 
 class _Sample:
-    """Some of the flows `of`, each for `weight` of them to all but itself; their links one after another."""
+    """A sample of the flows `of`, each with `weight` flows that share links; their links are concatenated."""
 
     def __init__(self, scenario: "Scenario", routes: Routes, of: "NDArray[np.intp]") -> None:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
@@ -81,18 +81,18 @@ class _Sample:
         self.acks = np.array([_acks_a_packet(scenario, flows.ccs[flows.cc[flow]]) for flow in chosen])
 
     def hops(self, packets: "F64") -> "F64":
-        """Packet-hops of so many packets of each, there and back, by algorithm."""
+        """Packet-hops, forward and back, of this many packets of each flow, by algorithm."""
         hops = np.zeros(self.algorithms)
         np.add.at(hops, self.algorithm, self.weight * packets * self.lengths * (1 + self.acks))
         return hops
 
     def busy_s(self, packets: "F64") -> "F64":
-        """How long each link of the network is busy with so many packets of each."""
+        """The busy time of each link for this many packets of each flow."""
         carried = np.bincount(self.links, packets[self.owner], len(self.network.rate_bps))
         return self.weight * carried * self.bits / self.network.rate_bps
 
     def in_time(self, ends_s: float) -> "F64":
-        """The packets of each that its links carry before the run is over; what is too much, all lack."""
+        """The packets of each flow that its links can carry before the run ends, in proportion."""
         lasts_s = np.maximum(np.minimum(ends_s, self.stop_s) - self.start_s, 0)
         alone = lasts_s * self._narrowest(self.network.rate_bps.astype(float)) / self.bits
         packets = np.minimum(self.packets, alone)
@@ -104,7 +104,7 @@ class _Sample:
         return packets * np.minimum(self._least(share), 1)
 
     def shared(self, rate_bps: "F64", ends_s: float) -> "F64":
-        """The packets of each without an end, where the links offer `rate_bps`."""
+        """The packets of each flow without an end, for links with `rate_bps` left."""
         packets = np.zeros(len(self.lengths))
         if not len(packets):
             return packets
@@ -118,7 +118,9 @@ class _Sample:
         return packets
 
     def _max_min(self, free_bps: "F64", active: "Flags") -> "F64":
-        """The rate of each: the least share of a link is given to its flows, until all have theirs."""
+        """The max-min fair rate of each flow: the link with the least share fixes the rate of its flows
+        first.
+        """
         rates = np.zeros(len(active))
         waiting = active.copy()
         while waiting.any():
@@ -137,7 +139,7 @@ class _Sample:
         return self._least(of_links[self.links])
 
     def _least(self, of_ways: "F64") -> "F64":
-        """The least of each flow, of a number for every link of its way."""
+        """The least value of each flow, given a value for every link of its path."""
         least = np.full(len(self.lengths), np.inf)
         np.minimum.at(least, self.owner, of_ways)
         return least

@@ -1,8 +1,9 @@
-"""What runs will take, estimated from their scenarios before anything moves: packet-hops, time, memory.
+"""Estimate of runs before they start: packet-hops, time, memory.
 
-How many packet-hops a run makes is estimated by `work`. How long one takes is measured on this machine, by a
-small run of each of its algorithms, which differ by a factor of four, at ports with several classes if it has
-them; it grows with the number of ports, whose state leaves the caches. Meant to hold within a factor of two.
+`cost` estimates the packet-hops of a run. The time of a packet-hop is measured on this machine by a small run
+of each algorithm, which differ by a factor of four, at ports with several classes if the scenario has them.
+It grows with the number of ports, whose state exceeds the caches. The estimate should hold within a factor of
+two.
 """
 
 import os
@@ -25,23 +26,22 @@ if TYPE_CHECKING:
 
 
 BASE_BYTES = 98_000_000
-"""A process with everything loaded."""
+"""Memory of a process with everything loaded."""
 LINK_BYTES, ROUTE_BYTES, FLOW_BYTES, ROW_BYTES = 2_500, 4, 900, 50
-"""Of memory: a link with its port and name, a way from a switch to a host where switches choose by packet, a
-flow, a recorded sample."""
+"""Memory of a link with its port and name; of a path from a switch to a host if switches choose by packet; of
+a flow; of a recorded sample.
+"""
 RUN_S, FLOW_S, ROW_S = 0.010, 3e-6, 0.2e-6
-"""Of CPU time, to run and to save: a run whatever its size, in a process that is warm; a flow; a recorded
-sample."""
+"""CPU time to run and save: of a run of any size in a warm process; of a flow; of a recorded sample."""
 SMALL_PORTS, GROWTH = 100, 0.225
-"""Up to so many ports a hop takes as long as on the small run, then by this power of their number longer."""
+"""Up to this many ports a hop takes as long as in the small run; its time then grows with this power."""
 PROBED_S, PROBED_HOPS, PROBED_PS = 0.1, 200_000, 20 * 10**9
-"""How long small runs of an algorithm are repeated, and how large they are; one of so many picoseconds tells
-how long that takes."""
+"""The total time, the packet-hops and the simulated picoseconds of the small runs of an algorithm."""
 SMALL_PACKETS, SMALL_LINKS = 1_000_000, 10_000
 
 
 class Estimate(NamedTuple):
-    """Of `runs` runs: packet-hops and CPU time of all, memory of the largest, how many at a time."""
+    """Estimate of `runs` runs: packet-hops and CPU time of all, memory of the largest, runs at a time."""
 
     runs: int
     hops: float
@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
 
     @property
     def wall_s(self) -> float | None:
-        """Real time, where every run at a time has a core; None where it is not known how many there are."""
+        """Real time if every concurrent run has a core; None if their number is unknown."""
         return self.cpu_s / self.at_a_time if self.at_a_time else None
 
 
@@ -68,7 +68,7 @@ def of_scenario(scenario: "Scenario") -> Estimate:
 
 
 def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
-    """The `Estimate` of a run of each, so many at a time."""
+    """The `Estimate` of a run of each scenario, with `at_a_time` concurrent runs."""
     each = [of_scenario(scenario) for scenario in scenarios]
     memory = max(one.memory_bytes for one in each)
     hops, cpu_s = sum(one.hops for one in each), sum(one.cpu_s for one in each)
@@ -76,7 +76,7 @@ def of_scenarios(scenarios: "list[Scenario]", at_a_time: int) -> Estimate:
 
 
 def is_small(scenario: "Scenario") -> bool:
-    """Whether a run is too small to be worth an `Estimate`: a bound that costs next to nothing."""
+    """True if a run is too small to be worth an `Estimate`, by a cheap bound."""
     flows, network = scenario.flows, scenario.network
     packets = float(np.sum(flows.bytes / scenario.frame.payload)) + len(flows)
     if not flows.bytes.all() and scenario.duration != NEVER:
@@ -87,9 +87,9 @@ def is_small(scenario: "Scenario") -> bool:
 
 
 def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
-    """The `Estimate` of the jobs of a sweep, `cores` at a time: of each point by its first seed.
+    """The `Estimate` of the jobs of a sweep on `cores`, from the first seed of each point.
 
-    Only the packet world moves packet-hops: of runs of another it is only how many there are.
+    Only the packet world has packet-hops: for other worlds only the number of runs is known.
     """
     at_a_time = min(cores, max(len(jobs), 1)) if cores else 0
     if any(job.world != "packet" for job in jobs):
@@ -107,9 +107,9 @@ def of_jobs(jobs: "list[Job]", cores: int | None = None) -> Estimate:
 
 
 def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
-    """Raise `ScenarioError` where this machine cannot have the memory; machines elsewhere are not asked.
+    """Raise `ScenarioError` if this machine lacks the memory; other machines are not checked.
 
-    `fewer_by` is the option that says how many run at a time.
+    `fewer_by` is the option that limits the concurrent runs.
     """
     need, there = estimate.memory_bytes * estimate.at_a_time, memory_available()
     if there is not None and need > there:
@@ -120,7 +120,7 @@ def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
 
 
 def sentence(estimate: Estimate) -> str:
-    """What a person reads before it starts."""
+    """The sentence that a command prints before it starts."""
     from shallows.sweeps.progress import duration
 
     runs = "1 run" if estimate.runs == 1 else f"{estimate.runs} runs"
@@ -137,14 +137,14 @@ def sentence(estimate: Estimate) -> str:
 
 
 def _rows(scenario: "Scenario") -> float:
-    """Samples that will be recorded."""
+    """The number of samples to record."""
     ends, record = run_ends_s(scenario) * 1e12, scenario.record
     queues = ends / record.queues * len(scenario.network.recorded_ports) if record.queues else 0
     return queues + (ends / record.probes * 4 * len(scenario.probed_flows) if record.probes else 0)
 
 
 def _hop_s(scenario: "Scenario") -> "F64":
-    """Seconds of CPU that a packet-hop takes with each algorithm of the flows."""
+    """CPU seconds of a packet-hop with each algorithm of the flows."""
     ports, network = len(scenario.network.link_from), scenario.network_options
     classes = bool(network.pfc or network.shared or scenario.flows.priority.any())
     slower = max(ports / SMALL_PORTS, 1) ** GROWTH
@@ -152,22 +152,23 @@ def _hop_s(scenario: "Scenario") -> "F64":
 
 
 def _probed_as(used: "Algorithm") -> str | type:
-    """What the small run calls an algorithm; one that only a kernel has is taken for another."""
+    """The algorithm of the small run; an algorithm of a kernel is replaced by another."""
     return used.user_class or ("cubic" if used.native else used.label)
 
 
 @cache
 def probed_hop_s(algorithm: str | type, classes: bool = False) -> float:
-    """Seconds of CPU that a packet-hop takes on this machine, at ports with several classes or without.
+    """CPU seconds of a packet-hop on this machine, at ports with several classes or without.
 
-    The middle of several small runs.
+    It is the median of several small runs.
     """
     try:
         hops, _ = _small_run(algorithm, classes, PROBED_PS)
     except Exception:
         if isinstance(algorithm, str):
             raise
-        return probed_hop_s("cubic", classes)  # a class that fails does so again in its run, which says why
+        # A class that raises does so again in its run, which reports why.
+        return probed_hop_s("cubic", classes)
     as_long = int(PROBED_PS * np.clip(PROBED_HOPS / max(hops, 1), 1, 50))
     began, took = time.thread_time(), list[float]()
     while not took or time.thread_time() - began < PROBED_S:
@@ -177,7 +178,7 @@ def probed_hop_s(algorithm: str | type, classes: bool = False) -> float:
 
 
 def _small_run(algorithm: str | type, classes: bool, duration_ps: int) -> tuple[int, float]:
-    """Packet-hops of four flows over a bottleneck, and seconds of CPU."""
+    """Packet-hops of four flows over a bottleneck, and CPU seconds."""
     from shallows import _core
     from shallows.scenario import Scenario
     from shallows.worlds.packet import request
@@ -196,7 +197,7 @@ def _small_run(algorithm: str | type, classes: bool, duration_ps: int) -> tuple[
 
 
 def memory_available() -> int | None:
-    """Bytes that this process may still have; None where the system does not say."""
+    """Bytes that this process may still allocate; None if the system does not tell."""
     free: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()

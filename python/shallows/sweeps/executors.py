@@ -1,7 +1,7 @@
-"""Where the runs of a sweep go on: processes of this machine, any executor, Dask, or a cluster under Slurm.
+"""Executors of the runs of a sweep: local processes, any executor, Dask, or Slurm.
 
-Each is a generator of rows as runs end. A run leaves its tables in the folder of the sweep, which every
-machine must see under the same path; only its row comes back.
+Each is a generator of rows of finished runs. A run writes its tables to the folder of the sweep, which must
+have the same path on every machine; only its row is returned.
 """
 
 import multiprocessing
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 CHUNKS = 1000
-"""Tasks that a scheduler elsewhere is given at most: more runs than that share tasks."""
+"""The most tasks given to a remote scheduler: beyond it, runs share tasks."""
 ARRAY = 100
-"""Jobs of an array under Slurm, unless set by `tasks=`."""
+"""Jobs of a Slurm array, unless set by `tasks=`."""
 
 
 Rows = Generator[dict[str, Any]]
-"""Rows as they end; closing it stops what has not."""
+"""Rows of finished runs; closing the generator stops the other runs."""
 
 
 def rows_of(jobs: "list[Job]", folder: Path, on: Any = None, workers: int | None = None) -> Rows:
-    """The rows of `jobs` as they end.
+    """The rows of `jobs` as they finish.
 
     `on` is "local", "dask://HOST:PORT", "slurm", "slurm:KEY=VALUE,…" or any executor.
     """
@@ -49,10 +49,10 @@ def rows_of(jobs: "list[Job]", folder: Path, on: Any = None, workers: int | None
 
 
 def local(jobs: "list[Job]", folder: Path, workers: int | None = None) -> Rows:
-    """In `workers` processes that stay warm (all cores unless given).
+    """Run in `workers` processes that stay warm (by default on all cores).
 
-    Where one dies, as for want of memory, the runs that were going on are tried again one by one: who dies
-    alone as well has failed.
+    If a process dies, for example for lack of memory, its runs are tried again one by one. A run that dies
+    alone has failed.
     """
     left = list(jobs)
     while left:
@@ -64,7 +64,7 @@ def local(jobs: "list[Job]", folder: Path, workers: int | None = None) -> Rows:
 
 
 def through(executor: Any, jobs: "list[Job]", folder: Path) -> Rows:
-    """By any `concurrent.futures.Executor`. What it does about machines that fail is its own affair."""
+    """Run with any `concurrent.futures.Executor`, which handles failing machines itself."""
     tasks = _chunks(jobs)
     futures = {executor.submit(perform_all, chunk, str(folder)): chunk for chunk in tasks}
     try:
@@ -76,7 +76,7 @@ def through(executor: Any, jobs: "list[Job]", folder: Path) -> Rows:
 
 
 def dask(jobs: "list[Job]", folder: Path, address: str) -> Rows:
-    """By the workers of a Dask scheduler (the extra `dask`), which gives what a lost worker did to others."""
+    """Run on the workers of a Dask scheduler (the extra `dask`), which reassigns runs of a lost worker."""
     with dask_client(address) as client, client.get_executor(pure=False) as executor:
         yield from through(executor, jobs, folder)
 
@@ -90,7 +90,7 @@ def dask_client(address: str) -> Any:
 
 
 def slurm(jobs: "list[Job]", folder: Path, cluster: str = "slurm", **parameters: Any) -> Rows:
-    """As one array of Slurm jobs through submitit (the extra `slurm`), each of several runs."""
+    """Run as one array of Slurm jobs through submitit (the extra `slurm`), several runs per job."""
     submitit = _extra("submitit", "slurm")
     tasks = _chunks(jobs, parameters.pop("tasks", ARRAY))
     executor = slurm_executor(folder, cluster, **parameters)
@@ -106,7 +106,7 @@ def slurm(jobs: "list[Job]", folder: Path, cluster: str = "slurm", **parameters:
 
 
 def slurm_executor(folder: Path, cluster: str = "slurm", **parameters: Any) -> Any:
-    """submitit's executor, its scripts and logs beside the runs."""
+    """submitit's executor, with scripts and logs beside the runs."""
     submitit = _extra("submitit", "slurm")
     try:
         executor = submitit.AutoExecutor(folder=Path(folder).parent / "slurm", cluster=cluster)
@@ -124,7 +124,7 @@ def _update(executor: Any, parameters: dict[str, Any]) -> Any:
 
 
 def slurm_script(jobs: "list[Job]", folder: Path, **parameters: Any) -> str:
-    """The script that `slurm` would submit, also where there is no Slurm."""
+    """The script that `slurm` would submit, also without Slurm."""
     _extra("submitit", "slurm")
     from submitit.slurm.slurm import SlurmExecutor
 
@@ -143,7 +143,7 @@ def slurm_script(jobs: "list[Job]", folder: Path, **parameters: Any) -> str:
 
 
 def slurm_parameters(text: str) -> dict[str, Any]:
-    """What "timeout_min=60,slurm_partition=cpu" says, as submitit's `update_parameters` takes it."""
+    """ "timeout_min=60,slurm_partition=cpu" as keywords of submitit's `update_parameters`."""
     pairs = [part.partition("=") for part in text.split(",") if part]
     if not all(key and value for key, _, value in pairs):
         raise ScenarioError("--on", f"slurm:{text}", "KEY=VALUE,… such as timeout_min=60,slurm_partition=cpu")
@@ -151,14 +151,14 @@ def slurm_parameters(text: str) -> dict[str, Any]:
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _pooled(
     jobs: "list[Job]", folder: Path, workers: int
 ) -> "Generator[dict[str, Any], None, tuple[list[Job], list[Job]]]":
-    """Yields rows; returns (jobs that were going on when a process died, jobs not begun)."""
+    """Yield rows; return (jobs that were running when a process died, jobs not begun)."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["shallows.sweeps.preload"])
     left: deque[Job] = deque(jobs)
@@ -180,11 +180,11 @@ def _pooled(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others if flying else ():
-            process.terminate()  # what it has not finished leaves nothing
+            process.terminate()  # an unfinished run leaves nothing
 
 
 def _attached() -> None:
-    """Ctrl-C is for the process that started the sweep; a worker ends with it, also where it is killed."""
+    """Ignore Ctrl-C, which is for the parent process, and end with the parent even if it is killed."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -195,13 +195,13 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-    os._exit(1)  # what it has not finished leaves nothing
+    os._exit(1)  # an unfinished run leaves nothing
 
 
 def _rows(
     error: BaseException | None, result: Callable[[], list[dict[str, Any]]], jobs: "list[Job]"
 ) -> list[dict[str, Any]]:
-    """The rows of a task that has ended, or a failure for each of its jobs."""
+    """The rows of a finished task, or a failure for each of its jobs."""
     return (
         result() if error is None else [row(job, failure=f"{type(error).__name__}: {error}") for job in jobs]
     )

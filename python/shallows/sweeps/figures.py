@@ -25,7 +25,7 @@ Rows = Sequence[Row]
 PANEL_IN = (3.1, 2.3)
 MOST_PANELS = 24
 MOST_TICKS = 8
-MOST_NUMBERS = 60  # cells of a heat map that have room for their numbers
+MOST_NUMBERS = 60  # the most cells of a heat map that show their numbers
 
 
 def figure(
@@ -35,11 +35,11 @@ def figure(
     by: str = "cc",
     baseline: str | None = None,
 ) -> "Figure":
-    """The mean of `y` against `x` with its interval over seeds as a band, a line for each value of `by`.
+    """The mean of `y` against `x`, with its interval over seeds as a band, and a line per value of `by`.
 
-    `x` is a swept key (the first unless given), `y` a metric or several, `by` a column. Further swept keys
-    make small multiples, a column of panels for each of their values and a row for each metric.
-    With `baseline`, differences from that algorithm.
+    `x` is a swept key (by default the first), `y` one metric or several, `by` a column. Further swept keys
+    make small multiples, a column of panels per value and a row per metric. With `baseline`, it shows
+    differences from that algorithm.
     """
     x = sweep.column(x) if x else next(iter(sweep.swept.values()), None)
     if x is None:
@@ -70,9 +70,9 @@ def figure(
 
 
 def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
-    """The mean of `of` over the swept keys `x` and `y`, on one scale, a column of panels for each algorithm.
+    """The mean of `of` over the swept keys `x` and `y`, on one scale, a column of panels per algorithm.
 
-    Further swept keys make small multiples, a row of panels for each of their values.
+    Further swept keys make small multiples, a row of panels per value.
     """
     x, y = sweep.column(x), sweep.column(y)
     further = [column for column in sweep.swept.values() if column not in (x, y)]
@@ -103,14 +103,14 @@ def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
 
 
 def _size(across: int, up: int, names: int, panels: int) -> tuple[float, float]:
-    """Of a heat map of so many cells and panels, in inches."""
+    """The size in inches of a heat map with these cells and panels."""
     cell = 0.62 if across * up <= MOST_NUMBERS else 0.32
     wide, high = (cell * across + 0.9) * names + 1.0, (cell * 0.7 * up + 0.6) * panels + 0.7
     return max(wide, 4.2), max(high, 2.4)
 
 
 def _cells(ax: "Axes", rows: Rows, x: tuple[str, list[Any]], y: tuple[str, list[Any]], scale: Any) -> Any:
-    """The means of one panel, each in its place among all values of the keys; returns the image."""
+    """Draw the means of one panel at the positions of the keys' values; return the image."""
     (across_by, across), (up_by, up) = x, y
     values = np.full((len(up), len(across)), np.nan)
     texts: dict[tuple[int, int], str] = {}
@@ -125,7 +125,7 @@ def _cells(ax: "Axes", rows: Rows, x: tuple[str, list[Any]], y: tuple[str, list[
 
 
 def magnitude(value: object) -> tuple[float, str] | None:
-    """`(number, unit)` of a swept value, (0.4, "") or (100, "pkt"); None of what is no number."""
+    """`(number, unit)` of a swept value, (0.4, "") or (100, "pkt"); None if it is not a number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value), ""
     match = re.fullmatch(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*([a-zA-Zµ%]*)\s*", str(value))
@@ -172,7 +172,7 @@ def _label(
 
 
 def _scale(values: Sequence[Any]) -> tuple[dict[str, float], str | None]:
-    """`({text of a value: place on the axis}, unit)`; unit None where they are words."""
+    """`({value: position on the axis}, unit)`; unit None for words."""
     numbers = [number for number in map(magnitude, values) if number is not None]
     if len(numbers) == len(values) and len({unit for _, unit in numbers}) == 1:
         return {str(v): number for v, (number, _) in zip(values, numbers, strict=True)}, numbers[0][1]

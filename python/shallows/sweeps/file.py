@@ -1,4 +1,4 @@
-"""The file of a sweep: a scenario with a table `[sweep]`, or one that names the file of its scenario."""
+"""Sweep files: a scenario with a table `[sweep]`, or a file that names its scenario."""
 
 import os
 import tomllib
@@ -25,7 +25,7 @@ def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tupl
         text = path.read_text("utf-8")
         tables = tomllib.loads(text)
     except (OSError, ValueError):
-        return Scenario.load(path, overrides), {}  # which says what is wrong
+        return Scenario.load(path, overrides), {}  # which reports what is wrong
     if "sweep" not in tables:
         return Scenario.load(path, overrides), {}
     try:
@@ -75,7 +75,7 @@ def _sweep(table: Any) -> dict[str, Any]:
 
 
 def share_of(text: Any, key: str) -> float | None:
-    """0.05 of "5%" or 0.05; None of nothing."""
+    """0.05 of "5%" or 0.05; None of None."""
     if text is None:
         return None
     from shallows.units import share

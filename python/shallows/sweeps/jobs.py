@@ -1,4 +1,4 @@
-"""One run of a sweep, in whatever process it is asked for, and the row that is left of it."""
+"""One run of a sweep, in any process, and its row."""
 
 import os
 import shutil
@@ -39,13 +39,13 @@ METRICS = {
         "timeouts",
     ),
 }
-"""What of a summary is in the table of a sweep, by where it stands there."""
+"""The metrics of a sweep's table, by their place in the summary."""
 NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
-"""The columns of that table that are numbers of a run."""
+"""The numeric columns of that table."""
 
 
 def perform(job: "Job", folder: Path) -> dict[str, Any]:
-    """Run `job` unless it is in `folder` already; return its row, which says in `failure` why it failed."""
+    """Run `job` unless it is in `folder`; return its row, with the error in `failure` if it failed."""
     place = place_of(job, folder)
     try:
         if place.exists():
@@ -60,17 +60,17 @@ def perform(job: "Job", folder: Path) -> dict[str, Any]:
 
 
 def perform_all(jobs: "list[Job]", folder: Path) -> list[dict[str, Any]]:
-    """The rows of several, one after the other."""
+    """The rows of several jobs, one after the other."""
     return [perform(job, folder) for job in jobs]
 
 
 def place_of(job: "Job", folder: Path) -> Path:
-    """The folder of a run; named so that readers of partitioned data sets see a column `run`."""
+    """The folder of a run, named so that partitioned data sets have a column `run`."""
     return Path(folder, f"run={job.run}")
 
 
 def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None = None) -> dict[str, Any]:
-    """The row of a run in the table of its sweep: the same whenever and wherever it ran."""
+    """The row of a run in the table of its sweep, independent of when and where it ran."""
     books: dict[str, Any] = summary["books"] if summary else {"closed": True}
     if not books["closed"]:
         failure = "the books do not close: " + "; ".join(books["problems"])
@@ -87,7 +87,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
 
 
 def _keep(run: Run, place: Path) -> None:
-    """Save `run` to `place`, whole or not at all; whoever was there first stays."""
+    """Save `run` to `place`, completely or not at all, unless it exists."""
     filling = place.with_name(f".{place.name}.{os.getpid()}.partial")
     shutil.rmtree(filling, ignore_errors=True)
     filling.mkdir(parents=True)

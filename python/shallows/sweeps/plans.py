@@ -1,4 +1,4 @@
-"""What a sweep runs: every combination of algorithm, swept values and seed."""
+"""The runs of a sweep: every combination of algorithm, swept values and seed."""
 
 import itertools
 import tomllib
@@ -21,7 +21,7 @@ MOST_RUNS = 1_000_000
 
 @dataclass(frozen=True)
 class Axis:
-    """Keys of the scenario that take their values together: `rows` has a value for each key."""
+    """Keys of the scenario that change together: `rows` has a value for each key."""
 
     keys: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -29,7 +29,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Job:
-    """One run: its address, what distinguishes it, and a function that makes its scenario."""
+    """One run: its address, its distinguishing columns, and a function that makes its scenario."""
 
     run: str
     settings: dict[str, Any]
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """`scenario` under each of `ccs` (none: its own), at each point of `axes`, with each of `seeds`."""
+    """`scenario` with each of `ccs` (its own if empty), at each point of `axes`, with each of `seeds`."""
 
     scenario: "Scenario"
     ccs: tuple[Any, ...]
@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def names(self) -> dict[str, str]:
-        """The column of each swept key: its last word where that is its alone, else the whole key."""
+        """The column of each swept key: its last word if that is unique, else the whole key."""
         keys = [key for axis in self.axes for key in axis.keys]
         last = [key.rpartition(".")[2] for key in keys]
         taken = {"run", "cc", "seed", "name", "fingerprint", "failure"}
@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def points(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """`[(columns, overrides)]` without seeds: algorithms first, then the last axis fastest."""
+        """`[(columns, overrides)]` without seeds: algorithms vary slowest, the last axis fastest."""
         names = self.names
         points: list[tuple[dict[str, Any], dict[str, Any]]] = []
         for cc in self.ccs or (None,):
@@ -78,9 +78,9 @@ class Plan:
         return points
 
     def jobs(self) -> list[Job]:
-        """A `Job` for each run. Each point's scenario is checked, with its first seed.
+        """A `Job` for each run. The scenario of each point is checked with its first seed.
 
-        Raises `ScenarioError` for a point that is wrong.
+        Raises `ScenarioError` for a wrong point.
         """
         count = len(self.points) * len(self.seeds)
         if count > MOST_RUNS:
@@ -103,7 +103,7 @@ class Plan:
         return jobs
 
     def text(self) -> str:
-        """This sweep as a file: the scenario as it was given, and `[sweep]`."""
+        """This sweep as a file: the scenario as given, and `[sweep]`."""
         import tomli_w
 
         over = {axis.keys[0]: [row[0] for row in axis.rows] for axis in self.axes if len(axis.keys) == 1}
@@ -118,7 +118,7 @@ class Plan:
         )
 
     def with_seeds(self, seeds: Any) -> "Plan":
-        """The same with other seeds."""
+        """The same plan with other seeds."""
         return replace(self, seeds=tuple(seeds))
 
 
@@ -129,7 +129,7 @@ def plan(
     seeds: Any = 1,
     world: str = "packet",
 ) -> Plan:
-    """The `Plan` of these, as `sweep` takes them. Raises `ScenarioError`."""
+    """The `Plan` of these arguments of `sweep`. Raises `ScenarioError`."""
     ccs = tuple(labels([cc] if isinstance(cc, str | type) else cc or ()).values())
     for one in ccs:
         if isinstance(one, type):
@@ -155,7 +155,7 @@ def axis(keys: tuple[str, ...], values: Any) -> Axis:
 
 
 def together(columns: Mapping[str, Sequence[Any]]) -> dict[tuple[str, ...], list[tuple[Any, ...]]]:
-    """The `{keys: rows}` of several keys that change together: `{key: values}`, equally many for each."""
+    """The `{keys: rows}` of several keys that change together: `{key: values}` of equal lengths."""
     spread_out = {
         key: spread(values, key) if isinstance(values, str) else values for key, values in columns.items()
     }
@@ -175,7 +175,7 @@ def spread(text: str, key: str) -> list[Any]:
 
 
 def pairs(text: str) -> list[Any]:
-    """`(key, text)` pairs of an option "key=values key=values"; several change together."""
+    """`(key, text)` pairs of an option "key=values key=values", whose keys change together."""
     pairs = [part.partition("=") for part in _split(text, " ") if part]
     for key, equals, values in pairs:
         if not (key and equals and values):
@@ -221,7 +221,7 @@ def _value(text: str) -> Any:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """`text` at each `separator` outside quotes and brackets."""
+    """`text` split at each `separator` outside quotes and brackets."""
     parts, depth, quote = [""], 0, None
     for letter in text:
         if quote:

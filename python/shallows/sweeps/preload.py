@@ -1,4 +1,4 @@
-"""What a worker needs, loaded once for all of them: the server that they are forked from imports this."""
+"""Imports of a worker. The fork server loads them once for all workers."""
 
 import shallows.sweeps.jobs  # pyright: ignore[reportUnusedImport]
 import shallows.worlds.packet  # pyright: ignore[reportUnusedImport]  # noqa: F401

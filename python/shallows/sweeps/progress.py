@@ -1,4 +1,4 @@
-"""How far a sweep is: runs done and failed, time left, packet-hops a second."""
+"""Progress of a sweep: finished and failed runs, time left, packet-hops per second."""
 
 import sys
 import time
@@ -26,7 +26,7 @@ class Progress:
             self._bar.stop()
 
     def begin(self, total: int, done: int) -> None:
-        """`total` runs, of which `done` were there already."""
+        """Start with `total` runs, of which `done` exist already."""
         self.total, self.done, self.failed, self.hops, self.first = total, done, 0, 0, done
         self.began = time.monotonic()
         if self._bar:
@@ -35,7 +35,7 @@ class Progress:
             self._task = self._bar.add_task("runs", total=total, completed=done, state="")
 
     def row(self, row: dict[str, Any]) -> None:
-        """One more has ended."""
+        """Count one more finished run."""
         self.done += 1
         self.failed += row["failure"] is not None
         self.hops += row["packet_hops"] or 0

@@ -19,12 +19,12 @@ LABELS = {key: title for key, title, _ in ROWS} | {
     "retransmits": "retransmits (packets)",
     "packet_hops": "packet-hops",
 }
-"""What a person reads for a column of `Sweep.table`."""
+"""Titles for the columns of `Sweep.table`."""
 MOST_MESSAGES = 5
 
 
 def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = None) -> list[Any]:
-    """The mean and interval of `metrics` at every point; failures by their messages."""
+    """The mean and interval of `metrics` at every point, and the messages of failures."""
     rows = sweep.intervals(metrics, baseline=baseline)
     groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     columns = sweep.columns
@@ -54,7 +54,7 @@ def _cells(row: dict[str, Any], baseline: str | None) -> list[str]:
 
 
 def plus_minus(mean: float, low: float, high: float) -> str:
-    """A mean and half its interval, to two digits of the latter: "14.3 ± 1.2"."""
+    """A mean and half its interval, with two digits of the latter: "14.3 ± 1.2"."""
     if not math.isfinite(mean):
         return "-"
     half = (high - low) / 2

@@ -1,4 +1,4 @@
-"""A sweep: the table of its runs, and what can be read off it."""
+"""The result of a sweep: the table of its runs, means, intervals and figures."""
 
 import math
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_SEEDS = 200
 FEW = 10
-"""Flows beyond a percentile below which it is marked as one of few flows."""
+"""A percentile with fewer flows beyond it is marked."""
 PERCENTILES = {"slowdown_p50": 0.5, "slowdown_p99": 0.99, "fct_p50_us": 0.5, "fct_p99_us": 0.99}
 
 
@@ -43,7 +43,7 @@ class Sweep:
         return f"<Sweep {self.about['name']}: {len(self.rows)} runs, {len(self.failures)} failed>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The report for a notebook."""
         from shallows.notebook import html
         from shallows.sweeps.report import sweep_report
 
@@ -51,13 +51,13 @@ class Sweep:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "Sweep":
-        """The sweep saved in `folder`. Raises `ScenarioError` where there is none."""
+        """The sweep saved in `folder`. Raises `ScenarioError` if there is none."""
         rows, about = saved.load(Path(folder, "table.parquet"))
         return cls(rows, about.pop("swept"), folder, about)
 
     @property
     def interrupted(self) -> bool:
-        """Whether its user ended it early; the same sweep again goes on from there."""
+        """True if the user ended it early; repeating the sweep continues it."""
         return self.about["interrupted"]
 
     @property
@@ -67,7 +67,7 @@ class Sweep:
 
     @cached_property
     def table(self) -> "pd.DataFrame":
-        """One row a run (pandas): its address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
+        """One row per run (pandas): address `run`, `cc`, the swept keys, `seed`, `failure`, its numbers."""
         import pandas
 
         table = pandas.DataFrame(self.rows)
@@ -82,9 +82,9 @@ class Sweep:
     ) -> "pd.DataFrame":
         """Means and intervals over seeds (pandas), a row for each group and metric.
 
-        `by` are the columns that make a group, all that differ unless given; over the others each seed is
-        averaged first. With `baseline`, an algorithm of the sweep, also the difference from it: paired, seed
-        by seed, where both have the same seeds. `few` marks percentiles of few flows: less than `FEW` beyond.
+        `by` are the columns that define a group, by default all that differ; each seed is averaged over the
+        others first. With `baseline`, an algorithm of the sweep, differences from it are added: paired by
+        seed, if both have the same seeds. `few` marks percentiles with fewer than `FEW` flows beyond.
         """
         import pandas
 
@@ -120,12 +120,12 @@ class Sweep:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that tell runs apart but for seeds: `cc` where there are several, and what is swept."""
+        """The columns that distinguish runs besides the seed: `cc` if there are several, and swept keys."""
         several = len({row["cc"] for row in self.rows}) > 1 or not self.swept
         return [*(["cc"] if several else []), *self.swept.values()]
 
     def column(self, name: str) -> str:
-        """The column that `name` means: a column of the table, or a swept key."""
+        """The column for `name`: a column of the table, or a swept key."""
         columns = ["cc", *self.swept.values()]
         name = self.swept.get(name, name)
         if name not in columns:
@@ -133,16 +133,16 @@ class Sweep:
         return name
 
     def default_metrics(self) -> list[str]:
-        """What is shown where nothing is asked for: slowdown where flows finished, queue, goodput."""
+        """The default metrics: slowdown if flows finished, queue, goodput."""
         wanted = ("slowdown_p99", "queue_mean_pkt", "goodput_gbps")
         return [key for key in wanted if any(row[key] is not None for row in self.rows)] or ["queue_mean_pkt"]
 
     def narrow(self, share: float, metric: str | None = None) -> bool:
-        """Whether every interval of `metric` reaches no further than `share` of its mean to either side."""
+        """True if every interval of `metric` is within `share` of its mean to either side."""
         return all(_width(row) <= share for row in self.intervals(metric or self.default_metrics()[0]))
 
     def seeds_wanted(self, share: float, metric: str | None = None) -> int:
-        """How many seeds in all should make them so, at most twice as many as there are."""
+        """The number of seeds that should achieve this, at most twice the present number."""
         have = len(self.about["seeds"])
         widths = [_width(row) for row in self.intervals(metric or self.default_metrics()[0])]
         worst = max((width for width in widths if math.isfinite(width)), default=math.inf)
@@ -150,13 +150,13 @@ class Sweep:
         return min(max(math.ceil(wanted), have + 1), 2 * have, MOST_SEEDS)
 
     def runs(self, **chosen: Any) -> Iterator[Run]:
-        """The `Run`s whose columns are as `chosen` (cc="dx", load=0.4, seed=1), read from disk one by one."""
+        """The `Run`s with these columns (cc="dx", load=0.4, seed=1), read from disk one by one."""
         for row in self.rows:
             if not row["failure"] and all(row[key] == value for key, value in chosen.items()):
                 yield Run.load(self.folder / "runs" / f"run={row['run']}")
 
     def scan(self, table: str = "flows") -> Any:
-        """One table of all runs as a pyarrow data set, read when asked; its column `run` leads to `table`.
+        """One table of all runs as a pyarrow data set, read when used; its column `run` refers to `table`.
 
         Raises `ScenarioError` without pyarrow, which the extra `arrow` brings.
         """
@@ -174,7 +174,9 @@ class Sweep:
         by: str = "cc",
         baseline: str | None = None,
     ) -> "Figure":
-        """A matplotlib Figure of the mean of `y` against `x`, its interval a band; see `sweep.figures`."""
+        """A matplotlib Figure of the mean of `y` against `x`, with its interval as a band; see
+        `sweeps.figures`.
+        """
         from shallows.sweeps import figures
 
         return figures.figure(self, x, y, by, baseline)
@@ -195,7 +197,9 @@ class Sweep:
         return self
 
     def save(self, figure: "Figure | None" = None) -> Path:
-        """Write the table and the summary beside the runs; and `figure`, a Figure, or none stays there."""
+        """Write the table and the summary beside the runs, and `figure`; without one an old figure is
+        removed.
+        """
         for name in ("figure.png", "figure.pdf"):
             (self.folder / name).unlink(missing_ok=True)
         with _replaced(self.folder / "table.parquet") as path:
@@ -211,7 +215,7 @@ class Sweep:
         return self.folder
 
     def _groups(self, columns: Sequence[str]) -> dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]]:
-        """`{values of columns: {seed: rows}}`, without seeds that lack some of the rows that others have."""
+        """`{values of columns: {seed: rows}}`, without seeds that lack rows of other seeds."""
         groups: dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]] = {}
         for row in self.rows:
             if not row["failure"]:
@@ -225,7 +229,7 @@ class Sweep:
 
 
 def check_metric(name: str) -> str:
-    """`name`, if the table of a sweep has numbers of that name."""
+    """`name`, if the table of a sweep has such a metric."""
     if name not in NUMBERS:
         from shallows.units import did_you_mean
 
@@ -236,7 +240,7 @@ def check_metric(name: str) -> str:
 def _difference(
     values: dict[int, float], others: dict[int, list[dict[str, Any]]], metric: str, confidence: float
 ) -> dict[str, Any]:
-    """Columns of a difference from the baseline, whose rows are `others`: paired where seeds are shared."""
+    """Columns of the difference from the baseline `others`, paired where seeds are shared."""
     reference = {seed: _mean([row[metric] for row in rows]) for seed, rows in others.items()}
     both = [seed for seed in values if seed in reference]
     if both:

@@ -1,4 +1,4 @@
-"""From what is asked to a `Sweep`: the runs that are missing, wherever they go on, and seeds until enough."""
+"""Running a sweep: missing runs on any executor, and more seeds until intervals are narrow enough."""
 
 import os
 from collections.abc import Generator, Mapping, Sequence
@@ -42,20 +42,20 @@ def sweep(
     overrides: Mapping[str, Any] | None = None,
     **unknown: Never,
 ) -> Sweep:
-    """Run `scenario` under each algorithm of `cc`, at each point of `over`, with each of `seeds`: a `Sweep`.
+    """Run `scenario` with each algorithm of `cc`, at each point of `over`, with each of `seeds`: a `Sweep`.
 
     `over` maps a key of the scenario to its values, as a list or a text: `{"traffic.0.load": "0.2:0.8:0.1"}`;
-    several keys in a tuple change together: `{("network.buffer", "hosts.nic"): [("90pkt", "fair"), …]}`.
-    `seeds` is how many, from the scenario's own on, or a list of them (1 unless given). All algorithms meet
-    the same arrivals. `overrides` are those of `run`, the same in all runs. `until` (0.05) adds seeds until
-    the interval of the mean of `metric` is that narrow, as a share of the mean, at every point.
+    keys in a tuple change together: `{("network.buffer", "hosts.nic"): [("90pkt", "fair"), …]}`. `seeds` is a
+    number of seeds, counted from the scenario's own, or a list (by default 1). All algorithms get the same
+    arrivals. `overrides` are those of `run`, the same in all runs. `until` (0.05) adds seeds until the
+    interval of the mean of `metric` is that narrow, as a share of the mean, at every point.
 
-    `executor` is any `concurrent.futures.Executor`, or "dask://HOST:PORT" or "slurm:…"; else runs go on in
-    `workers` processes (all cores unless given). `out` is the folder of the sweep, by default
-    `results/NAME/sweep`: runs that are in it already are not repeated.
+    `executor` is any `concurrent.futures.Executor`, or "dask://HOST:PORT" or "slurm:…"; by default runs use
+    `workers` processes (all cores). `out` is the folder of the sweep, by default `results/NAME/sweep`: runs
+    that it holds are not repeated.
 
-    Ctrl-C ends it with what is done. Runs that fail are rows with a message in `failure`. Raises
-    `ScenarioError` before anything runs where a point is wrong, or memory cannot suffice.
+    Ctrl-C ends the sweep and keeps finished runs. Failed runs are rows with a message in `failure`. Raises
+    `ScenarioError` before anything runs if a point is wrong, or memory cannot suffice.
     """
     from shallows.sweeps.progress import Progress
 
@@ -93,7 +93,7 @@ def asked(
     world: str = "packet",
     overrides: Mapping[str, Any] | None = None,
 ) -> "tuple[Plan, dict[str, Any]]":
-    """`(Plan, {"until", "metric"})` of what `sweep` is given, else of what the file says."""
+    """`(Plan, {"until", "metric"})` of the arguments of `sweep`, or else of the file."""
     base, settings = read(scenario, overrides or {})
     settings |= {key: value for key, value in {"cc": cc, "over": over, "seeds": seeds}.items() if value}
     until = share_of(until or settings.get("until"), "until")
@@ -108,14 +108,14 @@ def asked(
 def expected(
     plan: "Plan", folder: str | os.PathLike[str], workers: int | None = None, on: Any = None
 ) -> estimate.Estimate:
-    """The `Estimate` of what is left to run of a `Plan`."""
+    """The `Estimate` of the missing runs of a `Plan`."""
     left = [job for job in plan.jobs() if not place_of(job, Path(folder, "runs")).exists()]
     here = on in (None, "local")
     return estimate.of_jobs(left, (workers or usable_cores()) if here else None)
 
 
 def read(scenario: Any, overrides: Mapping[str, Any]) -> "tuple[Scenario, dict[str, Any]]":
-    """`(Scenario, what its table [sweep] says)` of a `Scenario` or the path of a file."""
+    """`(Scenario, its table [sweep])` of a `Scenario` or the path of a file."""
     from shallows.scenario import Scenario
 
     if isinstance(scenario, Scenario):
@@ -138,7 +138,7 @@ def run(
     metric: Any = None,
     bar: "Progress | None" = None,
 ) -> Sweep:
-    """Run a `Plan` in the folder `out`; see `sweep`. `bar` is given rows as they come."""
+    """Run a `Plan` in the folder `out`; see `sweep`. `bar` receives rows as they finish."""
     folder = Path(os.path.realpath(out or default_folder(asked)))
     _check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
     if bar:
         bar.begin(len(jobs), len(jobs) - len(left))
     try:
-        # Closing is what stops the workers.
+        # Closing the generator stops the workers.
         with closing(rows_of(left, folder / "runs", on, workers)) as coming:
             for row in coming if left else ():
                 rows[row["run"]] = row
@@ -191,7 +191,7 @@ def _about(asked: "Plan", interrupted: bool) -> dict[str, Any]:
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder that holds something and is no sweep's."""
+    """Refuse a folder that holds something other than a sweep."""
     ours = {"runs", "slurm", "table.parquet", "summary.csv", "sweep.toml", "figure.png", "figure.pdf"}
     if folder.exists() and not folder.is_dir():
         raise ScenarioError("it is a file", None, "a folder for the sweep", file=str(folder))
@@ -205,7 +205,7 @@ def _check_place(folder: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
-    """Only one sweep at a time goes on in a folder."""
+    """Allow only one sweep at a time in a folder."""
     from filelock import FileLock, Timeout
 
     try:

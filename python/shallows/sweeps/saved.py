@@ -1,4 +1,4 @@
-"""The table of a sweep on disk, a row a run: `table.parquet`."""
+"""The table of a sweep on disk, a row per run: `table.parquet`."""
 
 import json
 from pathlib import Path
@@ -13,13 +13,13 @@ from shallows.results.tables import Column, Names
 from shallows.sweeps.jobs import NUMBERS
 
 ABOUT = "sweep"
-"""What the metadata of the file call the rest of the sweep, in JSON."""
+"""The key in the metadata of the file for the rest of the sweep, in JSON."""
 JSON = "json"
-"""Where that lists the columns whose values no column holds: they are JSON."""
+"""The key for the list of columns with values in JSON, because no column type holds them."""
 
 
 def save(path: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> None:
-    """Write the table and what is known `about` the sweep. Raises `OSError` where that fails."""
+    """Write the table and the facts `about` the sweep. Raises `OSError` if it fails."""
     names = list(rows[0]) if rows else []
     values = {name: [row[name] for row in rows] for name in names}
     odd = [name for name in names if _kind(name, values[name]) is None]
@@ -32,7 +32,7 @@ def save(path: Path, rows: list[dict[str, Any]], about: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """(the rows, what is known about the sweep). Raises `ScenarioError` where there is none."""
+    """(rows, facts about the sweep). Raises `ScenarioError` if there is no table."""
     expected = "the folder of a sweep"
     if not path.is_file():
         raise ScenarioError("no table", file=path, expected=expected)
@@ -49,7 +49,7 @@ def load(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def _kind(name: str, values: list[Any]) -> str | None:
-    """What a column holds; None if that is nothing that a column can hold."""
+    """The type of a column; None if no column type holds these values."""
     if name in NUMBERS:
         return "float64"
     types: set[type] = {type(value) for value in values}

@@ -23,7 +23,7 @@ CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """A mean with its interval; `low` and `high` are NaN where one value says nothing of its spread."""
+    """A mean with its interval; `low` and `high` are NaN for a single value."""
 
     mean: float
     low: float
@@ -37,19 +37,19 @@ class Interval(NamedTuple):
 
 
 def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Student's t interval of the mean of independent `values`; those that do not exist are left out."""
+    """Student's t interval of the mean of independent `values`, without missing ones."""
     known = np.asarray(values, float)
     return _student(known[np.isfinite(known)], confidence, f"Student t, {confidence:.0%}")
 
 
 def paired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """The interval of the mean of `values - baseline`, which belong together one by one."""
+    """The interval of the mean of the paired differences `values - baseline`."""
     difference = np.asarray(values, float) - np.asarray(baseline, float)
     return _student(difference[np.isfinite(difference)], confidence, f"paired Student t, {confidence:.0%}")
 
 
 def unpaired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """The interval of the difference of the means of two independent samples: Welch's."""
+    """The interval of the difference of the means of two independent samples (Welch)."""
     samples = [np.asarray(of, float) for of in (values, baseline)]
     samples = [of[np.isfinite(of)] for of in samples]
     counts = [len(of) for of in samples]
@@ -81,11 +81,11 @@ def _student(values: F64, confidence: float, method: str) -> Interval:
 
 @cache
 def student(freedom: float, confidence: float) -> float:
-    """Student's t quantile of a two-sided interval, which scipy would bring 140 MB for.
+    """Student's t quantile of a two-sided interval, without scipy, which takes 140 MB.
 
-    With t = sqrt(freedom) tan(angle), the probability within t is the integral of cos**(freedom - 1)
-    from 0 to the angle, times a constant (Abramowitz and Stegun, 26.7.1). It is concave, so Newton's steps
-    from 0 never go too far, and smooth, so that 40 points of Gauss and Legendre give ten digits at 95 %.
+    With t = sqrt(freedom) tan(angle), the probability within t is the integral of cos**(freedom - 1) from 0
+    to the angle, times a constant (Abramowitz and Stegun, 26.7.1). It is concave, so Newton's steps from 0
+    never overshoot, and smooth, so that Gauss-Legendre quadrature with 40 points gives ten digits at 95 %.
     """
     within = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
     points, weights = np.polynomial.legendre.leggauss(40)

@@ -16,10 +16,10 @@ from shallows.units import Rate, Time
 
 
 class Graph(Table):
-    """Any connected or unconnected graph: from a file, or written out as `edges` and `hosts`.
+    """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
 
     `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
-    whose `kind` is "host", or, if none says so, those with a single edge.
+    whose `kind` is "host", or, if there are none, those with a single edge.
     """
 
     kind: Literal["graph"]
@@ -44,7 +44,7 @@ class Graph(Table):
         return self
 
     def build(self) -> Network:
-        """Hosts as `hosts` lists them, switches in the order in which the edges name them."""
+        """Hosts in the order of `hosts`, switches in the order of the edges."""
         hosts = set(self.hosts)
         switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
         net = Wiring(self.hosts, switches)
@@ -54,12 +54,12 @@ class Graph(Table):
 
 
 def read_graph(path: Path) -> dict[str, Any]:
-    """A GraphML file or a node-link JSON file as the keys of the `graph` kind.
+    """The keys of the `graph` kind from a GraphML file or a node-link JSON file.
 
     Raises `ValueError` with what was expected.
     """
     extras.need("graph", f"topology.file = {path}")
-    networkx: Any = import_module("networkx")  # of whose stubs a part is unknown
+    networkx: Any = import_module("networkx")  # its type stubs are incomplete
 
     try:
         if path.suffix == ".json":
@@ -75,7 +75,7 @@ def read_graph(path: Path) -> dict[str, Any]:
 
 
 def graph_table(graph: Any) -> dict[str, Any]:
-    """A networkx graph, with rate and delay on its edges, as the keys of the `graph` kind.
+    """The keys of the `graph` kind from a networkx graph with rate and delay on its edges.
 
     Raises `ValueError` with what was expected.
     """

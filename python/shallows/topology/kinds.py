@@ -24,7 +24,7 @@ def _named(prefix: str, count: int) -> list[str]:
 
 
 class _RoundTripKind(Table):
-    """A kind whose propagation is given as the round trip over its longest path, when nothing queues."""
+    """A kind with a given round trip of propagation over its longest path."""
 
     rate: Rate = Key("10Gbps", description="rate of the links between switches")
     rtt: Time = Key("200us", description="two-way propagation of the longest path")
@@ -37,9 +37,9 @@ class _RoundTripKind(Table):
         return rtt
 
     def split(self, hops: int) -> tuple[int, list[int]]:
-        """The one-way delay as (one edge, the hops): a quarter in each edge, the rest over the hops.
+        """The one-way delay as (edge, hops): a quarter in each edge, the rest over the hops.
 
-        The first hop takes what does not divide, so that the sum is exact.
+        The first hop takes the remainder, so that the sum is exact.
         """
         edge = self.rtt // 8
         between = self.rtt // 2 - 2 * edge
@@ -65,7 +65,7 @@ class Dumbbell(_RoundTripKind):
     edge_rate: EdgeRate
 
     def build(self) -> Network:
-        """Left hosts are h0…, right hosts follow; s0->s1 is the bottleneck."""
+        """Left hosts are h0…, then right hosts; s0->s1 is the bottleneck."""
         names = _named("h", 2 * self.hosts)
         left, right = names[: self.hosts], names[self.hosts :]
         net = Wiring(names, ["s0", "s1"])
@@ -84,7 +84,7 @@ class Star(_RoundTripKind):
     hosts: TwoOrMore = Key(10, description="hosts around the switch")
 
     def build(self) -> Network:
-        """Every cable has a quarter of the round trip; everyone talks to the last host."""
+        """Every cable has a quarter of the round trip; all hosts send to the last one."""
         names = _named("h", self.hosts)
         net = Wiring(names, ["s0"])
         for name in names:
@@ -93,7 +93,7 @@ class Star(_RoundTripKind):
 
 
 class ParkingLot(_RoundTripKind):
-    """A row of switches; long flows cross every hop, and at each hop others cross only that one."""
+    """A row of switches; long flows cross every hop, and each hop has flows that cross only it."""
 
     kind: Literal["parking-lot"]
     hops: Count = Key(3, description="links in the row, one bottleneck each")

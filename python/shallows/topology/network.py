@@ -1,7 +1,7 @@
 """A network as columns of its nodes and directed links.
 
-Hosts are numbered from 0. A cable is two links, one in each direction. Every link has an egress port with
-the names of both ends ("s0->s1").
+Hosts are numbered from 0. A cable is two links, one in each direction. Every link has an egress port with the
+names of both ends ("s0->s1").
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ from shallows.units import did_you_mean
 class Network:
     """Nodes and directed links, as columns.
 
-    Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and
-    `delay_ps` (u64) have one entry a link. `bottlenecks` are the links whose egress queues a run
-    records unless set otherwise, `recorded_ports` those it does record. `senders` and `receivers`,
-    where the kind has them, are hosts that talk to each other, position by position.
+    Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and `delay_ps`
+    (u64) have one entry per link. `bottlenecks` are the links whose egress queues are recorded by default,
+    `recorded_ports` those that are recorded. `senders` and `receivers`, if the kind has them, are pairs of
+    hosts by position.
     """
 
     host_names: list[str]
@@ -44,17 +44,17 @@ class Network:
 
     @property
     def hosts(self) -> int:
-        """How many hosts there are."""
+        """The number of hosts."""
         return len(self.host_names)
 
     @property
     def nodes(self) -> int:
-        """How many hosts and switches there are."""
+        """The number of hosts and switches."""
         return len(self.host_names) + len(self.switch_names)
 
     @property
     def is_nic(self) -> NDArray[np.bool_]:
-        """For every link whether its egress port belongs to a host."""
+        """True for every link whose egress port belongs to a host."""
         return self.link_from < self.hosts
 
     @property
@@ -76,15 +76,15 @@ class Network:
         )
 
     def port(self, name: str) -> int:
-        """The link whose egress port is called `name`. Raises `ValueError` with what was expected."""
+        """The link with the egress port `name`. Raises `ValueError` with what was expected."""
         if name in self.port_names:
             return self.port_names.index(name)
         raise ValueError(f'a port such as "{self.port_names[-1]}"{did_you_mean(name, self.port_names)}')
 
     def ports(self, names: Sequence[str]) -> list[int]:
-        """The links whose egress ports `names` has, or patterns in it match (`agg*->core*`), each once.
+        """The links whose egress ports have these names or match these patterns (`agg*->core*`), each once.
 
-        Raises `ValueError(name, expected)` for a name or a pattern of no port.
+        Raises `ValueError(name, expected)` for a name or a pattern without a port.
         """
         found: dict[int, None] = {}
         for name in names:
@@ -104,7 +104,7 @@ class Network:
         return replace(self, recorded_ports=np.asarray(ports, np.uint32))
 
     def islands(self) -> NDArray[np.integer]:
-        """For every host the number of the connected part it is in."""
+        """The connected component of every host, as a number."""
         part = np.arange(self.nodes)
         while True:
             lower = part.copy()
@@ -116,7 +116,7 @@ class Network:
 
 
 class Wiring:
-    """Collects cables between nodes given by name, then numbers everything."""
+    """Collector of cables between named nodes."""
 
     def __init__(self, hosts: Iterable[str], switches: Iterable[str]) -> None:
         self.host_names, self.switch_names = list(hosts), list(switches)
@@ -129,7 +129,9 @@ class Wiring:
         self.links += [(self.number[b], self.number[a], rate, delay_ps)]
 
     def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
-        """`bottlenecks` are pairs of names, all switch egress ports if absent; `pairs` of host names."""
+        """The network. `bottlenecks` are pairs of names (by default all switch egress ports); `pairs` of
+        hosts.
+        """
         source, target, rate, delay = (list(column) for column in zip(*self.links, strict=True))
         source = np.array(source, np.uint32)
         watched = np.flatnonzero(source >= len(self.host_names))

@@ -1,7 +1,7 @@
-"""The flows of a scenario as columns: what the table of a kind draws, and all tables together.
+"""The flows of a scenario as columns, of one table and of all tables together.
 
-A table draws its randomness from streams that are keyed by the scenario's seed, the number of the table and
-the purpose. So two algorithms meet the same arrivals, and another table changes nothing in this one.
+A table draws its randomness from streams keyed by the scenario's seed, the number of the table and the
+purpose. Two algorithms therefore get the same arrivals, and another table does not change this one.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from shallows.traffic.kind import Kind
 
 NO_FLOW = 2**32 - 1
-"""Stands for no flow in the columns that hold numbers of flows."""
+"""The value for no flow in columns of flow numbers."""
 _PURPOSES = ("pairs", "sources", "targets", "sizes", "arrivals", "jitter")
 
 
 def full(count: int, value: int) -> U64:
-    """A column of one value."""
+    """A column with one value."""
     return np.full(count, value, np.uint64)
 
 
@@ -49,10 +49,10 @@ class Draws:
 
 @dataclass(frozen=True)
 class Load:
-    """What a Poisson table offers: bytes on the wire, headers counted, over `capacity_bps`.
+    """The load of a Poisson table: bytes on the wire, with headers, over `capacity_bps`.
 
-    `stated` and `realised` are shares; acks are not counted. `realised` is what the flows drawn carry from
-    the start of the run to the last arrival.
+    `stated` and `realised` are shares, without acks. `realised` is the load of the drawn flows from the start
+    of the run to the last arrival.
     """
 
     stated: float
@@ -64,10 +64,10 @@ class Load:
 
 @dataclass(frozen=True)
 class Application:
-    """When there is something to send, as columns, one entry a flow.
+    """When a flow has data to send, as columns, one entry per flow.
 
-    `first_bytes` are written when the flow begins, in whole packets; it goes on at `resume_ps`. From then on,
-    or from its beginning where that is 0, it writes for `on_ps` and pauses for `off_ps`; 0 is never.
+    `first_bytes` are written when the flow begins, in whole packets; writing resumes at `resume_ps`. From
+    then on, or from its beginning if that is 0, it writes for `on_ps` and pauses for `off_ps`; 0 is never.
     """
 
     first_bytes: U64
@@ -80,9 +80,8 @@ class Application:
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
-    `after` and `answers` are places in the same table, `NO_FLOW` where there is none: the flow whose end
-    starts this one, `start_ps` later, and the request that this one answers. `application` is None where
-    flows never pause.
+    `after` and `answers` are indices in the same table, or `NO_FLOW`: the flow whose end starts this one,
+    `start_ps` later, and the request that this one answers. `application` is None if flows never pause.
     """
 
     src: U32
@@ -100,11 +99,11 @@ class Drawn:
 class Flows:
     """All flows of a scenario, table after table.
 
-    Columns, one entry a flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
-    `start_ps`, `stop_ps` (u64). Where `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
-    `bytes` 0 is unlimited, `stop_ps` `NEVER` is never. `cc` indexes `ccs` (the algorithms) and `cc_names`,
+    Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
+    `start_ps`, `stop_ps` (u64). If `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
+    `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`,
     `group` is the number of the traffic table; `loads` has a `Load` or None for each table; `application` is
-    None where no flow ever pauses.
+    None if no flow ever pauses.
     """
 
     src: U32
@@ -129,7 +128,7 @@ class Flows:
 def draw(
     tables: Sequence["Kind"], network: "Network", seed: int, frame: Frame, default: Algorithm | None
 ) -> "Flows":
-    """The flows of all traffic tables; `default` is the algorithm of those that name none.
+    """The flows of all traffic tables; `default` is the algorithm of tables that name none.
 
     Raises `ScenarioError` whose key starts at the table, such as traffic[0].to.
     """
@@ -170,7 +169,7 @@ def draw(
 
 
 def _applications(applications: Sequence[Application | None], counts: Sequence[int]) -> Application | None:
-    """The `Application` of all tables, or None where none has one."""
+    """The `Application` of all tables; None if no table has one."""
     if not any(applications):
         return None
     keys = [field.name for field in fields(Application)]
@@ -180,7 +179,7 @@ def _applications(applications: Sequence[Application | None], counts: Sequence[i
 
 
 def _placed(within: NDArray[np.integer] | None, count: int, first: int) -> NDArray[np.integer]:
-    """Numbers of flows from places within a table whose first flow is number `first`."""
+    """Flow numbers from indices within a table whose first flow is number `first`."""
     if within is None:
         return np.full(count, NO_FLOW)
     return np.where(within == NO_FLOW, NO_FLOW, within + first)
@@ -194,7 +193,7 @@ def _check_reachable(network: "Network", islands: NDArray[np.integer], drawn: Dr
 
 
 def _labels(ccs: Sequence[Algorithm]) -> list[str]:
-    """Names for results: the algorithm's own, numbered where one comes with several settings."""
+    """Names for results: the algorithm's own, numbered if it occurs with several settings."""
     labels: list[str] = []
     for algorithm in ccs:
         again = sum(other.label == algorithm.label for other in ccs[: len(labels)])

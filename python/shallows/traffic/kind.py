@@ -1,4 +1,4 @@
-"""What every kind of traffic has: an algorithm, a priority, hosts at its ends. And values as users write."""
+"""The base of all kinds of traffic: algorithm, priority, hosts at the ends."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,12 +35,12 @@ def _ends(value: Any) -> Any:
 
 
 def file_of(value: Any, info: "ValidationInfo") -> str:
-    """The path of an existing file, looked for in the scenario's folder first. Raises `ValueError`."""
+    """The path of an existing file, searched in the scenario's folder first. Raises `ValueError`."""
     context: dict[str, Any] = info.context or {}
     folder: Path = context.get("folder") or Path()
     if not isinstance(value, str):
         raise ValueError("the path of a file")
-    with suppress(OSError, ValueError):  # too long, or no name of a file
+    with suppress(OSError, ValueError):  # too long, or not a file name
         for path in (folder / value, Path(value)):
             if path.is_file():
                 return str(path.resolve())
@@ -94,19 +94,19 @@ class Kind(Table):
 
 
 def filled(count: int | None) -> int:
-    """A count whose default depends on the network, once `settled` has filled it in."""
+    """A count whose default depends on the network, after `settled`."""
     assert count is not None, "`settled` comes before `draw`"
     return count
 
 
 class Between(Kind):
-    """A kind whose flows run between hosts that may be chosen."""
+    """A kind whose sources and targets may be chosen."""
 
     sources: Ends = Key("topology", alias="from", description="sending hosts")
     to: Ends = Key("topology", description="receiving hosts")
 
     def ends(self, network: "Network", draws: Draws) -> Pair:
-        """(sources, targets) as host numbers, taken in turn; the topology's own pairs where not given."""
+        """(sources, targets) as host numbers; by default the topology's own pairs."""
         sources, targets = (hosts_of(network, *end) for end in (("from", self.sources), ("to", self.to)))
         if sources is not None:
             return sources, others(network, network.receivers, sources, draws) if targets is None else targets
@@ -115,7 +115,7 @@ class Between(Kind):
         return _own_pairs(network, draws)
 
     def pairs_of(self, network: "Network", draws: Draws, count: int) -> Pair:
-        """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, around."""
+        """(src, dst) of `count` flows: flow i takes the i-th source and the i-th target, cyclically."""
         sources, targets = (np.resize(hosts, count) for hosts in self.ends(network, draws))
         same = np.flatnonzero(sources == targets)
         if len(same):
@@ -125,7 +125,7 @@ class Between(Kind):
 
 
 def hosts_of(network: "Network", key: str, value: Any) -> U32 | None:
-    """The numbers of the hosts that `value` names; None where it leaves them to the topology."""
+    """The numbers of the hosts in `value`; None for the topology's own."""
     if value == "topology":
         return None
     numbers: list[int] = []
@@ -138,12 +138,12 @@ def hosts_of(network: "Network", key: str, value: Any) -> U32 | None:
 
 
 def distinct(hosts: U32) -> U32:
-    """Each host once, in order. Of numpy.unique the half is importing masked arrays, in a short run."""
+    """Each host once, in order. numpy.unique would import masked arrays, which is slow in a short run."""
     return np.flatnonzero(np.bincount(hosts)).astype(np.uint32)
 
 
 def _own_pairs(network: "Network", draws: Draws) -> Pair:
-    """The topology's senders and receivers; without any, everyone sends to the next in a random ring."""
+    """The topology's senders and receivers; by default each host sends to the next in a random ring."""
     if network.senders is not None and network.receivers is not None:
         return network.senders, network.receivers
     ring = draws.order("pairs", network.hosts).astype(np.uint32)
@@ -151,7 +151,7 @@ def _own_pairs(network: "Network", draws: Draws) -> Pair:
 
 
 def others(network: "Network", preferred: U32 | None, taken: U32, draws: Draws) -> U32:
-    """Hosts to stand against `taken`: the topology's, else all that are left, in random order."""
+    """Partners for the hosts `taken`: the topology's, or all other hosts in random order."""
     if preferred is not None and not np.isin(preferred, taken).any():
         return preferred
     left = np.setdiff1d(np.arange(network.hosts, dtype=np.uint32), taken)

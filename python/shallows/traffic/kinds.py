@@ -1,4 +1,4 @@
-"""Kinds of traffic whose flows follow a plan: all at once, one by one, in turn, or one after the other."""
+"""Kinds of traffic with a fixed plan: all at once, one by one, in turn, or one after the other."""
 
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _check_end(key: str, value: int, end_ps: int) -> None:
-    """Raise `ScenarioError` where what a key repeats goes on beyond what picoseconds can count."""
+    """Raise `ScenarioError` if the repetitions of a key end later than picoseconds can count."""
     if end_ps >= NEVER:
         raise ScenarioError(key, value, "fewer: they go on beyond 213 days")
 
@@ -57,7 +57,7 @@ class LongLived(Between):
         return self
 
     def settled(self, network: "Network") -> Self:
-        """`flows` filled in: one a source, or one a host of the longer list where both ends are given."""
+        """Fill in `flows`: one per source, or one per host of the longer list if both ends are given."""
         if self.flows is not None:
             return self
         sources, targets = self.ends(network, Draws(0, 0))
@@ -66,7 +66,7 @@ class LongLived(Between):
         return self.model_copy(update={"flows": flows})
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """The starts are random, and the pairs of a topology without its own."""
+        """The starts are random, and so are the pairs of a topology without its own."""
         count = filled(self.flows)
         _check_end("flows", count, self.start + count * self.stagger + self.jitter)
         regular_ps = self.start + np.arange(count, dtype=np.uint64) * np.uint64(self.stagger)
@@ -80,7 +80,7 @@ class LongLived(Between):
         return Drawn(*pair, full(count, 0), begin_ps, full(count, self.stop), application=application)
 
     def _check_turns(self, network: "Network", frame: Frame) -> None:
-        """Turns of a picosecond change nothing on the wire, and a run would do nothing else."""
+        """Refuse turns that are too short to change anything on the wire."""
         least_ps = int(frame[0] * 8 * 10**12 // network.host_rate_bps.max())
         if self.on and self.off and self.on + self.off < least_ps:
             texts = [TIME.text(time) for time in (self.on + self.off, least_ps)]
@@ -89,7 +89,7 @@ class LongLived(Between):
             )
 
     def _application(self, start_ps: U64) -> Application | None:
-        """When the flows have something to send, if not always: with an exchange from their start on."""
+        """When the flows have data to send, if not always: an exchange counts from their start."""
         if not self.exchange and not self.off:
             return None
         first, on, off = (full(len(start_ps), time or 0) for time in (self.exchange, self.on, self.off))
@@ -106,7 +106,7 @@ class Staircase(Between):
     jitter: Time = Key("10us", description="every start is later by a random time up to this")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """Flow i is there from `start + i * interval` and up to `jitter` more, for `flows * interval`."""
+        """Flow i exists from `start + i * interval`, or up to `jitter` later, for `flows * interval`."""
         _check_end("flows", self.flows, self.start + 2 * self.flows * self.interval + self.jitter)
         start_ps = self.start + np.arange(self.flows, dtype=np.uint64) * np.uint64(self.interval)
         start_ps += spread(draws, self.flows, self.jitter)
@@ -146,14 +146,14 @@ class Incast(Kind):
         return others(network, network.senders, receiver, draws), int(receiver[0])
 
     def settled(self, network: "Network") -> Self:
-        """`senders` filled in, and not more than there are hosts to send."""
+        """Fill in `senders`, at most as many as there are hosts to send."""
         most = len(self._candidates(network, Draws(0, 0))[0])
         if (self.senders or 0) > most:
             raise ScenarioError("senders", self.senders, f"at most {most}, the hosts that can send to it")
         return self.model_copy(update={"senders": self.senders or most})
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """In a topology without senders of its own they are drawn among all hosts."""
+        """In a topology without senders of its own, senders are drawn among all hosts."""
         _check_end("times", self.times, self.start + self.times * (self.period or 0) + self.jitter)
         candidates, receiver = self._candidates(network, draws)
         senders = np.tile(candidates[: filled(self.senders)], self.times)
@@ -191,7 +191,7 @@ class Shuffle(Between):
 
 
 class Ring(Kind):
-    """An all-reduce over a ring: a share goes to the next host once it has come from the one before."""
+    """An all-reduce over a ring: a share goes to the next host after the previous share has arrived."""
 
     kind: Literal["ring"]
     hosts: Ends = Key(
@@ -204,9 +204,9 @@ class Ring(Kind):
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Step by step, the flows of all hosts.
 
-        Of n hosts each sends n - 1 shares until it has one sum, and n - 1 more until all have all sums
-        (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009). What a host sends in a step is what came to
-        it in the step before.
+        With n hosts, each sends n - 1 shares until every host has one sum, and n - 1 more until all hosts
+        have all sums (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009). In each step a host sends what
+        it received in the step before.
         """
         given = hosts_of(network, "hosts", self.hosts)
         ring = np.arange(network.hosts, dtype=np.uint32) if given is None else given
@@ -230,7 +230,7 @@ class Ring(Kind):
 
 
 class RequestResponse(Between):
-    """Clients that each send a request, hear the response, think, and send the next."""
+    """Clients that each send a request, receive the response, think, and send the next."""
 
     kind: Literal["request-response"]
     pairs: OptionalCount = Key(None, description="clients, each with a server; absent: one a source")
@@ -243,13 +243,13 @@ class RequestResponse(Between):
     jitter: Time = Key("10us", description="first requests are uniform within this time")
 
     def settled(self, network: "Network") -> Self:
-        """`pairs` filled in: one a source."""
+        """Fill in `pairs`: one per source."""
         if self.pairs is not None:
             return self
         return self.model_copy(update={"pairs": len(self.ends(network, Draws(0, 0))[0])})
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """Round by round: the requests of all clients, then the responses to them."""
+        """Round by round: the requests of all clients, then their responses."""
         pairs = filled(self.pairs)
         clients, servers = self.pairs_of(network, draws, pairs)
         first = np.uint64(self.start) + spread(draws, pairs, self.jitter)
@@ -270,5 +270,5 @@ class RequestResponse(Between):
 
 
 def spread(draws: Draws, count: int, jitter: int) -> U64:
-    """`count` delays, uniform within `jitter`: without them equal flows start, and stay, in step."""
+    """`count` delays, uniform within `jitter`: without them equal flows stay synchronised."""
     return (draws.uniform("jitter", count) * jitter).astype(np.uint64)

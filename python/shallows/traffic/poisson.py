@@ -35,7 +35,7 @@ def _sizes(value: Any, info: "ValidationInfo") -> Any:
 
 
 def distribution(sizes: Any, frame: Frame) -> Sizes:
-    """The `Sizes` that a name, a CSV file, (bytes, share) pairs or a size with its unit stands for.
+    """The `Sizes` of a name, a CSV file, (bytes, share) pairs or a size with its unit.
 
     Raises `ValueError` with what was expected.
     """
@@ -73,7 +73,7 @@ class Poisson(Between):
     below: PayloadLimit = Key("unlimited", description="only sizes below this are drawn")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """Source and target are uniform over the hosts, or over the topology's pairs."""
+        """Sources and targets are uniform over the hosts, or over the topology's pairs."""
         sizes = self._distribution(frame)
         src, dst, capacity_bps = self._ends(network, draws)
         drawn = sizes.sample(draws.uniform("sizes", self.flows))
@@ -123,7 +123,9 @@ class Poisson(Between):
         return distinct(sources), distinct(targets)
 
     def _capacity_bps(self, network: "Network", sources: U32, targets: U32) -> int:
-        """What the load is a share of, after a look at the port that all flows cross, if there is one."""
+        """The capacity that the load refers to. Raises `ScenarioError` if that is a bottleneck that does not
+        exist.
+        """
         shared_bps = self._shared_bps(network, sources, targets)
         if self.load_of == "bottleneck":
             if shared_bps is None:
@@ -137,7 +139,7 @@ class Poisson(Between):
         return hosts_bps
 
     def _shared_bps(self, network: "Network", sources: U32, targets: U32) -> int | None:
-        """The rate of the slowest port that all flows cross; None where there is none."""
+        """The rate of the slowest port that all flows cross; None if there is none."""
         shared: list[int] = []
         if len(distinct(targets)) == 1:
             shared.append(int(network.rate_bps[network.link_to == targets[0]][0]))

@@ -1,4 +1,4 @@
-"""Flows that are listed one by one: in a CSV file, or as columns."""
+"""Flows listed one by one, in a CSV file or as columns."""
 
 import csv
 from collections.abc import Callable, Sequence
@@ -31,14 +31,14 @@ def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
 
 
 def _columns(value: Any) -> Columns:
-    """Columns of `TRACE`, from such columns or from rows of four."""
+    """Columns of `TRACE`, from columns or from rows of four."""
     if is_list(value) and all(is_list(row) and len(row) == len(TRACE) for row in value):
         value = dict(zip(TRACE, map(list, zip(*value, strict=True)), strict=True)) if value else {}
     if not is_table(value):
         raise ValueError(f"columns {', '.join(TRACE)}, or rows of these four")
     rows_of(value, TRACE)
     start, *whole = (value[name] for name in TRACE)
-    # An array has numbers of one kind, so hosts and bytes may come as floats.
+    # An array has one numeric type, so hosts and bytes may be floats.
     columns = [
         [int(item) if isinstance(item, float) and item.is_integer() else item for item in column]
         for column in whole
@@ -47,14 +47,14 @@ def _columns(value: Any) -> Columns:
 
 
 class _Texts(NamedTuple):
-    """A trace as it is written: `columns` of texts, and of each row where it stands: "in flow 3"."""
+    """A trace as text: `columns` of texts, and the place of each row: "in flow 3"."""
 
     columns: dict[str, list[str]]
     where: Sequence[str]
 
 
 class Trace(Kind):
-    """Flows that are listed one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
+    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes."""
 
     kind: Literal["trace"]
     file: Annotated[
@@ -92,14 +92,14 @@ class Trace(Kind):
         return _Texts(columns, [f"in flow {at}" for at in range(1, len(self.flows["bytes"]) + 1)])
 
     def _read(self, file: str) -> _Texts:
-        """What a file has but for empty lines and those that begin with `#`."""
+        """The rows of a file, without empty lines and lines that begin with `#`."""
         header, rows, where = self._lines(file)
         self._check_header([name.strip() for name in header.split(",")])
         columns = {name: list[str]() for name in TRACE}
         reader, read = csv.reader(rows, strict=True), 0
         with suppress(csv.Error):
             for row in reader:
-                # A quotation mark that is not closed makes a row of several lines.
+                # An unclosed quotation mark makes a row of several lines.
                 if len(row) != len(TRACE) or reader.line_num != read + 1:
                     break
                 for column, text in zip(columns.values(), row, strict=True):
@@ -110,7 +110,7 @@ class Trace(Kind):
         return _Texts(columns, where)
 
     def _lines(self, file: str) -> tuple[str, list[str], list[str]]:
-        """(the first line, the others, where each of these stands), but for empty lines and comments."""
+        """(first line, other lines, their places), without empty lines and comments."""
         try:
             lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
@@ -128,7 +128,7 @@ class Trace(Kind):
         self._refuse(f"the columns {','.join(TRACE)} in its first line: {why}")
 
     def _numbers(self, texts: _Texts, name: str, read: Callable[[str], int], expected: str) -> list[int]:
-        """The numbers of a column, each as `read` has it from its text."""
+        """The numbers of a column, each converted from its text by `read`."""
         numbers: list[int] = []
         for at, text in enumerate(texts.columns[name]):
             try:

@@ -1,10 +1,10 @@
-"""What the picoseconds of a completion time go to: the one list of causes, with meaning and colours."""
+"""The causes of the time of a flow, with meaning and colour."""
 
 from typing import NamedTuple
 
 
 class Cause(NamedTuple):
-    """What a person reads, what it means, and its colour in figures."""
+    """A cause: title, meaning, and colour in figures."""
 
     title: str
     meaning: str
@@ -36,10 +36,10 @@ CAUSES = {
     "dependency": Cause("other flow", "the flow that it waits for had not ended", "#8c8c8c"),
     "application": Cause("application", "the application waited of itself", "#c7c7c7"),
 }
-"""By key, in the order in which tables and figures show them."""
+"""Causes by key, in the order of tables and figures."""
 
 SENDERS = frozenset({"window", "cut", "receiver", "credit", "loss", "timeout", "reordering"})
-"""Edges of the path that name the round trip over empty links which they took."""
+"""Causes that replace transmission and propagation of the round trip that they needed."""
 
 WAITS = ("queue", "nic", "pause", "shaping", "fault", "loss", "timeout")
-"""Causes that have a port to blame."""
+"""Causes at a port."""

@@ -1,4 +1,4 @@
-"""Which flows to ask about: the slowest, those of a class of sizes, those above its 99th percentile."""
+"""The choice of flows: the slowest, those of a size class, those above its 99th percentile."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p99: bool = False) -> list[int]:
     """Numbers of finished flows of `run`, the slowest first: all, or of the class `size` ("< 10 KB").
 
-    `slowest` takes so many of them, `p99` those whose slowdown is at or above its 99th percentile there.
+    `slowest` limits their number, `p99` selects those at or above the 99th percentile of slowdown.
     """
     table = run.columns("flows")
     slowdown, size_bytes = (np.asarray(table[name], float) for name in ("slowdown", "bytes"))
@@ -33,7 +33,7 @@ def flows(run: "Run", *, slowest: int | None = None, size: str | None = None, p9
 
 
 def _class(text: str) -> tuple[float, float]:
-    """(least size, first size above) of a class of sizes as reports name it, with or without blanks."""
+    """(least size, first size above) of a size class as reports name it, with or without blanks."""
     low = 0.0
     for limit, title in SIZES.items():
         high = limit or np.inf

@@ -1,7 +1,8 @@
-"""What the others cost a flow: the same scenario without those that it waited behind, and with nobody else.
+"""The cost of other flows: the same scenario without the flows that a flow waited behind, and with no other
+flow.
 
-The flows that are gone stay in the list of flows, but begin too late: a switch takes its way by a flow's
-number, so that without the row all later flows would take other ways, and it would be another experiment.
+Removed flows stay in the list of flows but start too late, because a switch chooses the path by the number of
+a flow: without the row, all later flows would take other paths.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,24 +21,24 @@ AFTERWARDS_PS = 1_000_000
 
 
 class Counterfactual(NamedTuple):
-    """What the path of a flow says that others cost it, and what it takes without them."""
+    """The cost of other flows according to the path of a flow, and its completion times without them."""
 
     flow: int
     fct_ps: int
     culprits: list[int]
     """The flows that it waited behind, or whose queue cut its window: those of `Path.by_flow`."""
     share_ps: int
-    """The time of its path that was theirs."""
+    """The time of its path that they took."""
     alone_ps: int | None
-    """Its completion time with no other flow; none where that is more than twice what it was."""
+    """Its completion time with no other flow; None if that exceeds twice the original time."""
     ran_ps: int | None
-    """Its completion time without the culprits, and none likewise."""
+    """Its completion time without the culprits; None likewise."""
 
     @property
     def expected_ps(self) -> int:
-        """What the path says is left: not less than the flow takes alone.
+        """The completion time that the path predicts, at least the time alone.
 
-        What a flow waits behind others it would in part have needed itself, to send its own frames.
+        Part of the time behind other flows would have been needed for the flow's own frames.
         """
         return max(self.fct_ps - self.share_ps, self.alone_ps or 0)
 
@@ -53,7 +54,7 @@ def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None"
 
 
 def _before(scenario: "Scenario", flow: int) -> set[int]:
-    """The flow, and those that it waits for before it begins."""
+    """The flow and its predecessors."""
     chain = {flow}
     while (flow := int(scenario.flows.after[flow])) != NONE:
         chain.add(flow)

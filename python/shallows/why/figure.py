@@ -1,4 +1,4 @@
-"""Figures of critical paths: the waterfall of one flow over the queues on its way, and the causes of many."""
+"""Figures of critical paths: the waterfall of one flow over the queues it meets, and the causes of many."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
     from shallows.why.record import Record
 
 MOST_PORTS = 3
-"""Ports whose queues are drawn: those where the flow waited longest."""
+"""The most ports with a drawn queue: those where the flow waited longest."""
 MOST_BARS = 1000
-"""Bars of a waterfall: of more, nobody could tell one from the next,"""
+"""The most bars of a waterfall that can be told apart."""
 STEPS = 300
-"""and its time is drawn in so many steps."""
+"""Steps of time for paths with more bars."""
 MOST_POINTS = 4000
-"""Points of a queue that are drawn."""
+"""The most points of a drawn queue."""
 DECILES = 10
 BROAD, NARROW = 7.2, 4.2
-"""Widths in inches: of a page of paper, and of a phone held upright."""
+"""Widths in inches: of a page of paper, and of an upright phone."""
 
 
 class Bar(NamedTuple):
-    """A bar of a waterfall: what one cause took of a span at one place, and the flows that were first."""
+    """A bar of a waterfall: the time of one cause at one place, and the flows that went first."""
 
     begin_ps: int
     end_ps: int
     place: str
     cause: str
     length_ps: int
-    """Picoseconds of that cause there: all of the span, but where short pieces share it."""
+    """Picoseconds of that cause: the whole span, unless short pieces share it."""
     flows: dict[int, int]
-    """Picoseconds behind each."""
+    """Picoseconds behind each flow."""
     low: float = 0.0
     high: float = 1.0
-    """From where to where in its row: as high as its share of the span, one on the other."""
+    """Lower and upper edge in its row, in proportion to its share of the span."""
 
 
 def waterfall(path: "Path", record: "Record", size: float = BROAD) -> Figure:
-    """A `Figure`: the path of a flow, place by place over time, and below the queues where it waited.
+    """A `Figure`: the path of a flow, place by place over time, above the queues where it waited.
 
-    Of a path of more than `MOST_BARS` bars each is a step of time, and as high as what a cause took of that.
+    With more than `MOST_BARS` bars, each bar is a step of time, and its height is the share of a cause.
     """
     with rc_context(STYLE):
         waited = list(path.by_port(*WAITS))[:MOST_PORTS]
@@ -71,7 +71,7 @@ def waterfall(path: "Path", record: "Record", size: float = BROAD) -> Figure:
 
 
 def boxes(path: "Path", record: "Record") -> Iterator[tuple[float, float, float, float, str]]:
-    """What a person reads at each bar of a waterfall: `(us from, us to, row from, row to, text)`."""
+    """The text of each bar of a waterfall: `(us from, us to, row from, row to, text)`."""
     bars = _bars(path, record)
     rows = _rows(bars)
     for bar in bars:
@@ -85,12 +85,12 @@ def boxes(path: "Path", record: "Record") -> Iterator[tuple[float, float, float,
 
 
 def _height(row: int, bar: Bar) -> tuple[float, float]:
-    """From where in its row, which is drawn from below, and how high."""
+    """The lower edge and the height of a bar."""
     return row + 0.4 - 0.8 * bar.high, 0.8 * (bar.high - bar.low)
 
 
 def _bars(path: "Path", record: "Record") -> list[Bar]:
-    """The bars of a path in order of time: pieces of one cause together that touch at one place."""
+    """The bars of a path in order of time. Adjacent pieces with the same cause and place are joined."""
     bars: list[Bar] = []
     for piece in path.pieces:
         place = _place(piece, record)
@@ -110,12 +110,12 @@ def _add(flows: dict[int, int], piece: "Piece") -> None:
 
 
 def _step_ps(path: "Path") -> int:
-    """The steps of time of a path that has too many bars."""
+    """The length of a step in a path with too many bars."""
     return -(-path.fct_ps // STEPS)
 
 
 def _steps(path: "Path", record: "Record") -> list[Bar]:
-    """Bars for each step of time, one for each place and cause that had some of it."""
+    """Bars for each step of time, one for each place and cause."""
     step = _step_ps(path)
     found: dict[int, dict[tuple[str, str], tuple[int, dict[int, int]]]] = {}
     for piece in path.pieces:
@@ -135,7 +135,7 @@ def _steps(path: "Path", record: "Record") -> list[Bar]:
 def _stacked(
     begin: int, step: int, its: Mapping[tuple[str, str], tuple[int, dict[int, int]]]
 ) -> Iterator[Bar]:
-    """The bars of one step, those of a place one on the other in the order of the causes."""
+    """The bars of one step, stacked by place in the order of the causes."""
     heights: dict[str, float] = {}
     causes = list(CAUSES)
     for place, cause in sorted(its, key=lambda key: causes.index(key[1])):
@@ -146,14 +146,14 @@ def _stacked(
 
 
 def _left_out(path: "Path", bars: list[Bar]) -> str:
-    """What a title says of bars that are not pieces."""
+    """The note in a title about bars that are not pieces."""
     step = _us(_step_ps(path))
     steps = any(bar.high - bar.low < 1 for bar in bars)
     return f"\n(too many pieces to draw: in steps of {step} us, as high as their share)" if steps else ""
 
 
 def _behind(flows: Mapping[int, int]) -> str:
-    """Whose frames came first: the flow that took most of the time, and how many others."""
+    """The flow whose frames took most of the time, and the number of others."""
     if not flows:
         return ""
     most = max(flows, key=flows.__getitem__)
@@ -198,7 +198,7 @@ def _draw_path(ax: "Axes", path: "Path", bars: list[Bar]) -> None:
 
 
 def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], **how: Any) -> None:
-    """Bars of one cause over their time, `(bar, y from, height)` each."""
+    """Draw bars of one cause over time, `(bar, y from, height)` each."""
     if bars:
         corners = [
             [(begin, low), (begin, low + height), (end, low + height), (end, low)]
@@ -210,7 +210,7 @@ def _shade(ax: "Axes", path: "Path", bars: Sequence[tuple[Bar, float, float]], *
 
 
 def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: list[Bar]) -> None:
-    """What the port held over time, and when the path waited there."""
+    """Draw the queue of a port over time, and when the path waited there."""
     frames = record.tables["frames"]
     mine = frames["link"] == port
     come, gone = (frames[name][mine].astype(np.int64) for name in ("offered_ps", "ended_ps"))
@@ -231,7 +231,7 @@ def _draw_queue(ax: "Axes", path: "Path", record: "Record", port: int, bars: lis
 
 
 def _extremes(times: F64, values: NDArray[Any]) -> tuple[F64, NDArray[Any]]:
-    """Of more than `MOST_POINTS` points the least and the greatest of equally many together."""
+    """At most `MOST_POINTS` points: the extremes of equally many neighbours."""
     if len(values) <= MOST_POINTS:
         return times, values
     parts = np.array_split(np.arange(len(values)), MOST_POINTS // 2)
@@ -273,7 +273,7 @@ def _slowdown(part: "Sequence[Path]") -> float:
 
 
 def _stack(ax: "Axes", groups: "Sequence[tuple[str, Sequence[Path]]]", causes: Sequence[str]) -> None:
-    """A bar a group of paths, `(title, paths)`: mean shares of the causes."""
+    """Draw a bar per group of paths, `(title, paths)`: mean shares of the causes."""
     base = np.zeros(len(groups))
     for cause in [cause for cause in CAUSES if cause in causes]:
         shares = [

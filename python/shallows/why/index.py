@@ -1,4 +1,4 @@
-"""The tables of a record, indexed for walking back along critical paths."""
+"""Tables of a record, indexed for walking back along critical paths."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Frames(NamedTuple):
-    """What was sent over a link, in order."""
+    """Frames sent over a link, in order."""
 
     offered: list[int]
     begun: list[int]
@@ -35,7 +35,7 @@ class Frames(NamedTuple):
 
 
 class Index:
-    """The tables of a record, indexed for walking back."""
+    """Tables of a record, indexed for walking back."""
 
     def __init__(self, record: "Record") -> None:
         tables = record.tables
@@ -65,7 +65,7 @@ class Index:
         self.first_loss = self._first_losses()
 
     def _copies(self) -> dict[int, tuple[int | None, int | None]]:
-        """By data packet: the copy of it sent before, and the data packet sent before it; none is `None`."""
+        """The previous copy of each data packet, and the data packet sent before it; None if absent."""
         newest: dict[tuple[int, int], int] = {}
         previous: dict[int, int] = {}
         copies: dict[int, tuple[int | None, int | None]] = {}
@@ -76,16 +76,16 @@ class Index:
         return copies
 
     def was_dropped(self, packet: int) -> bool:
-        """Whether a port dropped it, or a wire lost it."""
+        """True if a port dropped the packet, or a link lost it."""
         return self.dropped[self.hops_of[packet][-1]]
 
     def arrival(self, packet: int) -> int:
-        """When it came to its host."""
+        """The time when the packet arrived at its host."""
         hop = self.hops_of[packet][-1]
         return self.hops["ended_ps"][hop] + self.delay[self.hops["link"][hop]]
 
     def _first_losses(self) -> dict[int, int]:
-        """By flow: when its first data packet was dropped, or lost on a wire."""
+        """For each flow: the time when its first data packet was dropped or lost."""
         first: dict[int, int] = {}
         for packet, hops in enumerate(self.hops_of):
             if self.kind[packet] == "data" and self.was_dropped(packet):
@@ -99,7 +99,7 @@ def _lists(columns: Mapping[str, NDArray[Any]]) -> dict[str, list[int]]:
 
 
 def _grouped(keys: Sequence[int], count: int) -> list[list[int]]:
-    """The places of each key from 0 to `count`, in order."""
+    """The indices of each key from 0 to `count`, in order."""
     groups: list[list[int]] = [[] for _ in range(count)]
     for place, key in enumerate(keys):
         groups[key].append(place)
@@ -121,7 +121,7 @@ def _frames(table: Mapping[str, NDArray[Any]]) -> dict[int, Frames]:
 
 
 def _stops(record: "Record") -> dict[int, list[stoppages.Stoppage]]:
-    """By link: its `Stop`s."""
+    """The `Stoppage`s of each link."""
     found: dict[int, list[stoppages.Stoppage]] = {}
     for stop in stoppages.of_events(record.tables["links"], record.link_events, record.ended_ps):
         found.setdefault(stop.link, []).append(stop)

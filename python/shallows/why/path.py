@@ -1,11 +1,10 @@
 """The critical path of a flow: from its last delivered byte back to its start, each picosecond with a cause.
 
-The walk goes from what happened to what it happened because of. A frame arrives after its propagation and
-its transmission, which began when the frame before it at that port had been sent: while that was another
-flow's, the frame waited behind it; where it was the flow's own, the path goes on with that one, because it is
-what kept the link busy. At its host a frame was sent once the flow could (a row of `causes`): because
-something came back, whose own way the path then follows, or because time passed. So pieces touch each other,
-and their sum is the completion time; `Path` refuses anything else.
+The walk (`walk`) goes from an event to its cause. A frame arrives after its propagation and its transmission.
+The transmission began when the port had sent the frame before: if that belonged to another flow, the frame
+waited behind it; if it was the flow's own, the path continues with that frame. A host sent a frame when the
+flow was ready (a row of `causes`): because a packet arrived, whose own path is followed then, or because time
+passed. Pieces therefore touch each other, and their sum is the completion time; `Path` refuses anything else.
 """
 
 from collections.abc import Iterable
@@ -18,24 +17,24 @@ Key = TypeVar("Key")
 
 
 class Piece(NamedTuple):
-    """A stretch of a path: its time, its cause, where and behind whom, in which packet's life."""
+    """A piece of a path: time, cause, port, the flow that went first, and the packet."""
 
     begin_ps: int
     end_ps: int
     cause: str
     port: int | None
-    """The link of the port where it passed; none where no port has part in it."""
+    """The link of the port; None for a cause without a port."""
     flow: int | None
-    """The other flow that was sent first; none where there is no such flow."""
+    """The other flow that was sent first; None if there is none."""
     kind: str
-    """What the packet on the path is for."""
+    """The kind of the packet on the path."""
     seq: int
     base: bool = False
-    """Whether it is transmission or propagation of a round trip that `cause` made necessary."""
+    """True for transmission or propagation of a round trip that `cause` made necessary."""
 
     @property
     def length_ps(self) -> int:
-        """How long it is."""
+        """The duration of the piece."""
         return self.end_ps - self.begin_ps
 
 
@@ -77,16 +76,16 @@ class Path:
         return sum(piece.length_ps for piece in self.ideal)
 
     def by_cause(self) -> dict[str, int]:
-        """Picoseconds by cause, the greatest first."""
+        """Picoseconds by cause, the largest first."""
         return _sums((piece.cause, piece) for piece in self.pieces)
 
     def by_port(self, *causes: str) -> dict[int, int]:
-        """Picoseconds by port, of these causes only if there are any, the greatest first."""
+        """Picoseconds by port, for these causes or for all, the largest first."""
         mine = (piece for piece in self.pieces if not causes or piece.cause in causes)
         return _sums((piece.port, piece) for piece in mine if piece.port is not None)
 
     def by_flow(self) -> dict[int, int]:
-        """Picoseconds that it waited behind each other flow, the greatest first."""
+        """Picoseconds behind each other flow, the largest first."""
         return _sums((piece.flow, piece) for piece in self.pieces if piece.flow is not None)
 
 

@@ -1,4 +1,4 @@
-"""The paths of several flows together: what made the tail?"""
+"""Critical paths of several flows together."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 
 
 class Paths(Mapping[int, path.Path]):
-    """`Path` by number of the flow, with the `Record` that they were followed in."""
+    """The `Path` of each flow by number, with their `Record`."""
 
     def __init__(self, its_record: record.Record) -> None:
         self.record = its_record
@@ -39,15 +39,15 @@ class Paths(Mapping[int, path.Path]):
         return len(self._paths)
 
     def by_cause(self) -> dict[str, int]:
-        """Picoseconds of all flows by cause, the greatest first."""
+        """Picoseconds of all flows by cause, the largest first."""
         return self._sums(lambda one: one.by_cause())
 
     def by_flow(self) -> dict[int, int]:
-        """Picoseconds waited behind each other flow, by any of these, the greatest first."""
+        """Picoseconds of all flows behind each other flow, the largest first."""
         return self._sums(lambda one: one.by_flow())
 
     def by_port(self, *causes: str) -> dict[int, int]:
-        """Picoseconds by port, of these causes only if there are any, the greatest first."""
+        """Picoseconds by port, for these causes or for all, the largest first."""
         return self._sums(lambda one: one.by_port(*causes))
 
     def _sums(self, of: Callable[[path.Path], Mapping[Key, int]]) -> dict[Key, int]:
@@ -58,14 +58,14 @@ class Paths(Mapping[int, path.Path]):
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
     def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Counterfactual]":
-        """What the others cost each flow: `{flow: Without}`, from two runs a flow without them."""
+        """The cost of other flows for each flow: `{flow: Counterfactual}`, from two runs per flow."""
         from shallows.why import counterfactual
 
         scenario = self.record.scenario
         return {flow: counterfactual.of_path(one, scenario, on_progress) for flow, one in self.items()}
 
     def table(self) -> "DataFrame":
-        """Every piece of every path as a pandas table: what a person would group otherwise."""
+        """Every piece of every path as a pandas table, for other groupings."""
         import pandas
 
         names = self.record.names
@@ -78,9 +78,9 @@ class Paths(Mapping[int, path.Path]):
         return pandas.DataFrame(rows, columns=columns).astype({"flow": "Int64"})
 
     def html(self, file: str | PathLike[str], costs: "Sequence[Counterfactual]" = ()) -> Path:
-        """Write a page of these paths to `file`, one that needs nothing else; return its path.
+        """Write a self-contained page of these paths to `file`; return its path.
 
-        `costs` are the values of `without()`, if it shall tell of them.
+        `costs` are values of `without()` to include.
         """
         from shallows.pages import report
 
@@ -98,6 +98,6 @@ class Paths(Mapping[int, path.Path]):
 def of_run(
     run: "Run", flows: Iterable[int] | None = None, *, on_progress: "OnProgress | None" = None, **choose: Any
 ) -> "Paths":
-    """The `Paths` of these flows of `run`, or of those that `choice.flows` finds."""
+    """The `Paths` of these flows of `run`, or of those that `choice.flows` selects."""
     chosen = choice.flows(run, **choose) if flows is None else list(dict.fromkeys(flows))
     return Paths(record.of_run(run, chosen, on_progress))

@@ -1,8 +1,9 @@
-"""Who paused whom: every pause of a run traced to the port where it began, and who only suffered from it.
+"""Causes of pauses: every pause of a run, traced to the port where it began, and the flows that only
+suffered.
 
-A switch asks for a pause of a link because of what that brought, most of which waits in one of the switch's
-ports. If that port is paused itself, the pause goes back to that one's; if not, it is the port that began it.
-Where pauses go back to each other there is no such port: a circle, from which nothing may ever come out.
+A switch pauses a link because of the data that it brought, most of which waits in one of the switch's ports.
+If that port is paused itself, the pause is caused by that pause; otherwise the port is the root. Pauses in a
+cycle have no root, and the cycle may never resolve.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Pauses:
-    """All pauses of a run, `Stop`s, from the `links` of a `Record`."""
+    """All pauses of a run, from the `links` of a `Record`."""
 
     def __init__(self, record: "Record") -> None:
         self.record = record
@@ -32,13 +33,13 @@ class Pauses:
             self._of.setdefault(pause.link, []).append(pause)
 
     def at(self, link: int, time_ps: int) -> Stoppage | None:
-        """The pause of a link at some time; none if there is no such."""
+        """The pause of a link at a time; None if there is none."""
         return next(
             (pause for pause in self._of.get(link, ()) if pause.since_ps <= time_ps < pause.until_ps), None
         )
 
     def chain(self, pause: Stoppage) -> list[int]:
-        """The ports from that of `pause` to the one that began it; a circle ends where it came by before."""
+        """The ports from that of `pause` to the root; a cycle ends at the first repeated port."""
         ports, now = [pause.link], pause.since_ps
         while True:
             ports.append(pause.through)
@@ -48,7 +49,7 @@ class Pauses:
             pause = behind
 
     def tree(self) -> dict[int, dict[tuple[int, ...], tuple[int, int]]]:
-        """`{root: {(link, ..., root): (pauses, ps)}}`, roots by how long they kept others waiting."""
+        """`{root: {(link, ..., root): (pauses, ps)}}`, with the roots in order of caused waiting time."""
         found: dict[int, dict[tuple[int, ...], tuple[int, int]]] = {}
         for pause in self.all:
             chain = tuple(self.chain(pause))
@@ -58,7 +59,7 @@ class Pauses:
         return dict(sorted(found.items(), key=lambda pair: -sum(length for _, length in pair[1].values())))
 
     def victims(self) -> dict[int, int]:
-        """`{flow: ps}`: flows that a pause met which began at a port that they do not pass, longest first."""
+        """`{flow: ps}`: flows stopped by a pause whose root they do not pass, the longest first."""
         from shallows import _core
         from shallows.worlds import packet
 
@@ -78,14 +79,14 @@ class Pauses:
         return dict(sorted(met.items(), key=lambda pair: -pair[1]))
 
     def _times(self, column: U64) -> list[int]:
-        """Those of an answer, the run's end where there is none."""
+        """Times of an answer; the end of the run for a missing time."""
         return np.where(column == NEVER, np.uint64(self.record.ended_ps), column).tolist()
 
 
 def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
-    """`{(port, by, root): ps}` of the pauses that a `Path` met, by name.
+    """`{(port, by, root): ps}` of the pauses on a `Path`, by name.
 
-    The port was paused `by` the switch at the end of its link, because of what waited at the port `root`.
+    The switch at the end of the port's link (`by`) paused it, because of the data at the port `root`.
     """
     pauses: Pauses | None = None
     sums: dict[tuple[str, str, str], int] = {}

@@ -1,7 +1,7 @@
-"""The second pass: the same run again, with a record of why the packets of some flows left when they did.
+"""The second pass of a run, which records why packets of some flows left when they did.
 
-The record is a set of tables (`TABLES`; docs/why.md explains them), in numpy columns; `Record.table` makes
-Arrow of one and `Record.save` Parquet files. Times are integers in picoseconds.
+The record is a set of tables (`TABLES`; docs/why.md) in numpy columns; `Record.table` converts one to Arrow,
+and `Record.save` writes Parquet files. Times are integers in picoseconds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
 NONE = 2**32 - 1
-"""No packet, flow, link or cause."""
+"""The number for no packet, flow, link or cause."""
 DATA_LIKE = ("data", "credit_request", "credit_stop", "rate_request")
-"""Kinds of packets that the sending half of a flow sends."""
+"""Kinds of packets that the sending side of a flow sends."""
 MARGIN_PS = 2_000_000
-"""Times of a saved run are in microseconds: a span begins and ends a little outside."""
+"""Added on both sides of a span, because times of a saved run are in microseconds."""
 TABLES = {
     "packets": {
         "flow": "number of the flow",
@@ -91,7 +91,7 @@ TABLES = {
 
 
 class Record:
-    """What a second pass wrote down of the flows in `flows`: a dict of columns for each of `TABLES`."""
+    """The record of the flows in `flows`: a dict of columns for each of `TABLES`."""
 
     def __init__(
         self, scenario: "Scenario", flows: list[int], answer: "Answer", tables: dict[str, Any]
@@ -136,7 +136,7 @@ class Record:
         return {column: Column(types[column], "", means) for column, means in TABLES[name].items()}
 
     def _about(self) -> dict[str, str]:
-        """What numbers stand for, and the run that they are of."""
+        """Metadata: the meaning of numbers, and the run."""
         names = {
             "kinds": self.kinds,
             "whys": self.whys,
@@ -150,7 +150,7 @@ class Record:
 def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = None) -> Record:
     """The `Record` of a second pass over `run`, a `Run` of the packet world, for these flows.
 
-    Raises `ScenarioError` where the second pass was not the same run: other code, or another scenario.
+    Raises `ScenarioError` if the second pass was not the same run, because of other code or another scenario.
     """
     scenario = rerun.scenario_of(run)
     table = run.columns("flows")
@@ -176,7 +176,7 @@ def of_scenario(
     spans: tuple[U64, U64] | None = None,
     on_progress: "OnProgress | None" = None,
 ) -> Record:
-    """The `Record` of a run of `scenario` for these flows, each in its span from one time (ps) to another."""
+    """The `Record` of a run of `scenario` for these flows, each within its span of times (ps)."""
     from shallows import _core
 
     request = rerun.request(scenario)
@@ -197,7 +197,7 @@ def _spans(
     begin: U64,
     end: U64,
 ) -> dict[str, NDArray[Any]]:
-    """For each link that one of the flows may use: the spans in which one does, in order and apart."""
+    """For each link on a path of the flows: the spans in which a flow may use it, ordered and disjoint."""
     links = scenario.network.link_from
     everywhere = range(len(links))
     spans: dict[int, list[tuple[int, int]]] = {}
@@ -217,7 +217,7 @@ def _spans(
 
 
 def _apart(spans: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Sorted spans, those that touch as one."""
+    """Sorted spans with touching spans joined."""
     merged: list[list[int]] = []
     for since, until in spans:
         if merged and since <= merged[-1][1]:

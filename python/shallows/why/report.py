@@ -1,4 +1,4 @@
-"""What a person reads about why flows were slow: where the time went, and whose fault that was."""
+"""Terminal reports on slow flows: where the time went, and which ports and flows caused it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from shallows.why.record import Record
 
 MOST = 5
-"""Culprits shown of each kind."""
+"""The most culprits of each kind in a report."""
 
 
 def of_paths(paths: "Paths") -> list[Any]:
-    """One flow in full, several one by one in a line and then together."""
+    """One flow in full; several flows in one line each and then together."""
     if len(paths) == 1:
         return of_path(next(iter(paths.values())), paths.record)
     table = plain_table("flow", ["fct (us)", "ideal (us)", "slowdown", "most of it"])
@@ -32,12 +32,12 @@ def of_paths(paths: "Paths") -> list[Any]:
 
 
 def of_path(one: "Path", record: "Record") -> list[Any]:
-    """One flow: its time, where that went, and who was before it."""
+    """One flow: its time, the causes, and its predecessor."""
     return [_heading(one), *_before(one, record), _causes(one), *_culprits(one, record)]
 
 
 def of_without(found: "Iterable[Counterfactual]") -> list[Any]:
-    """What the path of each flow says that others cost it, beside what it takes without them."""
+    """The cost of other flows according to each path, and the completion times without them."""
     columns = ["fct (us)", "behind others", "of flows", "alone", "expected without", "ran without"]
     table = plain_table("flow", columns)
     for one in found:
@@ -60,7 +60,7 @@ def _heading(one: "Path") -> str:
 
 
 def _before(one: "Path", record: "Record") -> list[str]:
-    """What it waited for before it began."""
+    """The wait for the predecessors of the flow."""
     return [
         f"before      {_us(piece.length_ps)} us: "
         + ("the application" if piece.flow is None else f"flow {piece.flow}, from its start until it ended")
@@ -76,7 +76,7 @@ def _most(one: "Path") -> str:
 
 
 def _causes(one: "Path | Paths") -> "Table":
-    """Time by cause: of one path or of several, and of the same on empty paths."""
+    """Time by cause, of one path or several, beside that of the empty paths."""
     ideal: dict[str, int] = {}
     sums = one.by_cause()
     for path in _each(one):
@@ -95,7 +95,7 @@ def _causes(one: "Path | Paths") -> "Table":
 
 
 def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
-    """The ports where it waited, and the flows that were sent first."""
+    """The ports where it waited, and the flows that went first."""
     total = sum(one.by_cause().values())
     found: list[Any] = []
     kinds = ("port", one.by_port(*WAITS), record.names.__getitem__), ("flow", one.by_flow(), _flow(record))
@@ -111,12 +111,12 @@ def _culprits(one: "Path | Paths", record: "Record") -> list[Any]:
 
 
 def others(count: int) -> str:
-    """So many more, in words."""
+    """The number of others, in words."""
     return "1 other" if count == 1 else f"{count} others"
 
 
 def _pausers(one: "Path | Paths", record: "Record") -> list[Any]:
-    """The switches that asked for the pauses which the path met, and the ports at which those began."""
+    """The switches that sent the pauses on the path, and the root ports of these."""
     sums: dict[tuple[str, str, str], int] = {}
     for path in _each(one):
         for key, length in pausers(path, record).items():
@@ -135,7 +135,7 @@ def _each(one: "Path | Paths") -> "Iterable[Path]":
 
 
 def of_pauses(record: "Record") -> list[Any]:
-    """The tree of who paused whom, from each port where it began; flows that only suffered; a deadlock."""
+    """The tree of pauses from each root port, flows that only suffered, and a deadlock."""
     pauses, names = Pauses(record), record.names
     if not pauses.all:
         return ["no port was paused"]
@@ -160,7 +160,7 @@ def of_pauses(record: "Record") -> list[Any]:
 def _branches(
     root: int, chains: Mapping[tuple[int, ...], tuple[int, int]]
 ) -> list[tuple[int, int, int, int]]:
-    """(depth, port, pauses, ps) of each port below a root, a port below the one that it waited for."""
+    """(depth, port, pauses, ps) of each port below a root. A port is below the one that it waited for."""
     sums: dict[tuple[int, ...], tuple[int, int]] = {}
     for chain, (times, length) in chains.items():
         below = tuple(reversed(chain))[1:]
@@ -172,7 +172,7 @@ def _branches(
 
 
 def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
-    """Flows that pauses met which began where they do not pass."""
+    """Flows stopped by pauses whose root they do not pass."""
     table, name = (
         plain_table("victims: paused, though they do not pass where it began", ["us"]),
         _flow(record),
@@ -185,7 +185,7 @@ def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
 
 
 def _flow(record: "Record") -> Callable[[int], str]:
-    """What a person reads for another flow."""
+    """The name of another flow."""
     flows, hosts = record.scenario.flows, record.scenario.network.host_names
 
     def name(flow: int) -> str:

@@ -1,4 +1,4 @@
-"""A run once more, to look closer: what it takes, and the proof that it was the same."""
+"""Repetition of a run for a closer look, with a proof that it was the same."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def scenario_of(run: "Run") -> "Scenario":
-    """The scenario of `run`; raises `ScenarioError` where no second run would be the same."""
+    """The scenario of `run`; raises `ScenarioError` if a second run would differ."""
     if run.summary["world"] != "packet":
         expected = 'a run of world "packet": only there is a run the same twice'
         raise ScenarioError("world", run.summary["world"], expected)
@@ -22,7 +22,7 @@ def scenario_of(run: "Run") -> "Scenario":
 
 
 def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
-    """What crosses for a second pass: nothing is sampled over time but, if asked for, the senders."""
+    """The request of a second pass, which samples nothing over time except senders on demand."""
     from shallows.worlds import packet
 
     whole = packet.request(scenario)
@@ -32,7 +32,7 @@ def request(scenario: "Scenario", probe_interval_ps: int = 0) -> "Request":
 
 
 def check(run: "Run", fingerprint: str | None) -> None:
-    """Raise `ScenarioError` unless that is the fingerprint of `run`."""
+    """Raise `ScenarioError` if `fingerprint` is not that of `run`."""
     if fingerprint == run.summary["fingerprint"]:
         return
     from shallows import __version__

@@ -1,4 +1,4 @@
-"""Which ports and flows of a scenario somebody named."""
+"""Selection of ports and flows of a scenario by name and number."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def ports(scenario: "Scenario", names: Sequence[str] | None) -> list[int] | None:
-    """The links of `names`, or of the patterns among them; None of none. Raises `ScenarioError`."""
+    """The links of these names or patterns; None if there are none. Raises `ScenarioError`."""
     if not names:
         return None
     try:
@@ -20,7 +20,7 @@ def ports(scenario: "Scenario", names: Sequence[str] | None) -> list[int] | None
 
 
 def flows(scenario: "Scenario", numbers: Sequence[int] | None) -> list[int] | None:
-    """`numbers`, each once, if the scenario has such flows; None of none. Raises `ScenarioError`."""
+    """The flow numbers without repetition; None if there are none. Raises `ScenarioError`."""
     if not numbers:
         return None
     for flow in numbers:

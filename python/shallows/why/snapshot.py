@@ -1,8 +1,7 @@
-"""What every queue, window, rate and pause was at one moment of a run, and what was in flight.
+"""A snapshot of a run: every queue, window, rate and pause at one time, and the packets in flight.
 
-The scenario runs again up to that moment, is read, and goes on to its end: the same fingerprint proves that
-it was the same run. The state is that after everything that happens at or before the moment
-(docs/timelines.md).
+The scenario runs again up to that time, is read, and continues to its end: the same fingerprint proves that
+it was the same run. The state includes everything that happens at or before the time (docs/timelines.md).
 """
 
 from functools import cached_property
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from shallows.scenario import Scenario
 
 STATES = ("to come", "blocked", "paced", "ready", "finished")
-"""Of a flow: not begun; waits for something, `waits_for` says what; for its pace; for the NIC; done."""
+"""States of a flow: not begun; waits for `waits_for`; waits for its pace; waits for the NIC; done."""
 
 
 class Snapshot:
@@ -39,10 +38,11 @@ class Snapshot:
 
     @cached_property
     def ports(self) -> "DataFrame":
-        """A row for each egress port: `queue_bytes` and `queue_frames` count the frame being sent.
+        """A row for each egress port.
 
-        The former by what is left of it, the latter as one. `wire_frames` and `wire_bytes` are on the way to
-        the other end; `paused` and `down` say what keeps the port from sending.
+        `queue_bytes` and `queue_frames` include the frame in transmission: its unsent bytes, and one frame.
+        `wire_frames` and `wire_bytes` are on the link; `paused` and `down` are reasons why the port does not
+        send.
         """
         import pandas
 
@@ -53,12 +53,11 @@ class Snapshot:
     def flows(self) -> "DataFrame":
         """A row for each flow, with its `state`, one of `STATES`.
 
-        `waits_for` says what keeps it: "nic" (others' turn), "pace", "host" (its own, over a credit),
-        "window" or "receiver" (no room in the one or the other's), "application" (it has written nothing),
-        "answer" (a credit, or word of what it has sent); empty where it has ended or not begun.
-        `sent_pkt` counts packets sent at least once; `in_flight_pkt` those that the sender takes to be in
-        flight (it hears of arrivals and losses late). Columns behind `paced_until_us` are what the algorithm
-        knows and decides, as in the table `probes` of a result: only what this algorithm has.
+        `waits_for` is the reason: "nic" (other flows' turn), "pace", "host" (its delay over a credit),
+        "window" or "receiver" (a full window), "application" (no data written), "answer" (a credit or an
+        acknowledgement); empty if the flow has ended or not begun. `sent_pkt` counts packets sent at least
+        once; `in_flight_pkt` those in flight as the sender knows. Columns after `paced_until_us` are the
+        probes of the algorithm, as in the table `probes` of a result.
         """
         import pandas
 
@@ -75,7 +74,7 @@ class Snapshot:
 
     @property
     def probe_names(self) -> list[str]:
-        """The columns of `flows` that are the algorithm's own."""
+        """The columns of `flows` that belong to the algorithm."""
         return list(self._tables["names"])
 
     def _begun(self) -> "DataFrame":
@@ -106,7 +105,7 @@ class Snapshot:
         return table.join(self._probes())
 
     def _probes(self) -> "DataFrame":
-        """A column for each thing that an algorithm tells."""
+        """A column for each probe of the algorithms."""
         import pandas
 
         probes = self._tables["probes"]
@@ -118,11 +117,11 @@ class Snapshot:
 
     @cached_property
     def packets(self) -> "DataFrame":
-        """A row for each packet in flight, by port, those first that leave first.
+        """A row for each packet in flight, by port, in the order of departure.
 
-        `place` is where on its hop it is: "waiting", "leaving" (some of its bits have left) or "flying" (all
-        have); `number` its number in the flow, or the one that it speaks of; `arrives_us` empty where its
-        port has classes and has not sent it yet.
+        `place` is the place on its hop: "waiting", "leaving" (partly sent) or "flying" (sent); `number` its
+        sequence or acknowledgement number; `arrives_us` is empty if its port has classes and has not sent it
+        yet.
         """
         import pandas
 
@@ -146,7 +145,7 @@ class Snapshot:
 
 
 def _known(values: NDArray[Any]) -> Any:
-    """Numbers, empty where there is none."""
+    """Integers with nulls for `NONE`."""
     import pandas
 
     return pandas.arrays.IntegerArray(values.astype(np.int64), values == NONE)
@@ -155,8 +154,8 @@ def _known(values: NDArray[Any]) -> Any:
 def of_run(run: "Run", time: object, on_progress: "OnProgress | None" = None) -> "Snapshot":
     """The `Snapshot` of `run`, a `Run` of the packet world, at `time`, such as "3.2ms".
 
-    Raises `ScenarioError` for a time before the run's begin or behind its end, for a run of another world,
-    and where the second pass was not the same run.
+    Raises `ScenarioError` for a time outside of the run, for a run of another world, and if the second pass
+    was not the same run.
     """
     from shallows import _core
 

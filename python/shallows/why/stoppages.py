@@ -1,4 +1,4 @@
-"""When links did not send: the spans in which their ports were paused, or they were down."""
+"""Times when links did not send: spans in which their ports were paused or they were down."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from shallows.why.record import NONE
 
 ENDS = {"resumed": "paused", "up": "down"}
-"""What ends each kind of stop, and the event that began it."""
+"""The event that ends each kind of stoppage, and the event that began it."""
 
 
 class Stoppage(NamedTuple):
     """A span in which the port of `link` was "paused" or its link "down".
 
-    Of a pause: most of what the link had brought waited in the port of `through`; else that is `NONE`.
+    For a pause, most data of the link waited in the port of `through`; otherwise that is `NONE`.
     """
 
     link: int
@@ -25,12 +25,12 @@ class Stoppage(NamedTuple):
 
     @property
     def length_ps(self) -> int:
-        """How long it was."""
+        """The duration."""
         return self.until_ps - self.since_ps
 
 
 def of_events(events: Mapping[str, NDArray[Any]], names: Sequence[str], ended_ps: int) -> list[Stoppage]:
-    """The `Stop`s in a table of what happened to links, by when they end; the run itself may end one.
+    """The `Stoppage`s in a table of link events, by their end, which may be the end of the run.
 
     `events` are its columns `time_ps`, `link`, `event` and `through`, `names` those of the events.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shallows.why.record import Record
 
 CALLS = ("credit", "pull", "ack", "nack")
-"""Kinds by which a receiver calls a packet."""
+"""Kinds of packets by which a receiver requests data."""
 
 
 HELD = {
@@ -25,15 +25,15 @@ HELD = {
     "delayed": "delayed_ack",
     "granted": "credit",
 }
-"""The cause of time that passed, by why it had to."""
+"""The cause of waiting time, by its reason in the record."""
 STOPPED = {"paused": "pause", "down": "fault"}
-"""And what time at a port that was stopped is."""
+"""The cause of time at a stopped port."""
 Place = tuple[str, int, int] | tuple[str, int, int, int]
-"""Where a walk goes on: the step of `_Walk` by name, the packet, its cause if it counts, the time."""
+"""The next step of a walk: the method of `_Walk`, the packet, its cause if needed, the time."""
 
 
 def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int, Path]:
-    """The `Path` of each flow of a `Record`, or of these: `{flow: Path}`."""
+    """The `Path` of each flow of a `Record`, or of these flows: `{flow: Path}`."""
     index = Index(record)
     return {flow: _path(index, flow) for flow in (record.flows if flows is None else flows)}
 
@@ -60,7 +60,7 @@ def _ideal(record: "Record", flow: int) -> list[Piece]:
 
 
 def _before(record: "Record", flow: int) -> list[Piece]:
-    """What was before its start, if it waited for others: their lives, the application's time between."""
+    """The time before the start of a dependent flow: the lifetimes of its predecessors and think times."""
     flows = record.scenario.flows
     pieces: list[Piece] = []
     while (other := int(flows.after[flow])) != NONE:
@@ -74,17 +74,17 @@ def _before(record: "Record", flow: int) -> list[Piece]:
 
 
 class _Walk:
-    """One walk, from the finish of a flow back to its start."""
+    """A walk from the finish of a flow back to its start."""
 
     def __init__(self, index: Index, flow: int) -> None:
         self.index, self.flow = index, flow
         self.found: list[Piece] = []
         self.via: str | None = None
-        """What the packets now walked along were waited for: one of `SENDERS`; none for the last of all."""
+        """Why the packets on this part were needed: one of `SENDERS`; None for the last packet."""
         self.one_was_enough = False
-        """Whether the window would have let the last packet go for one frame less in flight."""
+        """True if the window would have allowed the last packet with one frame less in flight."""
         self.queue: dict[int, int] = {}
-        """Where that is a window that was cut: bytes of the other flows in the queue where it happened."""
+        """After a window cut: bytes of other flows in the queue that caused it."""
 
     def pieces(self, packet: int, finish: int) -> list[Piece]:
         steps: dict[str, Callable[..., Place | None]] = {
@@ -117,7 +117,7 @@ class _Walk:
                 end = since
 
     def _split(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """A span, split by the bytes of `queue`, from its end on: each flow, and when its part begins."""
+        """A span, divided by the bytes of `queue` from its end: each flow and the begin of its part."""
         total, bytes_, length = sum(self.queue.values()), 0, end - begin
         parts: list[tuple[int, int]] = []
         for flow, held in self.queue.items():
@@ -126,17 +126,17 @@ class _Walk:
         return parts
 
     def _arrival(self, packet: int, now: int) -> Place:
-        """`packet` came to its host, or was dropped, at `now`: back to where it left."""
+        """`packet` arrived at its host, or was dropped, at `now`. Continues where it left."""
         hops = self.index.hops_of[packet]
         return self._along(packet, len(hops) - 1, now)
 
     def _along(self, packet: int, at: int, now: int) -> Place:
-        """It came to the end of its hop `at` at `now`."""
+        """Follow `packet` back from the end of its hop `at` at `now`."""
         index = self.index
         while at >= 0:
             hop = index.hops_of[packet][at]
             if index.returned[hop]:
-                pass  # It turned round here, and went on from another port at once.
+                pass  # The packet was returned here and left by another port at once.
             elif not index.dropped[hop]:
                 link, begun, ended = (index.hops[name][hop] for name in ("link", "begun_ps", "ended_ps"))
                 via = self.via if self.via in SENDERS else None
@@ -151,16 +151,16 @@ class _Walk:
         return ("because", packet, index.packets["cause"][packet], now)
 
     def _ready(self, packet: int, at: int) -> int:
-        """When it could have been sent at its hop `at`: at its host, as soon as its flow could send."""
+        """The time when `packet` could have been sent at hop `at`; at its host, when the flow was ready."""
         index = self.index
         if at == 0:
             return index.causes["at_ps"][index.packets["cause"][packet]]
         return index.hops["offered_ps"][index.hops_of[packet][at]]
 
     def _wait(self, packet: int, link: int, ready: int, begun: int) -> tuple[int, int]:
-        """It was ready at `ready` and began to be sent at `begun`: what was sent before it.
+        """Add what the port sent before `packet`, which was ready at `ready` and was sent from `begun`.
 
-        Gives the first of the flow's own packets that the link sent one after the other, and when that came.
+        Returns the first of the flow's own packets that the link sent back to back, and its ready time.
         """
         frames = self.index.frames[link]
         at, now = bisect_left(frames.begun, begun) - 1, begun
@@ -189,14 +189,14 @@ class _Walk:
         return next(place for place, hop in enumerate(hops) if self.index.hops["link"][hop] == link)
 
     def _next_flow(self, frames: Frames, at: int) -> int | None:
-        """The other flow that the frame after a gap belongs to, if it does."""
+        """The other flow that owns the frame after a gap; None if there is none."""
         flow = frames.flow[at] if at < len(frames.flow) else NONE
         return None if flow in (self.flow, NONE) else flow
 
     def _idle(self, packet: int, link: int, span: tuple[int, int], next_flow: int | None) -> None:
-        """The port sent nothing meanwhile: it was paused, its link down, or its class short of tokens.
+        """Add the time without transmission: a pause, a broken link, or a class without tokens.
 
-        Of data at a host that is the class of what goes through the server's pacer.
+        Data at a host with a pacer waits for the pacer.
         """
         begin, now = span
         paced = self.index.pacers and self.index.is_nic[link] and self.index.kind[packet] == "data"
@@ -212,7 +212,7 @@ class _Walk:
         self._add(packet, begin, now, held, port=link, flow=next_flow)
 
     def _departure(self, packet: int, now: int) -> Place:
-        """It left its host at `now`: back to what let it, past its turn at the NIC."""
+        """`packet` left its host at `now`. Continues with the cause, after waiting for the NIC."""
         index = self.index
         link = index.hops["link"][index.hops_of[packet][0]]
         packet, now = self._wait(packet, link, self._ready(packet, 0), now)
@@ -254,7 +254,7 @@ class _Walk:
         return ("because", packet, before, since)
 
     def _just_sent(self, cause: int, now: int) -> int | None:
-        """The packet that left as `cause`, if its host had sent it by `now`."""
+        """The packet that was sent as `cause`, if its host had sent it by `now`."""
         causes, index = self.index.causes, self.index
         if index.record.whys[causes["why"][cause]] != "followed":
             return None
@@ -263,12 +263,12 @@ class _Walk:
         return sent if not index.dropped[hop] and index.hops["ended_ps"][hop] <= now else None
 
     def _first(self, ack: int) -> int | None:
-        """The first packet that `ack` is for, where its receiver held that and it would have been enough."""
+        """The first packet acknowledged by a delayed `ack`, if that packet alone would have been enough."""
         first = self.index.packets["first"][ack]
         return first if self.one_was_enough and first != NONE else None
 
     def _lost(self, packet: int, by: int, why: str) -> int | None:
-        """The copy of `packet` whose loss has just been noticed, if one was lost."""
+        """The copy of `packet` whose loss was just detected; None if none was lost."""
         copy, previous = self.index.copies.get(packet, (None, None))
         if copy is None or not self.index.was_dropped(copy):
             return None
@@ -277,7 +277,7 @@ class _Walk:
         return copy if noticed else None
 
     def _edge(self, packet: int, by: int, cause: int) -> str | None:
-        """What the flow waited for until `by` came and `packet` could leave, because of `cause`."""
+        """What the flow waited for until `by` arrived and `packet` could leave, because of `cause`."""
         index, kind = self.index, self.index.kind
         if kind[packet] not in DATA_LIKE:
             return self.via
@@ -294,7 +294,7 @@ class _Walk:
         return "cut" if self.queue else "window"
 
     def _repairs(self, packet: int, by: int) -> bool:
-        """Whether a copy of what was not lost is sent in the repair of something else that was."""
+        """True if a copy of a packet that was not lost is sent in the recovery of another loss."""
         lost = self.index.first_loss.get(self.flow)
         return (
             self.index.kind[by] != "nack"

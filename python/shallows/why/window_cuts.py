@@ -1,7 +1,7 @@
-"""Windows that a mark or a loss made smaller: until when they were, and whose frames were in that queue.
+"""Windows reduced by a mark or a loss: until when, and whose frames were in that queue.
 
-A flow waits for a window that was cut while that allows less than it did before. Once it has regrown, the
-flow waits for the round trip as it would have had to anyway.
+A flow waits for a cut window while it is smaller than before the cut. After it has regrown, the flow waits
+for the round trip, as it would have without the cut.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,7 +23,7 @@ class _Notice(NamedTuple):
 
 
 class WindowCuts:
-    """The cuts of the flows of a record, from its tables as `path` has indexed them."""
+    """The window cuts of the flows of a record, from its `Index`."""
 
     def __init__(self, index: "Index") -> None:
         self._index = index
@@ -40,10 +40,10 @@ class WindowCuts:
         self._falls = {flow: self._fallen(data) for flow, data in self._data.items()}
 
     def queue(self, flow: int, packet: int) -> dict[int, int]:
-        """What was in the queue where the window that `packet` waited for was cut: bytes by other flow.
+        """The queue at the port that caused the cut of the window of `packet`: bytes by other flow.
 
-        Empty where it has not been cut, or has regrown; where that was for no mark and no loss, or nobody
-        else's frames were there.
+        Empty if the window was not cut or has regrown, if the cause was no mark or loss, or if no other flow
+        was in the queue.
         """
         if packet not in self._falls[flow]:
             return {}
@@ -56,11 +56,11 @@ class WindowCuts:
         return {other: held for other, held in queue.items() if other not in (flow, NONE)}
 
     def _asked(self, packet: int) -> int:
-        """When its sender found that it could leave, and the window was what it says."""
+        """The time when the packet could leave, at which its window was recorded."""
         return self._index.causes["at_ps"][self._index.packets["cause"][packet]]
 
     def _fallen(self, data: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """Of each packet whose window is below an earlier one's: the last such, and the packet after that."""
+        """The last packet with a larger window, and the one after it, of each packet after a cut."""
         windows = [self._index.causes["window"][self._index.packets["cause"][packet]] for packet in data]
         greater: list[int] = []
         fallen: dict[int, tuple[int, int]] = {}
@@ -73,7 +73,7 @@ class WindowCuts:
         return fallen
 
     def _marks(self, flow: int, data: Sequence[int]) -> Iterator[_Notice]:
-        """A mark is known as the first answer comes that was sent once the packet was there."""
+        """A mark is known when the first answer arrives that was sent after the packet's arrival."""
         index = self._index
         marked = index.record.outcomes.index("marked")
         answers = [answer for answer in self._answers.get(flow, []) if not index.was_dropped(answer)]
@@ -86,7 +86,7 @@ class WindowCuts:
                         yield self._notice(index.arrival(answers[answer]), hop)
 
     def _losses(self, data: Sequence[int]) -> Iterator[_Notice]:
-        """A loss is known as its repair may leave."""
+        """A loss is known when its retransmission may leave."""
         index = self._index
         for packet in data:
             copy, _ = index.copies[packet]

@@ -1,6 +1,6 @@
-"""The worlds a scenario can run in: packet, fluid, and whatever else stands beside them in this folder.
+"""The worlds in which a scenario can run.
 
-A world is a module with `run(scenario, on_progress=None) -> Run`. One that cannot express every scenario
-has `check(scenario)` too, which raises `ScenarioError` before anything runs. To add one, write its module
-here and name it in `shallows.runner.WORLDS`.
+A world is a module with `run(scenario, on_progress=None) -> Run`. If it cannot express every scenario, it
+also has `check(scenario)`, which raises `ScenarioError` before anything runs. To add a world, write its
+module here and name it in `shallows.runner.WORLDS`.
 """

@@ -1,7 +1,7 @@
-"""The fluid world: the scenario as delay-differential equations, and the run they give.
+"""The fluid world: the scenario as delay-differential equations, and their solution.
 
-It has one queue, at the port that all flows cross, and flows without an end. What it cannot express is a
-`ScenarioError`. `fluid_models` says which algorithm is which model.
+It has one queue, at the port that all flows cross, and flows without an end. Everything else is a
+`ScenarioError`. `fluid_models` maps algorithms to models.
 """
 
 import json
@@ -54,14 +54,14 @@ WORLD = World(
     },
 )
 MOST_VALUES = 16_000_000
-"""Numbers of a trajectory that are kept, 128 MB: of a longer one only every so many steps."""
+"""The most numbers of a trajectory that are kept, 128 MB: longer ones are sampled."""
 
 
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
     """Integrate the model of `scenario`'s algorithm and return its `Run`.
 
-    `on_progress` is called as the packet world calls it, without packets or finished flows; a
-    `KeyboardInterrupt` ends the run early with what there is. Raises `ScenarioError`, as `check` does.
+    `on_progress` is called as in the packet world, without packets or finished flows; a `KeyboardInterrupt`
+    ends the run early. Raises `ScenarioError`, like `check`.
     """
     from shallows.fluid.trajectory import trajectory
     from shallows.results import Run
@@ -84,7 +84,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None) -> "Run":
 
 
 def check(scenario: "Scenario") -> None:
-    """Raises `ScenarioError` for what a fluid cannot express."""
+    """Raise `ScenarioError` for a scenario that a fluid cannot express."""
     translate(scenario)
 
 
@@ -118,7 +118,7 @@ def translate(scenario: "Scenario") -> Any:
 
 
 def _check_duration(scenario: "Scenario", path: Any) -> None:
-    """Raise `ScenarioError` where a run ends before anything has come back: it would be a step or two."""
+    """Raise `ScenarioError` if a run ends before the first feedback arrives."""
     trip_ps = round(path.base_rtt_s * 1e12)
     if scenario.duration < trip_ps:
         expected = f"at least {TIME.text(trip_ps)}, a round trip: before that a fluid has heard nothing"
@@ -126,7 +126,7 @@ def _check_duration(scenario: "Scenario", path: Any) -> None:
 
 
 def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
-    """(row, what it reads) of the one algorithm that all flows have."""
+    """(row, its inputs) of the one algorithm that all flows have."""
     _check_traffic(scenario)
     used, key = scenario.flows.ccs[0], _cc_key(scenario)
     marking: Any = scenario.network_options.marking
@@ -160,7 +160,7 @@ def _check_traffic(scenario: "Scenario") -> None:
 
 
 def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> None:
-    """The model stands for some values only, and leaves some parameters out."""
+    """Refuse values that the model does not cover, and parameters that it does not have."""
     used, key, reads = scenario.flows.ccs[0], _cc_key(scenario), row.reads(given)
     default, table = choose(used.label, scenario.frame), used.table(scenario.mtu)
     for name, value in row.only.items():
@@ -184,7 +184,7 @@ def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
 
 
 def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[list[Any], NDArray[Any]]":
-    """(classes, the class of every flow): flows that start and stop together are alike."""
+    """(classes, the class of every flow): flows that start and stop together share a class."""
     from shallows.fluid.trajectory import Flows
 
     flows = scenario.flows
@@ -204,8 +204,8 @@ def _classes(scenario: "Scenario", row: "Row", given: ModelInputs) -> "tuple[lis
     return classes, class_of.reshape(-1)
 
 
-def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: Path) -> None:
-    """At twice the capacity the queue's delay grows as fast as time, so no flow ever hears of it (eq. 24)."""
+def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: "Path") -> None:
+    """At twice the capacity the queue's delay grows as fast as time, so no feedback arrives (eq. 24)."""
     start_rate, most = given.cc.get("start_rate", 0.0), 2 * path.rate_bps / len(scenario.flows)
     if start_rate >= most:
         expected = f"less than {RATE.text(round(most))}: at twice the link's rate the feedback stands still"

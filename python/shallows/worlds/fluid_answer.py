@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 HISTOGRAM_BINS = 400
 LOST_SHARE = 1e-3
-"""Of what arrived: a larger gap between arrivals and departures is a problem of the books."""
+"""The largest gap, as a share of arrivals, that integration errors explain."""
 
 
 class FluidAnswer:
-    """A trajectory as the answer that every world gives (docs/crossing.md)."""
+    """A trajectory as the answer of a world (docs/crossing.md)."""
 
     def __init__(
         self, scenario: "Scenario", path: "Path", fluid: "Trajectory", class_of: "NDArray[Any]"
@@ -43,18 +43,18 @@ class FluidAnswer:
 
     @cached_property
     def leaving(self) -> "F64":
-        """[T] bit/s out of it: all it can while there is a queue."""
+        """[T] bit/s out of the port: the capacity while there is a queue."""
         return np.where(self.queue > 0, self.capacity, np.minimum(self.arriving, self.capacity))
 
     @cached_property
     def dropping(self) -> "F64":
-        """[T] bit/s that a full buffer has no room for."""
+        """[T] bit/s dropped by a full buffer."""
         full = self.queue >= self.fluid.model.buffer
         return np.where(full, np.maximum(self.arriving - self.capacity, 0.0), 0.0)
 
     @cached_property
     def payload_bps(self) -> "F64":
-        """[F, T] what of each class arrives at its receivers: its share of what leaves, without headers."""
+        """[F, T] payload of each class at its receivers: its share of the departures, without headers."""
         share = np.divide(self.leaving, self.arriving, out=np.zeros_like(self.queue), where=self.arriving > 0)
         return self.fluid.rates_bps * share * (self.scenario.frame.payload / self.scenario.mtu)
 
@@ -97,11 +97,11 @@ class FluidAnswer:
         return hashlib.blake2b(seen, digest_size=8).hexdigest()
 
     def _bytes(self, bps: "F64") -> Any:
-        """How many bytes a rate [T] carried after the warm-up."""
+        """The bytes that a rate [T] carried after the warm-up."""
         return bps[self.counted].mean() * self.measured_s / 8
 
     def _packets(self, bps: "F64") -> Any:
-        """And how many packets: [1]."""
+        """The packets that a rate [T] carried after the warm-up: [1]."""
         return np.array([round(self._bytes(bps) / self.scenario.mtu)], np.uint64)
 
     def _port(self) -> contract.PortColumns:
@@ -129,7 +129,7 @@ class FluidAnswer:
         }
 
     def _sampled(self, interval_ps: int) -> Any:
-        """The places in the trajectory nearest to the times of samples; none where the interval is 0."""
+        """Indices in the trajectory nearest to the sampling times; none if the interval is 0."""
         if not interval_ps:
             return np.empty(0, np.int64)
         times = np.arange(0, self.ended_s + 1e-15, interval_ps * 1e-12)
@@ -144,7 +144,7 @@ class FluidAnswer:
         return {"time_ps": self._times_ps(places), "bytes": queue[np.newaxis]}
 
     def _histogram(self) -> Any:
-        """Bins of one width; a queue that is empty is a bin of its own."""
+        """Bins of equal width; an empty queue has a bin of its own."""
         queue = self.queue[self.counted]
         most = max(float(queue.max()), 1.0) * (1 + 1e-9)
         edges: NDArray[Any] = np.linspace(0.0, most, HISTOGRAM_BINS + 1)
@@ -153,7 +153,7 @@ class FluidAnswer:
         return {"edges_bytes": edges, "time_ps": np.rint(time_ps).astype(np.uint64)}
 
     def _probes(self) -> Any:
-        """(samples of the flows that are there, what they are of)."""
+        """(samples of the active flows, names of the probes)."""
         places = self._sampled(self.scenario.record.probes)
         series = self._series()
         present = self.fluid.rates_bps[:, places] > 0
@@ -183,14 +183,14 @@ class FluidAnswer:
         return series
 
     def _unresolved(self) -> Any:
-        """Bits that samples cannot tell: what a step carries, whenever the queue empties or fills."""
+        """The bits that sampling cannot resolve: those of a step, whenever the queue empties or fills."""
         edges = np.diff(self.queue > 0), np.diff(self.queue >= self.fluid.model.buffer)
         changes = 1 + sum(int(np.count_nonzero(edge)) for edge in edges)
         step_s = float(np.max(np.diff(self.time_s), initial=0.0))
         return changes * step_s * max(self.capacity, float(self.arriving.max()))
 
     def _books(self) -> Any:
-        """What arrived is what left, was dropped, or is queued."""
+        """Arrivals must equal departures, drops and the queue."""
         span_s, bits = self.ended_s, 8 * (self.queue[-1] - self.queue[0])
         came, went, lost = (
             float(rate.mean()) * span_s for rate in (self.arriving, self.leaving, self.dropping)

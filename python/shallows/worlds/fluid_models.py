@@ -1,7 +1,7 @@
-"""Which algorithm of the packet world is which model of the fluid world, and what each calls its parameters.
+"""The model of each algorithm in the fluid world, with the names of its parameters.
 
-`MODELS` is the one table of it: a row an algorithm, the model's names on the left, where their values come
-from on the right. To let another algorithm run in the fluid world, write its model and add its row.
+`MODELS` has a row per algorithm: the model's names on the left, the sources of their values on the right. To
+add an algorithm to the fluid world, write its model and add its row.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 Source = str | Callable[["ModelInputs"], Any]
-"""Where a value comes from: "cc.g", or a function of what there is."""
+"""The source of a value: "cc.g", or a function of the inputs."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Row:
 
 
 class _Noted(dict[str, float]):
-    """A dict that notes what is read of it."""
+    """A dict that records which keys are read."""
 
     def __init__(self, values: Mapping[str, float]) -> None:
         super().__init__(values)
@@ -52,7 +52,7 @@ class _Noted(dict[str, float]):
 
 @dataclass(frozen=True)
 class ModelInputs:
-    """What a row reads: parameters of the algorithm and of the marking, and the packet, in SI units."""
+    """Inputs of a row: parameters of the algorithm and of the marking, and the packet size, in SI units."""
 
     cc: Mapping[str, float]
     marking: Mapping[str, float]
@@ -61,7 +61,7 @@ class ModelInputs:
     packet_s: float
 
     def get(self, source: Any) -> Any:
-        """The value that `source`, "cc.g" or a function, stands for."""
+        """The value of `source`, "cc.g" or a function."""
         if callable(source):
             return source(self)
         table, _, name = source.partition(".")
@@ -96,7 +96,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
         states={"alpha": "cc.alpha"},
         at="enqueue",
     ),
-    # a fluid has no packet at a time, so a queue of less than a packet is none in it
+    # a fluid is not quantised: a queue of less than a packet counts as empty
     ("dx", None): Row(
         "dx",
         {"headroom": lambda given: max(given.cc["headroom"], given.packet_s)},
@@ -118,7 +118,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
         {
             **_DCQCN,
             "q_ref": "marking.q_ref",
-            # the switch's gains are by the kilobyte, the model's by the packet
+            # the switch's gains are per kilobyte, the model's per packet
             "k1": lambda given: given.marking["k1"] * given.mtu / 1e3,
             "k2": lambda given: given.marking["k2"] * given.mtu / 1e3,
         },
@@ -141,7 +141,7 @@ MODELS: dict[tuple[str, str | None], Row] = {
     ("patched-timely-pi", None): Row(
         "patched-timely-pi",
         {**_PATCHED, "q_ref": "cc.q_ref", "k1": "cc.k1", "k2": "cc.k2"},
-        # the model's integral I is p less what the first error contributes, -k1 q_ref in bits
+        # the model's integral I is p without the first error's part, -k1 q_ref in bits
         states={"Z": lambda given: given.cc["p"] + given.cc["k1"] * 8 * given.cc["q_ref"]},
         only={"burst": 0.0},
         same={"subtract_min_rtt": 1.0},
@@ -157,4 +157,4 @@ PROBES = {
     "gradient": ("gradient", 1.0),
     "p": ("p", 1.0),
 }
-"""A flow's column of a trajectory -> (its name among the probes of a packet run, its scale)."""
+"""A flow's column of a trajectory -> (name of the probe in the packet world, scale)."""

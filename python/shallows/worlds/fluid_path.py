@@ -1,4 +1,4 @@
-"""The one path of a fluid: the bottleneck that all flows share, and their round trip."""
+"""The path of a fluid: the bottleneck that all flows share, and their round trip."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Path:
-    """What all flows share. `link` is the bottleneck's number, `network` one of this link alone."""
+    """The shared path. `link` is the bottleneck's number, `network` a network of this link alone."""
 
     link: int
     rate_bps: int
@@ -25,7 +25,7 @@ class Path:
 
 
 def shared_path(scenario: "Scenario") -> Path:
-    """The `Path` of the flows. Raises `ScenarioError` where a fluid of one queue would not be like it."""
+    """The `Path` of the flows. Raises `ScenarioError` if a fluid with one queue would differ."""
     network, flows = scenario.network, scenario.flows
     ends = np.unique(np.column_stack([flows.src, flows.dst]), axis=0)
     routes = Routes(network)
@@ -49,7 +49,7 @@ def shared_path(scenario: "Scenario") -> Path:
 
 
 def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, int], list[int]]) -> None:
-    """No other port may fill: not one before the bottleneck even at equal rates, for it would queue first."""
+    """Refuse other ports with a queue, also before the bottleneck at equal rates: they would queue first."""
     network, flows = scenario.network, scenario.flows
     capacity = int(network.rate_bps[link])
     crossing: dict[int, int] = {}
@@ -72,14 +72,14 @@ def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, in
 
 
 def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:
-    """A full frame there and an acknowledgement back over empty links, stored and forwarded at each."""
+    """Picoseconds of a full frame and a header back over empty links, with store and forward."""
     network, frame = scenario.network, scenario.frame
     delay = 2 * int(network.delay_ps[way].sum())
     return delay + float((8e12 * (frame.wire + frame.header) / network.rate_bps[way]).sum())
 
 
 def _only(network: "Network", link: int) -> "Network":
-    """The network with this link alone, recorded."""
+    """The network of this link alone, which is recorded."""
     one = slice(link, link + 1)
     columns = {name: getattr(network, name)[one] for name in ("link_from", "link_to", "rate_bps", "delay_ps")}
     return replace(

@@ -1,8 +1,8 @@
 """The kernel world: real Linux TCP between network namespaces, over an emulated network, in real time.
 
-The algorithms are those of `bpf/`, and the kernel's own reno, cubic and bbr. A machine that is busy with
-other things is late; a run that was too late is made again, and the record of the one that counts is in the
-summary. No two runs are alike: a scenario is run several times, and the summary says how far they are apart.
+The algorithms are those of `bpf/`, and the kernel's own reno, cubic and bbr. A busy machine delivers packets
+late. A run that was too late is repeated, and the lateness of the accepted run is in the summary. Runs are
+not deterministic: a scenario runs several times, and the summary has the differences.
 """
 
 import threading
@@ -77,7 +77,7 @@ _alone = threading.Lock()
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for what a kernel on one machine cannot be asked."""
+    """Raise `ScenarioError` for a scenario that a kernel on one machine cannot run."""
     WORLD.refuse(scenario)
     for used in scenario.flows.ccs:
         check_receiver(used.receiver)
@@ -106,7 +106,7 @@ def check(scenario: "Scenario") -> None:
 
 
 def _check_paths(network: "Network", flows: "Flows") -> None:
-    """Raise `ScenarioError` where packets of a flow, or their acks, have several shortest paths."""
+    """Raise `ScenarioError` if packets of a flow, or their acks, have several shortest paths."""
     pairs = {(int(a), int(b)) for a, b in zip(flows.src, flows.dst, strict=True)}
     pairs |= {(b, a) for a, b in pairs}
     for target in {b for _, b in pairs}:
@@ -118,7 +118,7 @@ def _check_paths(network: "Network", flows: "Flows") -> None:
 
 
 def check_receiver(receiver: "Receiver | None") -> None:
-    """Raise `ScenarioError` for what a kernel's receiver cannot do."""
+    """Raise `ScenarioError` for a receiver that a kernel does not implement."""
     if receiver is None:
         return
     if receiver.parameters["resolution"] != TICK_S:
@@ -130,12 +130,11 @@ def check_receiver(receiver: "Receiver | None") -> None:
 
 
 def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: int | None = None) -> "Run":
-    """Run `scenario` on this machine's kernel `repeats` times (`RUNS`) and return the `Run` in the middle.
+    """Run `scenario` on this machine's kernel `repeats` times (`RUNS`) and return the median `Run`.
 
-    That is the one whose mean queue at the bottleneck is the median; `spread` in its summary has how far the
-    others are from it. A run in which the machine was late is rejected and made again, up to `ATTEMPTS` times
-    in all; where none is good enough the last one is returned with books that do not close. One run goes on
-    at a time.
+    The median is that of the mean queue at the bottleneck; `spread` in the summary has the differences. A run
+    in which the machine was late is rejected and repeated, up to `ATTEMPTS` times; if none is accepted, the
+    last one is returned with books that do not close. Runs are not concurrent.
     """
     from shallows.results import Run
 
@@ -166,11 +165,11 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, repeats: 
 
 
 def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: list[str]) -> "Answer":
-    """The answer of a run in which the machine kept up, or of the last; `rejected` gets what was wrong."""
+    """The answer of the accepted run, or of the last; reasons of rejections are added to `rejected`."""
     answer: Answer | None = None
     reason: str | None = None
     for attempt in range(ATTEMPTS):
-        # Before everything else only where going first among the rest was not enough: it costs pauses.
+        # Real-time priority only if normal priority was not enough, because it causes pauses.
         answer = contract.from_json(live.ask({**request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))

@@ -1,4 +1,4 @@
-"""The packet world: the scenario as the arrays that docs/crossing.md describes, and the run they give."""
+"""The packet world: the request of a scenario (docs/crossing.md), and its run."""
 
 import time
 from dataclasses import asdict
@@ -48,7 +48,7 @@ WORLD = World(
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for an algorithm that only a kernel has, or that needs one way over many."""
+    """Raise `ScenarioError` for an algorithm of a kernel, or one that needs a single path per flow."""
     WORLD.refuse(scenario)
     if scenario.network_options.balancing != "flow":
         _check_one_way(scenario)
@@ -71,8 +71,8 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
     """Simulate every packet of `scenario` and return its `Run`.
 
     `on_progress(now_ps, packet_hops, flows_finished)` is called a few times a second; a `KeyboardInterrupt`
-    it raises ends the run early with what there is. The run is the same for any number of `threads`; without
-    one there are as many as pay.
+    that it raises ends the run early. The run is the same for any number of `threads`; by default there are
+    as many as speed it up.
     """
     from shallows import _core
     from shallows.results import Run
@@ -84,7 +84,7 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 
 
 def request(scenario: "Scenario") -> Request:
-    """The dict that crosses into Rust: integers in picoseconds, bytes and bits per second."""
+    """The request to the core: integers in picoseconds, bytes and bits per second."""
     network, flows = scenario.network, scenario.flows
     asked: dict[str, Any] = {
         "hosts": network.hosts,
@@ -137,7 +137,7 @@ def _host(hosts: "HostTable") -> dict[str, Any]:
 
 
 def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
-    """Columns of the links with their ports: hosts' own are unlimited, and marked only as one queue."""
+    """Columns of the links with their ports. Ports of hosts are unlimited, and mark only with a FIFO NIC."""
     buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network_options.buffer))
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
     index, markings = _markings(scenario, network, marks)
@@ -158,7 +158,7 @@ def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
 
 
 def _markings(scenario: "Scenario", network: "Network", marks: "Flags") -> "tuple[U32, list[Any]]":
-    """(index of every link, the markings indexed), the first of which is none."""
+    """(index of every link, the indexed markings), the first of which is none."""
     marking = scenario.network_options.marking
     index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
     if marking == "none":

@@ -1,4 +1,4 @@
-"""How far repeated runs of one scenario are apart: what a real machine gives is never the same twice."""
+"""Differences between repeated runs of one scenario in real time."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -14,8 +14,8 @@ QUANTITIES = {
 
 
 def spread(summaries: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many runs there were and, for each of `QUANTITIES`, their mean, least and most, and half the width
-    of the interval that has the true mean in it with `confidence`; None with one run.
+    """The number of runs and, for each of `QUANTITIES`, mean, least, most, and half the width of the
+    confidence interval of the mean (`confidence`); None with one run.
     """
     values = {name: [run[table][key] for run in summaries] for name, (table, key) in QUANTITIES.items()}
     return {
@@ -35,7 +35,7 @@ def _of(values: Sequence[float]) -> dict[str, Any]:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Half the width of the confidence interval of the mean of independent values; None of fewer than two."""
+    """Half the width of the confidence interval of the mean of independent values; None for less than two."""
     if len(values) < 2:
         return None
     return statistics.mean(values).half_width
