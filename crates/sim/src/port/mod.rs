@@ -32,7 +32,6 @@ mod token_bucket;
 
 use marker::{DrainingQueue, Marker};
 use scheduler::{ClassReport, Closing, Scheduler};
-use token_bucket::SHORT;
 
 /// What a port counts. Reset at the end of the warm-up, except what the books need in whole.
 ///
@@ -189,7 +188,7 @@ impl Port {
         let Some(PortExtras { scheduler, marker, loss_model }) = self.extras.as_deref_mut() else { return self };
         self.link.has_checks = marks_at_dequeue || loss_model.is_some();
         let PortConfig { clock, marking, common: [(full, _), _], .. } = *self.config;
-        scheduler.set_below_threshold([full, SHORT].map(|length| {
+        scheduler.set_below_threshold([full, MIN_FRAME].map(|length| {
             let queue = clock.bytes(clock.time(length));
             !marking.marks(queue) && marker.as_ref().is_none_or(|marker| marker.is_below_threshold(queue))
         }));

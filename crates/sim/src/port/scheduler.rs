@@ -26,7 +26,7 @@ use crate::port::admission::Enqueued;
 use crate::port::clock::Clock;
 use crate::port::histogram::Histogram;
 use crate::port::marker::{Look, Marker};
-use crate::port::token_bucket::{Bucket, SHORT};
+use crate::port::token_bucket::Bucket;
 use crate::port::{FULL, Port, PortExtras};
 use crate::spec::fault::Change;
 use crate::spec::network::{ClassSpec, Discipline, Limit};
@@ -187,8 +187,6 @@ pub(super) struct Scheduler {
     idle_frames: [[u16; 2]; COUNTED],
     /// Two bits for each of those classes, one for each common length ([`Self::is_open`]).
     eligible: u8,
-    /// A bit for each ([`Self::eligible_with_tokens`]).
-    tokens_needed: u8,
     /// The class of the packet being sent.
     sending: u8,
     /// The one that goes at `next` if nothing else happens; [`NO_CLASS`] if that has to be looked at then.
@@ -197,7 +195,7 @@ pub(super) struct Scheduler {
     there: bool,
     /// By lane and the bits of a packet's kind.
     class_of: [[u8; KIND_BITS]; 3],
-    /// Whether marking takes no notice of a full frame, and of a short one.
+    /// Whether a full frame, and a shortest one, that finds nothing before it is never marked.
     below_threshold: [bool; 2],
     classes: Box<[Class]>,
     /// The rate of the link, where it is slower.
@@ -244,7 +242,7 @@ impl Scheduler {
         self.there
     }
 
-    /// Whether marking takes no notice of a full frame, and of one shorter than [`SHORT`], that finds nothing before it.
+    /// Whether neither the port nor its marker marks a full frame, and a shortest one, that finds nothing before it.
     pub(super) fn set_below_threshold(&mut self, below_threshold: [bool; 2]) {
         self.below_threshold = below_threshold;
         self.update_eligible();
@@ -252,13 +250,11 @@ impl Scheduler {
 
     /// A class is paused or goes on, or the link is slower than it was, or no longer.
     fn update_eligible(&mut self) {
-        let [full, short] = self.below_threshold.map(u8::from);
-        (self.eligible, self.tokens_needed) = (0, 0);
+        let [full, shortest] = self.below_threshold.map(u8::from);
+        self.eligible = 0;
         for (number, class) in self.classes.iter().enumerate().take(COUNTED) {
-            match &class.bucket {
-                _ if self.slower.is_some() || !class.holds_any() => {}
-                None => self.eligible |= (short << 1 | full) << (2 * number),
-                Some(bucket) => self.tokens_needed |= (short & u8::from(bucket.is_fixed())) << number,
+            if self.slower.is_none() && class.bucket.is_none() && class.holds_any() {
+                self.eligible |= (shortest << 1 | full) << (2 * number);
             }
         }
     }
@@ -269,16 +265,9 @@ impl Scheduler {
         class < COUNTED && self.eligible >> (2 * class + length) & 1 > 0
     }
 
-    /// Whether a frame shorter than [`SHORT`] does if its tokens are there.
-    #[inline(always)]
-    fn eligible_with_tokens(&self, class: usize) -> bool {
-        class < COUNTED && self.tokens_needed >> class & 1 > 0
-    }
-
     /// How many frames have only been counted.
     pub(super) fn counted(&self) -> u32 {
-        let short = self.classes.iter().filter_map(|class| class.bucket.as_ref()).map(|bucket| bucket.counted());
-        short.chain(self.idle_frames.as_flattened().iter().map(|&times| times.into())).sum()
+        self.idle_frames.as_flattened().iter().map(|&times| u32::from(times)).sum()
     }
 
     /// Works out what the frames that have only been counted add up to: their lengths, and how many of each, which the port adds
@@ -287,9 +276,8 @@ impl Scheduler {
         let mut all = Vec::new();
         let idle_frames = std::mem::take(&mut self.idle_frames).into_iter().chain(std::iter::repeat([0; 2]));
         for (class, idle_frames) in self.classes.iter_mut().zip(idle_frames) {
-            let common = lengths.into_iter().zip(idle_frames.map(u32::from)).filter(|&(_, times)| times > 0);
-            let short = class.bucket.as_mut().into_iter().flat_map(|bucket| bucket.flush_counts());
-            for (length, times) in common.chain(short) {
+            let frames = lengths.into_iter().zip(idle_frames.map(u32::from));
+            for (length, times) in frames.filter(|&(_, times)| times > 0) {
                 class.report.sent += u64::from(times);
                 class.report.largest = class.report.largest.max(length);
                 all.push((length, times));
@@ -548,34 +536,9 @@ impl Port {
         Some(Enqueued::queued(false, self.put_on(now + sending, incoming.packet, packets)))
     }
 
-    /// The same for what has to pay, may be held back or marked, or is of a length that few have.
-    #[inline(never)]
-    fn send_uncounted(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
-        let (_, scheduler) = parts(&mut self.extras);
-        let packet = &packets[incoming.packet];
-        let (length, number) = (packet.bytes(), scheduler.class_for(packet.flags, incoming.class));
-        let needs_tokens_only = length < SHORT && scheduler.eligible_with_tokens(number);
-        match &mut scheduler.classes[number].bucket {
-            Some(bucket) if needs_tokens_only => {
-                if !bucket.try_consume(now, length) {
-                    return None;
-                }
-                scheduler.sending = number as u8;
-                if bucket.count(length) {
-                    self.flush_counts();
-                }
-                Some(Enqueued::queued(
-                    false,
-                    self.put_on(now + self.config.clock.time(length), incoming.packet, packets),
-                ))
-            }
-            _ => self.send_marked(now, incoming, packets),
-        }
-    }
-
     /// The same for what may not only be counted.
     #[inline(never)]
-    fn send_marked(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
+    fn send_uncounted(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
         let (marker, scheduler) = parts(&mut self.extras);
         let packet = &packets[incoming.packet];
         let length = packet.bytes();
@@ -1045,7 +1008,7 @@ mod tests {
                 _ => {}
             }
             if !counts {
-                (port.scheduler_mut().eligible, port.scheduler_mut().tokens_needed) = (0, 0);
+                port.scheduler_mut().eligible = 0;
             }
             let feedback = 64 + draws.bits() % 80;
             let frames = [(Data, 1538), (Ack, 64), (Data, 64), (Data, 700), (Ack, feedback)];

@@ -8,10 +8,6 @@ use crate::spec::network::Shaper;
 /// After so many periods of silence a pacer has forgotten what came before.
 const MOST_PERIODS: u64 = 64;
 
-/// Frames shorter than this are only counted, by their length, where nothing but tokens can hold them back. Credits are: their
-/// lengths differ, from 76 to 92 B.
-pub(super) const SHORT: Bytes = Bytes(128);
-
 /// The tokens of one class.
 #[derive(Debug)]
 pub(super) struct Bucket {
@@ -20,18 +16,6 @@ pub(super) struct Bucket {
     /// When it will be full.
     full_at: Time,
     paced: Option<Paced>,
-    idle_frames: Alone,
-}
-
-/// Short frames that have passed and are in nothing else yet.
-#[derive(Debug)]
-struct Alone {
-    all: u32,
-    by_length: [u16; SHORT.0 as usize],
-}
-
-impl Alone {
-    const NONE: Self = Self { all: 0, by_length: [0; SHORT.0 as usize] };
 }
 
 /// What sets its rate.
@@ -46,7 +30,7 @@ struct Paced {
 impl Bucket {
     pub fn new(shaper: &Shaper) -> Self {
         let paced = shaper.pacer.map(|spec| Paced { pacer: Pacer::new(spec), arrived: Bytes::ZERO, due: spec.period });
-        Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced, idle_frames: Alone::NONE }
+        Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced }
     }
 
     /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that
@@ -61,40 +45,6 @@ impl Bucket {
     #[inline]
     pub fn is_ready(&self, now: Time, length: Bytes) -> bool {
         self.full_at <= now || self.ready_at(length) <= now
-    }
-
-    /// Whether its rate never changes.
-    pub fn is_fixed(&self) -> bool {
-        self.paced.is_none()
-    }
-
-    /// Takes the tokens of a packet of this length that comes now, if they are there; whether they are.
-    #[inline]
-    pub fn try_consume(&mut self, now: Time, length: Bytes) -> bool {
-        let ready = self.is_ready(now, length);
-        if ready {
-            self.consume(now, length);
-        }
-        ready
-    }
-
-    /// Counts a short frame; whether it can count no more of its length.
-    #[inline]
-    pub fn count(&mut self, length: Bytes) -> bool {
-        let times = &mut self.idle_frames.by_length[length.0 as usize];
-        (*times, self.idle_frames.all) = (*times + 1, self.idle_frames.all + 1);
-        *times == u16::MAX
-    }
-
-    /// How many are only counted.
-    pub fn counted(&self) -> u32 {
-        self.idle_frames.all
-    }
-
-    /// The lengths of those, and how many of each; none are counted any more.
-    pub fn flush_counts(&mut self) -> impl Iterator<Item = (Bytes, u32)> + use<> {
-        let by_length = std::mem::replace(&mut self.idle_frames, Alone::NONE).by_length;
-        (0..).map(Bytes).zip(by_length.map(u32::from)).filter(|&(_, times)| times > 0)
     }
 
     /// When to look again at a packet that is not ready: before that, if the rate may change.
