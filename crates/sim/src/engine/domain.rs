@@ -1,8 +1,9 @@
-//! What one thread owns: hosts and the fabric between them, with their packets, timers and event queue.
+//! The engine: hosts, the fabric between them, and the loop that executes their events.
 //!
-//! Two kinds of things happen: a packet arrives at the end of a link or a port becomes free ([`crate::queue::event_queue`]), and a
-//! timer runs out ([`crate::queue::timers`]), which goes first at the same picosecond. The order is total: it depends on the
-//! scenario alone.
+//! There are two kinds of events: a packet arrives at the end of a link or a port becomes idle ([`crate::queue::event_queue`]), and a
+//! timer expires ([`crate::queue::timers`]). At the same picosecond timers come first. The order is total and depends on the scenario
+//! alone. [`Domain::run`] pops the next event, advances the time, and dispatches the event to the fabric or to a host, which push
+//! what follows from it. A domain knows nothing of threads; a network may be divided into several domains ([`crate::parallel`]).
 
 use std::sync::Arc;
 
@@ -18,31 +19,30 @@ use crate::queue::timers::Timer;
 use crate::spec::fault::Fault;
 use crate::spec::network::Network;
 
-/// A part of the network in motion, or all of it. In cache lines of its own, two of them because processors fetch pairs: another
-/// thread has the one beside it.
+/// A domain: a part of the network, or all of it. Its alignment is two cache lines, because processors fetch pairs of them, and another
+/// thread may work on the domain beside it.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Domain<O> {
     pub fabric: Fabric<O>,
     pub hosts: Hosts,
     network: Arc<Network>,
-    /// What has happened so far,
+    /// Events so far, stale wake-ups included.
     events: u64,
-    /// and how much of it was passed over.
     stale_wakes: u64,
 }
 
-/// What happens next at some instant, in the order in which it goes there.
+/// The next event at an instant, in the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Next {
-    /// A timer runs out.
+    /// A timer.
     Timer(Timer),
-    /// The event of this place.
+    /// An event of the queue, with its rank ([`crate::queue::event_queue::EventQueue::tie_rank`]).
     Event(u32),
 }
 
 impl<O: Observer> Domain<O> {
-    /// Everything at rest, at time zero.
+    /// An idle domain at time zero.
     pub fn new(
         network: &Arc<Network>,
         routes: &Arc<Routes>,
@@ -60,48 +60,48 @@ impl<O: Observer> Domain<O> {
         })
     }
 
-    /// Packets that leave their hosts from now on go round links that are down.
+    /// Uses new routes, for packets that leave their hosts from now on.
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.fabric.routes = Arc::clone(routes);
         self.hosts.reroute(routes);
     }
 
-    /// Something happens to a link: what waited for it may go on.
+    /// Applies a fault to a link, and sends what waited for it.
     pub fn change(&mut self, fault: Fault) {
         self.fabric.change(fault);
-        self.serve_behind(fault.link);
+        self.transmit_behind(fault.link);
     }
 
-    /// When something happens next; [`Time::MAX`] if nothing does.
-    pub fn next(&self) -> Time {
+    /// The time of the next event; [`Time::MAX`] if there is none.
+    pub fn next_time(&self) -> Time {
         self.fabric.events.peek().map_or(Time::MAX, |(at, _)| at).min(self.hosts.nics.timers.next())
     }
 
-    /// How much has happened that was not passed over and does not also happen elsewhere.
+    /// The number of events so far, without stale wake-ups and those that another domain counts as well.
     pub fn processed(&self) -> u64 {
         self.events - self.stale_wakes - self.hosts.remote_stops
     }
 
-    /// What happens next, if it happens `at` this time.
+    /// The next event, if its time is `at`.
     pub fn next_at(&self, at: Time) -> Option<Next> {
-        if self.next() != at {
+        if self.next_time() != at {
             return None;
         }
         let timer = self.hosts.nics.timers.peek().filter(|timer| timer.at == at);
         Some(timer.map_or_else(|| Next::Event(self.fabric.events.tie_rank()), Next::Timer))
     }
 
-    /// Lets everything happen that is due before `limit`, whatever the driver may have to look at.
+    /// Executes all events before `limit`, and ignores interrupts.
     pub fn run_until(&mut self, limit: Time) {
-        while self.next() < limit {
+        while self.next_time() < limit {
             self.fabric.interrupt = false;
             self.run(limit, u64::MAX);
         }
         self.fabric.interrupt = false;
     }
 
-    /// Lets everything happen that is due before `limit`, or that many events; stops at once where the driver has to
-    /// look: a link has been paused, or the last flow of those to wait for has finished. How many happened.
+    /// Executes the events before `limit`, at most `events` of them, and returns how many. Stops at an interrupt: a link was paused, or
+    /// the last flow of a run that ends with its flows has finished.
     ///
     /// # Panics
     /// If an invariant is broken, such as time running backwards.
@@ -111,16 +111,15 @@ impl<O: Observer> Domain<O> {
         while left > 0 && !self.fabric.interrupt {
             let timer = self.hosts.nics.timers.next();
             match self.fabric.events.pop_before(timer.min(limit)) {
-                Some((at, entity, others)) => {
-                    self.go_on(at);
-                    if others {
+                Some((at, entity, known)) => {
+                    if known {
                         prefetch_next(&self.fabric, &self.hosts);
                     }
-                    self.on_event(entity);
+                    self.dispatch(at, entity);
                     self.fabric.events.finish();
                 }
                 _ if timer < limit => {
-                    self.go_on(timer);
+                    self.advance_to(timer);
                     if let Some(timer) = self.hosts.nics.timers.pop() {
                         self.hosts.on_timer(&mut self.fabric, timer);
                         self.hosts.nics.timers.finish();
@@ -135,13 +134,16 @@ impl<O: Observer> Domain<O> {
     }
 
     #[inline]
-    fn go_on(&mut self, at: Time) {
+    fn advance_to(&mut self, at: Time) {
         assert!(at >= self.fabric.now, "time runs backwards");
         self.fabric.now = at;
     }
 
+    /// Executes an event of a link, a host or a port with classes, whose numbers follow each other.
     #[inline]
-    fn on_event(&mut self, entity: u32) {
+    fn dispatch(&mut self, at: Time, entity: u32) {
+        let before = self.fabric.now;
+        self.advance_to(at);
         let links = self.fabric.ports.len();
         if (entity as usize) < links {
             return self.on_arrival(entity);
@@ -152,8 +154,10 @@ impl<O: Observer> Domain<O> {
         }
         let port = host - self.network.hosts;
         if self.fabric.wake_port(port) {
-            self.serve_behind(port);
+            self.transmit_behind(port);
         } else {
+            // A stale wake-up leaves no trace, not even in the time at which the run ends.
+            self.fabric.now = before;
             self.stale_wakes += 1;
         }
     }
@@ -163,12 +167,12 @@ impl<O: Observer> Domain<O> {
         match self.fabric.arrive(link) {
             Delivery::Forwarded => {}
             Delivery::AtHost(at) => self.hosts.receive(&mut self.fabric, at),
-            Delivery::Resumed(port) => self.serve_behind(port),
+            Delivery::Resumed(port) => self.transmit_behind(port),
         }
     }
 
-    /// The flows of the host behind a port, if it is one's NIC.
-    fn serve_behind(&mut self, port: u32) {
+    /// Lets the host behind a port send, if the port is its NIC.
+    fn transmit_behind(&mut self, port: u32) {
         let node = self.fabric.ports[port as usize].from;
         if node < self.network.hosts {
             self.hosts.transmit(&mut self.fabric, node);

@@ -131,7 +131,7 @@ impl Mailboxes {
                 std::mem::swap(batch, &mut self.open(step, number, to));
             }
         }
-        let (next, paused) = (domain.next(), domain.fabric.first_pause);
+        let (next, paused) = (domain.next_time(), domain.fabric.first_pause);
         DomainStatus { next, sent, paused, events: domain.processed(), live }
     }
 

@@ -229,7 +229,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
         while !self.is_done() {
             let (mut first, mut at, mut behind) = (0, Time::MAX, Time::MAX);
             for (number, part) in self.parts.iter().enumerate() {
-                match part.next() {
+                match part.next_time() {
                     next if next < at => (first, at, behind) = (number, next, at),
                     next => behind = behind.min(next),
                 }
@@ -260,9 +260,9 @@ impl<O: Observer + Send> ParallelNetwork<O> {
     /// When something happens next; [`Time::MAX`] if nothing does.
     pub fn next(&self) -> Time {
         if let [whole] = &self.parts[..] {
-            return whole.next();
+            return whole.next_time();
         }
-        let next = |part: &Domain<O>| part.next().min(part.fabric.first_outgoing_arrival());
+        let next = |part: &Domain<O>| part.next_time().min(part.fabric.first_outgoing_arrival());
         self.parts.iter().map(next).min().unwrap_or(Time::MAX)
     }
 

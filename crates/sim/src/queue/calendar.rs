@@ -1,96 +1,84 @@
-//! Numbers that come out in order, the least first: what happens next, and which timer runs out next.
+//! A calendar queue: keys in increasing order, for pending events and timers.
 //!
-//! Few wait in a heap. Many are parted by time into windows, so that nearly all that is caused lies in a later window. There it is
-//! only noted. A window is sorted as a whole shortly before its time comes, which costs each much less than its way through a large
-//! heap, and tells what comes next. What comes late, into a window that is sorted, or lies far ahead waits in the heap.
+//! A few keys wait in a heap. Many are divided by time into buckets, and nearly everything that an event causes falls into a later
+//! bucket, where it is only appended. A bucket is sorted as a whole shortly before its time comes, which costs less per key than the
+//! way through a large heap, and shows the next events in advance. Keys that fall into a bucket that is already sorted, or that lie
+//! beyond the last bucket, wait in the heap.
 
-use std::fmt::Debug;
+use crate::queue::heap::{Heap4, Key};
 
-use crate::queue::heap::Heap;
+/// Keys up to which [`sort`] does not call the library, which uses other algorithms for so few.
+const SMALL: usize = 20;
 
-/// A number that begins with a time, all less than [`Self::NONE`].
-pub trait Key: Copy + Ord + Debug {
-    /// What those wait in that are in no window.
-    type Heap: Heap<Self> + Debug;
-    /// Stands where there is none.
-    const NONE: Self;
-    /// The number of its window: itself, or its time, without so many bits.
-    fn window(self, bits: u32) -> u64;
-    /// The least key of a window.
-    fn first_of(window: u64, bits: u32) -> Self;
-}
+/// The number of buckets.
+pub const BUCKETS: u64 = 128;
 
-/// Up to so many keys are sorted by [`sort`] itself; libraries take other ways from there on.
-const FEW: usize = 20;
-/// CalendarQueue that are at hand.
-pub const WINDOWS: u64 = 128;
-
-/// Keys, in a heap and in windows.
+/// The queue. It has more than twelve fields because it is a heap, a ring of buckets and the sorted keys of the current buckets.
 #[derive(Debug)]
 pub struct CalendarQueue<K: Key> {
-    /// What does not wait in a window.
-    heap: K::Heap,
-    /// Whether the least of that has been taken out, and its place waits for another: what is caused by it is often due soon, and
-    /// does not go far down from there.
+    /// Keys that are in no bucket.
+    heap: Heap4<K>,
+    /// Whether the top of the heap was popped and left as a hole. The next push fills it, which saves a sift: what an event causes is
+    /// often due soon.
     hole: bool,
-    /// The first window that is not sorted.
-    soonest: u64,
-    /// Its first key; [`Key::NONE`] while all wait in the heap.
+    /// The number of the first bucket that is not sorted.
+    next_bucket: u64,
+    /// The first key of that bucket; [`Key::NONE`] while there are no buckets and all keys are in the heap.
     from: K,
-    /// A key without so many bits is the number of its window ([`Key::window`]).
+    /// Lower bits that a key loses to become the number of its bucket.
     bits: u32,
-    /// CalendarQueue by their number, round and round: what is in them, in no order.
-    windows: Box<[Vec<K>; WINDOWS as usize]>,
-    /// What was in the last windows as they were sorted, then [`Key::NONE`].
+    /// Unsorted keys, by bucket number modulo [`BUCKETS`].
+    buckets: Box<[Vec<K>; BUCKETS as usize]>,
+    /// Keys of the last buckets in order, then [`Key::NONE`].
     sorted: Vec<K>,
-    /// How many of those are behind.
+    /// The number of sorted keys that have been popped.
     at: usize,
-    /// The next of those.
+    /// The next sorted key.
     next: K,
-    /// With how many behind the next window is sorted.
-    enough: usize,
-    /// How many are to be known ahead.
+    /// The value of `at` from which the next bucket is sorted.
+    refill_at: usize,
+    /// The number of keys that should be known in advance.
     prefetch_depth: usize,
-    /// From how many in the heap on they are parted at the earliest, and now.
-    least: usize,
+    /// The number of keys in the heap from which they are divided into buckets: at least, and now.
+    least_many: usize,
     many: usize,
 }
 
 impl<K: Key> CalendarQueue<K> {
-    /// Without keys. From so `many` on they are parted into windows, whose number has so many bits less, so that so many `ahead`
-    /// are known.
+    /// An empty queue that uses buckets from `many` keys on and knows `prefetch_depth` keys in advance. The number of a bucket is a
+    /// key without its lowest `bits`.
     pub fn new(bits: u32, many: usize, prefetch_depth: usize) -> Self {
         Self {
-            heap: K::Heap::default(),
+            heap: Heap4::default(),
             hole: false,
-            soonest: 0,
+            next_bucket: 0,
             from: K::NONE,
             bits,
-            windows: Box::new(std::array::from_fn(|_| Vec::new())),
+            buckets: Box::new(std::array::from_fn(|_| Vec::new())),
             sorted: vec![K::NONE],
             at: 0,
             next: K::NONE,
-            enough: 0,
+            refill_at: 0,
             prefetch_depth,
-            least: many,
+            least_many: many,
             many,
         }
     }
 
-    /// The least, also while it has been taken out of the heap and not closed; [`Key::NONE`] if there is none.
+    /// The least key, also after it was popped from the heap and before [`Self::finish`]; [`Key::NONE`] if the queue is empty.
     #[inline(always)]
     pub fn first(&self) -> K {
         self.heap.first().min(self.next)
     }
 
-    /// The one before which so many others come, and those that were not known yet; none if that is not known.
+    /// The key that `before` other known keys precede; `None` if it is not known yet.
     #[inline]
     pub fn peek_nth(&self, before: usize) -> Option<K> {
         self.sorted.get(self.at + before).copied()
     }
 
-    /// Takes the first out; call [`Self::finish`] once all that it causes has been pushed. Whether others are known ahead, and have
-    /// come one nearer ([`Self::peek_nth`]).
+    /// Pops the least key; call [`Self::finish`] once everything that it causes has been pushed. True if the keys of
+    /// [`Self::peek_nth`] have come one nearer.
     #[inline(always)]
     pub fn pop(&mut self) -> bool {
         if self.next >= self.heap.first() {
@@ -99,18 +87,18 @@ impl<K: Key> CalendarQueue<K> {
         }
         self.at += 1;
         self.next = self.sorted[self.at];
-        if self.at >= self.enough {
+        if self.at >= self.refill_at {
             self.open_bucket();
         }
         self.prefetch_depth > 0
     }
 
-    /// Nothing more is pushed because of what was taken out.
+    /// Ends the handling of the popped key: nothing more is pushed because of it.
     #[inline(always)]
     pub fn finish(&mut self) {
         if self.hole {
             self.hole = false;
-            self.heap.remove_first();
+            self.heap.remove_top();
         }
     }
 
@@ -122,54 +110,52 @@ impl<K: Key> CalendarQueue<K> {
         } else if self.hole {
             self.replace_top(key);
         } else {
-            self.add(key);
+            self.push_to_heap(key);
         }
     }
 
-    /// Adds what is not for the present, while there are windows: to one of them, or to the heap if it lies behind all.
+    /// Adds a key that is later than the sorted buckets: to its bucket, or to the heap if it lies beyond the last one.
     #[inline(never)]
     fn insert(&mut self, key: K) {
-        let number = key.window(self.bits);
-        if number - self.soonest < WINDOWS {
-            self.windows[(number % WINDOWS) as usize].push(key);
+        let number = key.bucket(self.bits);
+        if number - self.next_bucket < BUCKETS {
+            self.buckets[(number % BUCKETS) as usize].push(key);
         } else if self.hole {
             self.replace_top(key);
         } else {
-            self.heap.add(key);
+            self.heap.push(key);
         }
     }
 
-    /// Puts a key in the hole place.
     #[inline(never)]
     fn replace_top(&mut self, key: K) {
         self.hole = false;
         self.heap.replace_top(key);
     }
 
-    /// Adds a key to the heap, which is parted if there are many now.
     #[inline(never)]
-    fn add(&mut self, key: K) {
-        self.heap.add(key);
+    fn push_to_heap(&mut self, key: K) {
+        self.heap.push(key);
         if self.from == K::NONE && self.next == K::NONE && self.heap.others() >= self.many {
             self.spill();
         }
     }
 
-    /// Parts what waits in the heap into windows.
+    /// Divides the keys of the heap into buckets.
     #[cold]
     fn spill(&mut self) {
-        self.soonest = self.heap.first().window(self.bits);
+        self.next_bucket = self.heap.first().bucket(self.bits);
         self.heap.drain().into_iter().for_each(|key| self.insert(key));
         self.open_bucket();
     }
 
-    /// Sorts the next window in which there is anything.
+    /// Sorts the next bucket that is not empty.
     #[inline(never)]
     fn open_bucket(&mut self) {
-        let mut numbers = self.soonest..self.soonest + WINDOWS;
-        let next = numbers.find(|number| !self.windows[(number % WINDOWS) as usize].is_empty());
-        let known = self.sorted.len() - 1 - self.at;
-        if known == 0 {
+        let mut numbers = self.next_bucket..self.next_bucket + BUCKETS;
+        let next = numbers.find(|number| !self.buckets[(number % BUCKETS) as usize].is_empty());
+        let left = self.sorted.len() - 1 - self.at;
+        if left == 0 {
             self.sorted.clear();
         } else {
             self.sorted.pop();
@@ -177,52 +163,51 @@ impl<K: Key> CalendarQueue<K> {
         }
         self.at = 0;
         if let Some(number) = next {
-            let window = &mut self.windows[(number % WINDOWS) as usize];
-            if known == 0 {
-                // Each takes the other's place: nothing is copied.
-                std::mem::swap(&mut self.sorted, window);
+            let bucket = &mut self.buckets[(number % BUCKETS) as usize];
+            if left == 0 {
+                // Swapping the vectors copies nothing.
+                std::mem::swap(&mut self.sorted, bucket);
             } else {
-                self.sorted.append(window);
+                self.sorted.append(bucket);
             }
-            sort(&mut self.sorted[known..]);
-            self.soonest = number + 1;
-            self.from = K::first_of(self.soonest, self.bits);
-            self.enough = self.sorted.len().saturating_sub(self.prefetch_depth).max(1);
+            sort(&mut self.sorted[left..]);
+            self.next_bucket = number + 1;
+            self.from = K::first_of(self.next_bucket, self.bits);
+            self.refill_at = self.sorted.len().saturating_sub(self.prefetch_depth).max(1);
         } else if self.sorted.is_empty() {
             self.from = K::NONE;
-            // What lies behind all windows is not to be parted again and again.
-            self.many = self.least.max(2 * self.heap.others());
+            // Keys beyond the last bucket must not be divided again and again.
+            self.many = self.least_many.max(2 * self.heap.others());
         } else {
-            self.enough = self.sorted.len();
+            self.refill_at = self.sorted.len();
         }
         self.sorted.push(K::NONE);
         self.next = self.sorted[0];
     }
 
-    /// Makes all times `earlier`, by so many rounds of all windows: none changes its place.
+    /// Makes all keys `earlier` by a number of rounds of all buckets, so that each key keeps its place.
     pub fn shift(&mut self, rounds: u64, earlier: impl Fn(K) -> K) {
-        let windows =
-            self.windows.iter_mut().flatten().chain(&mut self.sorted[self.at..]).filter(|key| **key != K::NONE);
-        windows.for_each(|key| *key = earlier(*key));
+        let keys = self.buckets.iter_mut().flatten().chain(&mut self.sorted[self.at..]);
+        keys.filter(|key| **key != K::NONE).for_each(|key| *key = earlier(*key));
         self.heap.change(&earlier);
         self.next = self.sorted[self.at];
         if self.from != K::NONE {
-            self.soonest -= rounds * WINDOWS;
+            self.next_bucket -= rounds * BUCKETS;
             self.from = earlier(self.from);
         }
     }
 
-    /// Whether there are windows.
+    /// Whether keys are divided into buckets now.
     #[cfg(test)]
-    pub fn are_many(&self) -> bool {
+    pub fn uses_buckets(&self) -> bool {
         self.from < K::NONE
     }
 }
 
-/// Puts keys in order. Few are led past each other without a branch that hangs on them, which a processor would guess wrong
-/// every other time.
+/// Sorts keys. A few are sorted by insertion with minima and maxima: comparing and branching instead would be mispredicted every other
+/// time.
 fn sort<K: Key>(keys: &mut [K]) {
-    if keys.len() > FEW {
+    if keys.len() > SMALL {
         return keys.sort_unstable();
     }
     for at in 1..keys.len() {

@@ -1,30 +1,32 @@
-//! What happens next, in a total order of (time, entity).
+//! Pending events in a total order of (time, entity).
 //!
-//! Of events at the same picosecond no entity is always first: their order differs from one instant to the next. On equal
-//! links arrivals fall onto one lattice, and at a full queue whoever came first by number would win every time: one of ten
-//! equal flows took 70 % of the link.
+//! At one instant no entity always comes first: the order of simultaneous events differs from instant to instant. On equal links
+//! arrivals fall onto one lattice, and at a full queue the packet that came first by number would win every time: one of ten equal
+//! flows took 70 % of the link.
 //!
-//! An entity is a link, whose head packet arrives, a host, whose NIC becomes free, or a port with classes, which
-//! may send again. The first two have at most one event each, so (time, entity) is a key without a tie, and the
-//! order does not depend on who pushed first. A port only adds events before the one that it awaits, and passes over that
-//! one then. So each entity has one place, if they are few; the events of many wait in windows of time.
+//! An entity is a link, whose first packet arrives; a host, whose NIC becomes idle; or a port with classes, which may send again. A
+//! link and a host have at most one event each, so (time, entity) is a key without ties, and the order does not depend on the order
+//! of the pushes. A port may push an earlier wake-up; the later one is then stale, and is ignored.
 
 use shallows_cc::units::Time;
 
-use crate::queue::calendar::{CalendarQueue, Key, WINDOWS};
-use crate::queue::heap::Heap4;
+use crate::queue::calendar::{BUCKETS, CalendarQueue};
+use crate::queue::heap::Key;
 
 /// Bits of a key that hold the entity.
 const ENTITY_BITS: u32 = 20;
-/// Bits that hold the time since the epoch: 17 s of picoseconds.
+
+/// The range of the bits that hold the time since the epoch: 17 s of picoseconds.
 const SPAN: u64 = 1 << (64 - ENTITY_BITS);
-/// How many entities there can be.
+
+/// The largest number of entities.
 pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
-/// How far ahead of the present an event may lie.
+
+/// How far in the future an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
 
-/// From how many events on they are parted into windows; in debug builds, those of tests, from a few. Wakes of ports with classes
-/// lie finish, within a window, which then is worth it for more only.
+/// The number of events from which buckets are used; in debug builds, which run the tests, a few. Wake-ups of ports with classes lie
+/// close together within a bucket, so buckets pay for more of them only.
 const fn many(wakes: bool) -> usize {
     match wakes {
         _ if cfg!(debug_assertions) => 4,
@@ -33,82 +35,77 @@ const fn many(wakes: bool) -> usize {
     }
 }
 
-/// CalendarQueue in the time that a packet takes over a link, of few links and of many: what is sorted at once should be few, but some.
-const fn parts(links: usize) -> u64 {
+/// Buckets in the time that a packet takes over a link: a bucket should hold few events, but some.
+const fn buckets_per_crossing(links: usize) -> u64 {
     if links < 256 { 32 } else { 64 }
 }
 
-const _: () = assert!(WINDOWS >= 2 * parts(usize::MAX), "what a packet's hop causes lies in a window");
+const _: () = assert!(BUCKETS >= 2 * buckets_per_crossing(usize::MAX), "an event of the next hop falls into a bucket");
 
 /// Time before entity.
 impl Key for u64 {
-    type Heap = Heap4<Self>;
     const NONE: Self = Self::MAX;
 
     #[inline]
-    fn window(self, bits: u32) -> u64 {
+    fn bucket(self, bits: u32) -> u64 {
         self >> bits
     }
 
     #[inline]
-    fn first_of(window: u64, bits: u32) -> Self {
-        window << bits
+    fn first_of(bucket: u64, bits: u32) -> Self {
+        bucket << bits
     }
 }
 
-/// Events as 64-bit keys.
+/// The event queue.
 #[derive(Debug)]
 pub struct EventQueue {
+    /// Time zero of the keys, in picoseconds.
     epoch: u64,
     keys: CalendarQueue<u64>,
-    /// Picoseconds that 128 windows last.
+    /// The time that all buckets cover, in picoseconds.
     round: u64,
 }
 
 impl EventQueue {
-    /// Without events of so many entities. A packet takes about `crossing` over each of so many links, so many events `ahead` are
-    /// to be presorted, if there are many, and some may be `wakes` of ports with classes.
+    /// An empty queue for a network in which a packet takes about `crossing` over each of `links` links. It knows `prefetch_depth`
+    /// events in advance once there are many. `wakes` tells whether ports with classes will push wake-ups.
     pub fn new((crossing, links): (Time, usize), prefetch_depth: usize, wakes: bool) -> Self {
-        let bits = (crossing.0 / parts(links)).max(1).ilog2();
+        let bits = (crossing.0 / buckets_per_crossing(links)).max(1).ilog2();
         let keys = CalendarQueue::new(ENTITY_BITS + bits, many(wakes), prefetch_depth);
-        Self { epoch: 0, keys, round: WINDOWS << bits }
+        Self { epoch: 0, keys, round: BUCKETS << bits }
     }
 
     /// The next event.
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(Time, u32)> {
-        event(self.epoch, self.first())
+        event(self.epoch, self.keys.first())
     }
 
-    #[inline(always)]
-    fn first(&self) -> u64 {
-        self.keys.first()
-    }
-
-    /// The event that comes when so many others, and those that were not known yet, have come before it; none if that is not presorted.
+    /// The event that `before` other known events precede; `None` if it is not known yet.
     #[inline]
     #[must_use]
     pub fn peek_nth(&self, before: usize) -> Option<(Time, u32)> {
         event(self.epoch, self.keys.peek_nth(before)?)
     }
 
-    /// The place of the next event among all of its time.
+    /// The rank of the next event among simultaneous ones.
     #[must_use]
     pub fn tie_rank(&self) -> u32 {
-        let first = self.first();
+        let first = self.keys.first();
         if first == u64::NONE { u32::MAX } else { first as u32 & (MAX_ENTITIES as u32 - 1) }
     }
 
-    /// Takes the next event out if it is due before `limit`; call [`Self::finish`] once all that it causes has been pushed. The last
-    /// tells whether others are known ahead, and have come one nearer ([`Self::peek_nth`]).
+    /// Pops the next event if it is before `limit`; call [`Self::finish`] once everything that it causes has been pushed. The last
+    /// value is true if the events of [`Self::peek_nth`] have come one nearer.
     #[inline(always)]
     pub fn pop_before(&mut self, limit: Time) -> Option<(Time, u32, bool)> {
-        let (at, entity) = event(self.epoch, self.keys.first()).filter(|&(at, _)| at < limit)?;
+        let (at, entity) = self.peek().filter(|&(at, _)| at < limit)?;
         Some((at, entity, self.keys.pop()))
     }
 
-    /// Nothing more is pushed because of the event that was taken out.
+    /// Ends the handling of the popped event: nothing more is pushed because of it.
     #[inline(always)]
     pub fn finish(&mut self) {
         self.keys.finish();
@@ -117,7 +114,7 @@ impl EventQueue {
     /// Adds an event.
     ///
     /// # Panics
-    /// If it lies further ahead than [`HORIZON`].
+    /// If it lies further in the future than [`HORIZON`].
     #[inline(never)]
     pub fn push(&mut self, at: Time, entity: u32) {
         if at.0 - self.epoch >= SPAN / 2 {
@@ -135,32 +132,30 @@ impl EventQueue {
 
     #[inline(always)]
     fn add(&mut self, at: Time, entity: u32) {
-        let key = ((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ tie_break(at));
-        self.keys.push(key);
+        self.keys.push(((at.0 - self.epoch) << ENTITY_BITS) | u64::from(entity ^ tie_break(at)));
     }
 
-    /// Moves the epoch up to where nothing can lie before it: no event is further ahead of the present
-    /// than the horizon, so the present is at most a horizon before the next event. CalendarQueue keep their places.
+    /// Moves the epoch up to the present minus a horizon at most. No event is further ahead of the present than the horizon, so the
+    /// present is at most a horizon before the next event. The epoch moves by whole rounds, so that keys keep their buckets.
     fn move_epoch(&mut self, at: Time) {
-        let first = self.first();
-        let next = if first == u64::NONE { at } else { Time(self.epoch + (first >> ENTITY_BITS)).min(at) };
+        let next = self.peek().map_or(at, |(next, _)| next.min(at));
         let rounds = (next.saturating_sub(HORIZON).0 - self.epoch) / self.round;
         let shift = rounds * self.round;
         self.epoch += shift;
-        assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} ahead");
-        let earlier = |key| key - (shift << ENTITY_BITS);
-        self.keys.shift(rounds, earlier);
+        assert!(at.0 - self.epoch < SPAN, "an event lies more than {HORIZON} in the future");
+        self.keys.shift(rounds, |key| key - (shift << ENTITY_BITS));
     }
 }
 
-/// When, and whose; none if there is no event.
+/// The time and entity of a key; `None` if it stands for no event.
 #[inline(always)]
 fn event(epoch: u64, key: u64) -> Option<(Time, u32)> {
     let at = Time(epoch + (key >> ENTITY_BITS));
     (key != u64::NONE).then(|| (at, (key as u32 & (MAX_ENTITIES as u32 - 1)) ^ tie_break(at)))
 }
 
-/// What changes the order of entities at this instant: its own inverse, and of any two either is first half the time.
+/// A mask that changes the order of entities at an instant. Applied twice it cancels, and of any two entities either comes first half
+/// the time.
 #[inline]
 fn tie_break(at: Time) -> u32 {
     // Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio.
@@ -198,14 +193,14 @@ mod tests {
         assert_eq!(order(&back), forth);
     }
 
-    /// Against a sorted set: mostly what a packet's hop causes, now and then something at once or far ahead; few events, a thousand
-    /// and few again, past the span of a key.
+    /// Compares with a sorted set. Most pushes are what a packet's hop causes, some are immediate or far in the future. The number of
+    /// events grows to a thousand and shrinks again, and time passes the span of a key.
     #[test]
-    fn many_events_come_out_in_the_order_of_few() {
-        for ahead in [0, 11] {
-            let mut queue = EventQueue::new((Time::from_nanos(2200), 1000), ahead, false);
+    fn events_come_out_in_the_order_of_a_sorted_set() {
+        for depth in [0, 11] {
+            let mut queue = EventQueue::new((Time::from_nanos(2200), 1000), depth, false);
             let (mut all, mut draws) = (BTreeSet::new(), Rng::new(7, 0));
-            let (mut now, mut in_windows, mut known) = (Time::ZERO, 0, 0);
+            let (mut now, mut in_buckets, mut known) = (Time::ZERO, 0, 0);
             for round in 0..400_000_u32 {
                 let most = [3, 1000, 0, 300, 20][round as usize / 20_000 % 5];
                 let step = match draws.bits() % 2000 {
@@ -217,14 +212,11 @@ mod tests {
                 };
                 let next = all.first().map(|&(at, place): &(Time, u32)| (at, place ^ tie_break(at)));
                 assert_eq!(queue.peek(), next);
-                let peek_nth: Vec<_> = (0..ahead).map_while(|before| queue.peek_nth(before)).collect();
-                assert!(
-                    peek_nth.iter().all(|&(at, entity)| all.contains(&(at, entity ^ tie_break(at)))),
-                    "{peek_nth:?}"
-                );
-                assert!(peek_nth.is_sorted_by_key(|event| event.0), "{peek_nth:?}");
-                known += peek_nth.len();
-                in_windows += u32::from(queue.keys.are_many());
+                let ahead: Vec<_> = (0..depth).map_while(|before| queue.peek_nth(before)).collect();
+                assert!(ahead.iter().all(|&(at, entity)| all.contains(&(at, entity ^ tie_break(at)))), "{ahead:?}");
+                assert!(ahead.is_sorted_by_key(|event| event.0), "{ahead:?}");
+                known += ahead.len();
+                in_buckets += u32::from(queue.keys.uses_buckets());
                 let pops = all.len() >= most && !all.is_empty();
                 if pops {
                     now = next.map_or(now, |event| event.0);
@@ -239,13 +231,14 @@ mod tests {
                     queue.finish();
                 }
             }
-            assert!(in_windows > 100_000, "in windows in {in_windows} rounds");
-            assert_eq!(known > 1_000_000, ahead > 0, "{known} known ahead");
-            assert!(now > Time(SPAN), "the end of a key's span is not passed: {now}");
+            assert!(in_buckets > 100_000, "buckets were used in {in_buckets} rounds");
+            assert_eq!(known > 1_000_000, depth > 0, "{known} events were known in advance");
+            assert!(now > Time(SPAN), "expected to pass the span of a key, but it is only {now}");
         }
     }
 
-    /// On a lattice of 1.2 us, a full frame at 10 Gbps: 10,000 fair coins stay within 5 deviations of 50 of their mean.
+    /// At multiples of 1.2 us, a full frame at 10 Gbps: the number of heads of 10,000 fair coins is within five standard deviations (of
+    /// 50) of its mean.
     #[test]
     fn at_the_same_time_each_of_two_is_first_half_the_time() {
         for (a, b) in [(0, 1), (3, 40), (511, 512), (0, MAX_ENTITIES as u32 - 1)] {
@@ -261,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_on_past_the_span_of_a_key() {
+    fn time_passes_the_span_of_a_key() {
         let mut queue = EventQueue::new((Time::from_micros(2), 1000), 0, false);
         let step = Time::from_millis(700);
         queue.push(step, 4);

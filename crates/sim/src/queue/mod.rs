@@ -1,6 +1,6 @@
 //! Pending events and timers, in a total order.
 
-pub mod calendar;
+mod calendar;
 pub mod event_queue;
-pub mod heap;
+mod heap;
 pub(crate) mod timers;

@@ -1,13 +1,13 @@
-//! What happens to a flow at a set time and is not a packet.
+//! Timers of flows: everything that happens to a flow at a set time and is not a packet.
 //!
-//! At the same picosecond timers go before packets, and among themselves in the order of [`Kind`] and then of their flow.
+//! At one picosecond timers come before packets, and among themselves in the order of [`Kind`] and then of flows.
 
 use shallows_cc::units::Time;
 
-use crate::queue::calendar::{self, CalendarQueue, Key as _};
-use crate::queue::heap::Binary;
+use crate::queue::calendar::CalendarQueue;
+use crate::queue::heap::{self, Key as _};
 
-/// What a timer is for, in the order in which they go.
+/// Purposes of timers, in the order of simultaneous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -15,36 +15,36 @@ pub enum Kind {
     Stop,
     /// A retransmission timeout.
     Timeout,
-    /// A receiver has something to send.
+    /// A receiver sends a delayed acknowledgement or a credit.
     AckTimer,
-    /// A host may call the next packet, for a flow that waits for its turn.
+    /// A host may send the next pull of a flow that waits for its turn.
     Pull,
     /// A paced flow may send again.
     Pace,
-    /// An algorithm asked to be called.
+    /// A wake-up that an algorithm requested.
     Wake,
     /// A flow starts.
     Start,
-    /// The application of a flow pauses, or goes on.
+    /// The application of a flow pauses or resumes.
     AppWrite,
 }
 
 /// A timer of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timer {
-    /// When it runs out.
+    /// When it expires.
     pub at: Time,
-    /// What for.
+    /// Its purpose.
     pub kind: Kind,
-    /// Whose it is.
+    /// Its flow.
     pub flow: u32,
 }
 
-/// Every kind, in this order.
+/// All kinds in their order.
 const KINDS: [Kind; 8] =
     [Kind::Stop, Kind::Timeout, Kind::AckTimer, Kind::Pull, Kind::Pace, Kind::Wake, Kind::Start, Kind::AppWrite];
 
-/// A timer as one number, which is the less the earlier it goes.
+/// A timer as one integer, in the order of timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -62,39 +62,37 @@ impl Key {
     }
 }
 
-impl calendar::Key for Key {
-    type Heap = Binary<Self>;
-
+impl heap::Key for Key {
     const NONE: Self = Self(u128::MAX);
 
-    fn window(self, bits: u32) -> u64 {
+    fn bucket(self, bits: u32) -> u64 {
         self.at().0 >> bits
     }
 
-    fn first_of(window: u64, bits: u32) -> Self {
-        window.checked_mul(1 << bits).map_or(Self::NONE, |at| Self(u128::from(at) << 64))
+    fn first_of(bucket: u64, bits: u32) -> Self {
+        bucket.checked_mul(1 << bits).map_or(Self::NONE, |at| Self(u128::from(at) << 64))
     }
 }
 
-/// From how many timers on they are parted into windows; in debug builds, those of tests, from a few.
+/// The number of timers from which buckets are used; in debug builds, which run the tests, a few.
 const MANY: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 
-/// Timers that are set.
+/// The timers that are set.
 #[derive(Debug)]
 pub struct Timers {
     keys: CalendarQueue<Key>,
-    /// Those that are known from the start, the next one last; they would only be in the way of what is due soon.
+    /// Timers that are known from the start, the next one last. They are kept apart from those that are due soon.
     presorted: Vec<Key>,
-    /// The next of those.
+    /// The next of them.
     presorted_next: Key,
-    /// The next one of all.
+    /// The next of all timers.
     next: Key,
-    /// How many of them begin a flow.
+    /// The number of timers that start a flow.
     starts: usize,
 }
 
 impl Timers {
-    /// None, where a packet takes about so long over a link.
+    /// No timers, in a network in which a packet takes about `crossing` over a link.
     pub fn new(crossing: Time) -> Self {
         Self {
             keys: CalendarQueue::new((crossing.0 / 4).max(1).ilog2(), MANY, 0),
@@ -105,37 +103,38 @@ impl Timers {
         }
     }
 
-    /// Sets those that are known from the start.
-    pub fn begin_with(&mut self, presorted: &[Timer]) {
-        self.starts += presorted.iter().filter(|timer| timer.kind == Kind::Start).count();
-        self.presorted = presorted.iter().copied().map(Key::of).collect();
+    /// Sets the timers that are known from the start.
+    pub fn begin_with(&mut self, known: &[Timer]) {
+        self.starts += known.iter().filter(|timer| timer.kind == Kind::Start).count();
+        self.presorted = known.iter().copied().map(Key::of).collect();
         self.presorted.sort_unstable_by(|a, b| b.cmp(a));
         self.presorted_next = self.presorted.pop().unwrap_or(Key::NONE);
-        self.tell_next();
+        self.update_next();
     }
 
+    /// Sets a timer.
     pub fn set(&mut self, timer: Timer) {
         self.starts += usize::from(timer.kind == Kind::Start);
         self.keys.push(Key::of(timer));
         self.next = self.next.min(Key::of(timer));
     }
 
-    fn tell_next(&mut self) {
+    fn update_next(&mut self) {
         self.next = self.keys.first().min(self.presorted_next);
     }
 
-    /// When the next one runs out; [`Time::MAX`] if there is none.
+    /// When the next timer expires; [`Time::MAX`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
         self.next.at()
     }
 
-    /// The next one.
+    /// The next timer.
     pub fn peek(&self) -> Option<Timer> {
         (self.next != Key::NONE).then(|| self.next.timer())
     }
 
-    /// Takes the next one out; call [`Self::finish`] once all that it causes has been set.
+    /// Pops the next timer; call [`Self::finish`] once everything that it causes has been set.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Timer> {
         let timer = self.peek()?;
@@ -148,14 +147,14 @@ impl Timers {
         Some(timer)
     }
 
-    /// Nothing more is set because of the timer that was taken out.
+    /// Ends the handling of the popped timer: nothing more is set because of it.
     #[inline(always)]
     pub fn finish(&mut self) {
         self.keys.finish();
-        self.tell_next();
+        self.update_next();
     }
 
-    /// Whether a flow is still to begin at a time that is known.
+    /// Whether a flow is still to start at a known time.
     pub fn has_starts(&self) -> bool {
         self.starts > 0
     }
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_go_by_time_then_kind_then_flow() {
+    fn timers_expire_by_time_then_kind_then_flow() {
         let timers = |at, flow| KINDS.map(|kind| Timer { at: Time(at), kind, flow });
         let mut all = [timers(7, 3), timers(7, u32::MAX), timers(u64::MAX, 0)].concat();
         let mut set = Timers::new(Time(100));
@@ -186,10 +185,9 @@ mod tests {
         assert_eq!(taken.collect::<Vec<_>>(), all);
     }
 
-    /// Against a sorted set: a timer causes none, one or two others, which go before those that were set or after them; some are
-    /// known from the start.
+    /// Compares with a sorted set. Each timer sets none, one or two others; some are known from the start.
     #[test]
-    fn what_a_timer_causes_takes_its_turn() {
+    fn timers_expire_in_the_order_of_a_sorted_set() {
         let (mut set, mut all, mut draws) = (Timers::new(Time(4096)), BTreeSet::new(), Rng::new(3, 0));
         for flow in 0..500 {
             all.insert(Timer { at: Time(draws.bits() % 50_000_000), kind: KINDS[flow as usize % KINDS.len()], flow });
