@@ -1,4 +1,4 @@
-"""`shallows papers list | run | report`: claims of five papers."""
+"""`shallows papers list | run | report | draw`: five papers, claim by claim."""
 
 import json
 import sys
@@ -12,9 +12,9 @@ from shallows.cli.settings import at_least, settings
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
-    from shallows.papers.claim import Measured, Row
+    from shallows.papers.claim import Claim, Figure, Measured
     from shallows.papers.reach import Extent
-    from shallows.papers.survey import Outcome
+    from shallows.papers.survey import Outcome, Sample
     from shallows.papers.verdict import Finding
 
 app = typer.Typer(
@@ -22,13 +22,14 @@ app = typer.Typer(
 )
 
 STORE = Path("results", "papers")
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; said so wherever it shows.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked wherever it shows.")]
 Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Measurements at a time; all cores if absent.")
 ]
 Folder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where measurements are kept.")]
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="ID", help="Rows (DX7) or papers (dx); all if absent.")
+    list[str] | None,
+    typer.Argument(metavar="ID", help="Claims (DX7), figures (dx-fig-8) or papers (dx); all if absent."),
 ]
 
 
@@ -37,11 +38,10 @@ Ids = Annotated[
 def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> int:
     """List claims with verdict, our interval, the paper's value and the commit, as last recorded."""
     from shallows.papers import recorded
-    from shallows.papers.claim import Row
-    from shallows.papers.survey import rows
+    from shallows.papers.survey import claims
 
     content = recorded.load()
-    lines = [_line(row, content) for row in rows(ids) if isinstance(row, Row)]
+    lines = [_line(claim, content) for claim in claims(ids)]
     if json_:
         print(json.dumps(lines, indent=2))
         return DONE
@@ -50,23 +50,20 @@ def list_(ids: Ids = None, json_: Annotated[bool, typer.Option("--json", help="P
     return DONE
 
 
-def _line(row: "Row", content: dict[str, Any]) -> dict[str, str]:
+def _line(claim: "Claim", content: dict[str, Any]) -> dict[str, str]:
     from shallows.papers import recorded
 
-    entry = content.get("rows", {}).get(row.id)
-    check = row.checks[0] if row.checks else None
-    line = {"id": row.id, "figure": row.figure, "verdict": entry["verdict"] if entry else "not recorded"}
-    line |= {
-        "measured": check.metric if check else "",
-        "here": "",
-        "paper": "",
+    entry = content.get("claims", {}).get(claim.id)
+    band = claim.bands[0] if claim.bands else None
+    return {
+        "id": claim.id,
+        "source": claim.source,
+        "verdict": entry["verdict"] if entry else "not recorded",
+        "measured": band.metric if band else "",
+        "here": recorded.interval(entry, band.metric) if band and entry else "",
+        "paper": (band.said or band.expected) if band else "",
         "commit": entry["commit"] if entry else "",
     }
-    if check and entry:
-        line["here"] = recorded.interval(entry, check.metric)
-    if check:
-        line["paper"] = check.said or check.expected
-    return line
 
 
 def _table(lines: Sequence[Mapping[str, str]]) -> None:
@@ -74,7 +71,7 @@ def _table(lines: Sequence[Mapping[str, str]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="")
-    for name in ("id", "figure", "verdict", "measured", "here", "paper", "commit"):
+    for name in ("id", "source", "verdict", "measured", "here", "paper", "commit"):
         table.add_column(name, overflow="fold")
     for line in lines:
         table.add_row(*line.values())
@@ -86,29 +83,35 @@ def _table(lines: Sequence[Mapping[str, str]]) -> None:
 def run(
     ids: Ids = None,
     quick: Quick = False,
-    perturb: Annotated[
+    change: Annotated[
         list[str] | None,
         typer.Option(
-            "--perturb", metavar="CC.PARAMETER=VALUE", help="Change a constant and see whether verdicts do."
+            "--perturb",
+            metavar="KEY=VALUE",
+            help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt), to see whether verdicts change.",
         ),
     ] = None,
     threads: Threads = None,
     store: Folder = STORE,
 ) -> int:
-    """Measure rows, and print their checks."""
+    """Measure claims, and print their bands."""
     from shallows.papers.reach import Extent
 
-    constants = settings(perturb, "dx.headroom=50us")
-    for finding, _ in _survey(ids, store, quick, threads, constants):
+    for finding, _ in _survey(ids, store, quick, threads, settings(change, "dx.headroom=50us")):
         if isinstance(finding, Extent):
             _print_reach(finding)
-            continue
-        print(f"{finding.row.id}, {finding.row.figure}: {finding.verdict}. {finding.row.claim}")
-        for check, ok in finding.checked:
-            said = f", the paper {check.said}" if check.said else ""
-            here, expected = finding.estimates[check.metric].text, finding.expected(check)
-            print(f"  {'yes' if ok else 'NO '} {check.metric}: {here}, expected {expected}{said}")
+        else:
+            _print(finding)
     return DONE
+
+
+def _print(finding: "Finding") -> None:
+    claim = finding.claim
+    print(f"{claim.id}, {claim.source}: {finding.verdict}. {claim.text}")
+    for band, ok in finding.checked:
+        said = f", the paper {band.said}" if band.said else ""
+        here, expected = finding.estimates[band.metric].text, finding.expected(band)
+        print(f"  {'yes' if ok else 'NO '} {band.metric}: {here}, expected {expected}{said}")
 
 
 def _print_reach(found: "Extent") -> None:
@@ -124,18 +127,14 @@ def _survey(
     store: Path,
     quick: bool,
     threads: int | None,
-    perturb: Mapping[str, str] | None = None,
+    change: Mapping[str, str] | None = None,
 ) -> "Iterator[Outcome]":
     from shallows.papers.store import Store
-    from shallows.papers.survey import rows, seeds, survey
+    from shallows.papers.survey import claims, figures, reaches, seeds, survey
 
-    chosen, kept = rows(ids, reaches=True), Store(store)
-    missing = sum(
-        kept.get(row, seed, quick, perturb) is None
-        for row in chosen
-        if not row.cannot
-        for seed in seeds(row, quick)
-    )
+    chosen, kept = [*claims(ids), *reaches(ids)], Store(store)
+    every = [*figures(claims(ids)), *reaches(ids)]
+    missing = sum(kept.get(row, seed, quick, change) is None for row in every for seed in seeds(row, quick))
     done = 0
 
     def tick(row: "Measured", seed: int) -> None:
@@ -147,7 +146,7 @@ def _survey(
             print(f"\r{line}    " if shown else line, end="" if shown else "\n", file=sys.stderr, flush=True)
 
     try:
-        yield from survey(chosen, kept, quick=quick, threads=threads, perturb=perturb, on_done=tick)
+        yield from survey(chosen, kept, quick=quick, threads=threads, change=change, on_done=tick)
     finally:
         if done and sys.stderr.isatty():
             print(file=sys.stderr)
@@ -165,18 +164,18 @@ def report(
         bool, typer.Option("--record", help="Put the findings on file, and into the documentation.")
     ] = False,
 ) -> int:
-    """Measure what is missing, and write one HTML page that needs nothing else."""
+    """Measure what is missing, and write one self-contained HTML page."""
     from shallows import __version__
     from shallows.papers import PAPERS
     from shallows.papers.page import page
     from shallows.papers.reach import Extent
-    from shallows.papers.survey import rows
     from shallows.results import store as folders
 
     folders.check_file(out, *folders.PAGE)
-    order = [row.id for row in rows(reaches=True)]
-    every = sorted(_survey(ids, store, quick, threads), key=lambda pair: order.index(pair[0].row.id))
-    results = {one.row.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
+    every = list(_survey(ids, store, quick, threads))
+    results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
+    order = [claim.id for paper in PAPERS for claim in paper.claims]
+    results = {id_: results[id_] for id_ in order if id_ in results}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
     out.parent.mkdir(parents=True, exist_ok=True)
     with folders.naming(out):
@@ -201,3 +200,31 @@ def _record(found: "Sequence[Finding | Extent]", commit: str, quick: bool) -> No
     write(content)
     if kept:
         print(f"{', '.join(kept)}: left on file as full mode found it")
+
+
+@app.command()
+@with_status
+def draw(
+    ids: Ids = None,
+    quick: Quick = False,
+    threads: Threads = None,
+    store: Folder = STORE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the figures.")] = Path(
+        "results", "figures"
+    ),
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")] = "png",
+) -> int:
+    """Draw the papers' figures from our runs, with the printed points as hollow marks."""
+    from shallows.errors import ScenarioError
+    from shallows.papers.drawn import FORMATS, save
+    from shallows.papers.reach import Extent
+
+    if form not in FORMATS:
+        raise ScenarioError("--format", form, "png, svg or pdf")
+    drawn: dict[str, tuple[Figure, list[Sample]]] = {}
+    for found, samples in _survey(ids, store, quick, threads):
+        if not isinstance(found, Extent) and samples:
+            drawn[found.claim.figure.id] = (found.claim.figure, samples)
+    paths = save(drawn.values(), out, form)
+    print(f"{len(paths)} figures: {out}")
+    return DONE

@@ -1,8 +1,8 @@
-"""The five papers that Shallows measures itself against, claim by claim.
+"""The five papers that Shallows is compared with, claim by claim.
 
-A module a paper, a function a figure. A function states its claim before it runs (`claim.Paper.row`): the
-scenario, what is measured, the paper's number and where it was read, the tolerance and its reason, what is known to
-differ. It is measured with several seeds (`survey`), and the numbers alone decide the verdict (`verdict`).
+Each paper has a folder, and each module of it a few figures. A figure is a function that measures, in one setting; its claims
+are data beside it (`claim.Figure.claim`): the paper's statement, bands with their sources, a tolerance, and a mutation that makes it
+fail. `survey` measures figures with several seeds, and `verdict.judge` decides.
 """
 
 from shallows.papers.dx import DX

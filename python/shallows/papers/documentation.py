@@ -1,6 +1,6 @@
-"""The tables of claims in README.md and docs/*.md, made from the findings on file, and the README's figure of them.
+"""The tables of claims in README.md and docs/, and the pages of figures, made from the findings on file.
 
-A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; what is outside is left alone.
+A table stands between `<!-- papers: NAME -->` and `<!-- end -->`; text outside is left alone.
 """
 
 import re
@@ -12,12 +12,14 @@ from shallows.papers import recorded
 from shallows.papers.verdict import VERDICTS
 
 if TYPE_CHECKING:
-    from shallows.papers.claim import Check, Paper, Row
+    from shallows.papers.claim import Band, Claim, Figure, Paper
     from shallows.papers.recorded import Content
     from shallows.papers.survey import Results
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("README.md", "docs/papers.md", "docs/windows.md", "docs/rates.md", "docs/credits.md")
+FIGURES = ROOT / "docs" / "figures" / "papers"
+KEYS = ("dx", "expresspass", "poster", "ecn-or-delay", "inigo")
+PAGES = ("README.md", "docs/papers.md", *(f"docs/papers/{key}.md" for key in KEYS))
 PICTURE = ROOT / "docs" / "figures" / "papers.png"
 PICTURED = {
     "DX1": "DX, Fig. 1: what marks tell of the queue",
@@ -25,11 +27,10 @@ PICTURED = {
     "PO1": "the poster, Fig. 1: windows of one packet",
 }
 _MARKED = re.compile(r"(<!-- papers: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_TICK = dict(zip(VERDICTS, ("✓", "in shape", "no", "cannot be tested"), strict=True))
 
 
 def write(content: "Content") -> None:
-    """Puts the tables of `content` into the pages."""
+    """Updates the tables of the pages."""
     for page in PAGES:
         path = ROOT / page
         if path.exists():
@@ -37,7 +38,7 @@ def write(content: "Content") -> None:
 
 
 def picture(results: "Results") -> None:
-    """Draws the README's figure from {id: (`Finding`, samples)}, where its rows were measured."""
+    """Draws the README's figure from {claim id: (`Finding`, samples)}, if its claims are among them."""
     if not set(PICTURED) <= set(results):
         return
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ def picture(results: "Results") -> None:
     figure = Figure(figsize=(10.5, 3.2), layout="constrained")
     for axes, (id_, title) in zip(figure.subplots(1, len(PICTURED)), PICTURED.items(), strict=True):
         finding, samples = results[id_]
-        draw_on(axes, finding.row, samples)
+        draw_on(axes, finding.claim.figure, samples)
         axes.set_title(title, fontsize=9)
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
 
@@ -64,19 +65,21 @@ def _table(name: str, content: "Content") -> str:
         return _summary(PAPERS, content)
     if name == "reach":
         return _reach(PAPERS, content)
-    return _claims(next(paper for paper in PAPERS if paper.key == name), content)
+    if name == "failures":
+        return _failures(PAPERS, content)
+    return _figures(next(paper for paper in PAPERS if paper.key == name), content)
 
 
 def _summary(papers: "Sequence[Paper]", content: "Content") -> str:
     lines = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
     total = dict.fromkeys(VERDICTS, 0)
     for paper in papers:
-        found = [content["rows"][row.id]["verdict"] for row in paper.rows]
+        found = [content["claims"][claim.id]["verdict"] for claim in paper.claims]
         counts = [found.count(verdict) for verdict in VERDICTS]
         total = {verdict: total[verdict] + n for verdict, n in zip(VERDICTS, counts, strict=True)}
         lines.append(f"| {paper.title} | {len(found)} | " + " | ".join(str(n or "") for n in counts) + " |")
     lines.append(f"| all | {sum(total.values())} | " + " | ".join(str(n) for n in total.values()) + " |")
-    return "\n".join(lines) + f"\n\nRows measured: {recorded.origins(content)}.\n"
+    return "\n".join(lines) + f"\n\nClaims measured: {recorded.origins(content)}.\n"
 
 
 def _reach(papers: "Sequence[Paper]", content: "Content") -> str:
@@ -86,23 +89,52 @@ def _reach(papers: "Sequence[Paper]", content: "Content") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _claims(paper: "Paper", content: "Content") -> str:
-    lines = ["| | figure | claim | here, and the paper | |", "|---|---|---|---|---|"]
-    for row in paper.rows:
-        entry = content["rows"][row.id]
-        numbers = "; ".join(filter(None, (_numbers(check, entry) for check in _worth(row, entry))))
-        lines.append(f"| {row.id} | {row.figure} | {row.claim} | {numbers} | {_TICK[entry['verdict']]} |")
+def _failures(papers: "Sequence[Paper]", content: "Content") -> str:
+    """The claims that do not hold, and why."""
+    lines = ["| claim | statement | reason |", "|---|---|---|"]
+    for claim in (claim for paper in papers for claim in paper.claims):
+        if content["claims"][claim.id]["verdict"] == VERDICTS[2]:
+            lines.append(f"| {claim.id}, {claim.source} | {claim.text} | {claim.why} |")
     return "\n".join(lines) + "\n"
 
 
-def _worth(row: "Row", entry: Mapping[str, Any]) -> "list[Check]":
-    """The checks to show: those that fail, then the first that have a number of the paper, three at most."""
-    failed = [check for check, ok in zip(row.checks, entry["passed"], strict=True) if not ok]
-    others = [check for check in row.checks if check.reported is not None and check not in failed]
-    return [*failed, *others][:3]
+def _figures(paper: "Paper", content: "Content") -> str:
+    """Each figure of a paper: picture, setting, and a table of its claims."""
+    return "\n".join(_figure(figure, content) for figure in paper.figures)
 
 
-def _numbers(check: "Check", entry: Mapping[str, Any]) -> str:
-    said = f" ({check.said})" if check.said else ""
-    unit = f" {check.unit}" if check.unit else ""
-    return f"{check.metric} {recorded.interval(entry, check.metric)}{unit}{said or f' (expected {check.expected})'}"
+def _figure(figure: "Figure", content: "Content") -> str:
+    parts = [f"## {figure.name}: {figure.title}\n"]
+    if figure.plot is not None:
+        parts.append(f"![{figure.title}](../figures/papers/{figure.id}.png)\n")
+    if figure.setting:
+        ports = ", ".join(f"`{port}`" for port in sorted({port for port in figure.runs.values() if port}))
+        parts.append(f"Setting: {figure.setting}" + f" Measured port: {ports}." * bool(ports) + "\n")
+    lines = ["| | claim | here, and the paper | verdict |", "|---|---|---|---|"]
+    lines += [_claim(claim, content["claims"][claim.id]) for claim in figure.claims]
+    notes = [f"{one.id}. {text}" for one in figure.claims for text in _notes(one)]
+    return "\n".join([*parts, *lines, ""] + [f"{note}\n" for note in notes])
+
+
+def _notes(claim: "Claim") -> list[str]:
+    return [text for text in (claim.limits, claim.differs, claim.why, claim.cannot) if text]
+
+
+def _claim(claim: "Claim", entry: Mapping[str, Any]) -> str:
+    numbers = "; ".join(filter(None, (_numbers(band, entry) for band in _worth(claim, entry))))
+    return f"| {claim.id} | {claim.text} | {numbers} | {entry['verdict']} |"
+
+
+def _worth(claim: "Claim", entry: Mapping[str, Any]) -> "list[Band]":
+    """The bands to show: those that fail, then the first with a number of the paper; three at most."""
+    failed = [band for band, ok in zip(claim.bands, entry["passed"], strict=True) if not ok]
+    others = [band for band in claim.bands if band.reported is not None and band not in failed]
+    return [*failed, *(others or [band for band in claim.bands if band not in failed])][:3]
+
+
+def _numbers(band: "Band", entry: Mapping[str, Any]) -> str:
+    said = f" ({band.said})" if band.said else ""
+    unit = f" {band.unit}" if band.unit else ""
+    return (
+        f"{band.metric} {recorded.interval(entry, band.metric)}{unit}{said or f' (expected {band.expected})'}"
+    )

@@ -1,4 +1,4 @@
-"""Draws a row's curves in the form of the paper's figure: its axes, its order of series."""
+"""Draws a figure's curves in the form of the paper's figure, with the paper's points as hollow marks."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from shallows.papers.claim import Check, Plot, Row
+    from shallows.papers.claim import Band, Plot
+    from shallows.papers.claim import Figure as Measured
     from shallows.papers.reach import Axis, Extent, Point
     from shallows.papers.survey import Sample
 
@@ -20,8 +21,8 @@ COLOURS = ("#0b5fa5", "#c8553d", "#3b8f5a", "#7a5195", "#b8860b", "#5c6b73")
 MARKS = "osD^vP"
 
 
-def draw(row: "Row", samples: "Sequence[Sample]") -> "Figure | None":
-    """The row's `Figure`, from the first seed's curves; None where it has none."""
+def draw(row: "Measured", samples: "Sequence[Sample]") -> "Figure | None":
+    """The figure from the first seed's curves; None where it has none."""
     if row.plot is None or not samples or not samples[0]["series"]:
         return None
     from matplotlib.figure import Figure
@@ -32,31 +33,31 @@ def draw(row: "Row", samples: "Sequence[Sample]") -> "Figure | None":
 
 
 def draw_reach(found: "Extent") -> "Figure":
-    """The `Figure` of an `Extent`: a column an axis, a row a check; filled marks pass, hollow ones do not."""
+    """The figure of an `Extent`: a column an axis, a row a band; filled marks pass, hollow ones do not."""
     from matplotlib.figure import Figure
 
-    checks = found.row.checks
-    figure = Figure(figsize=(2.1 * len(found.axes) + 0.6, 1.6 * len(checks) + 0.5), layout="constrained")
-    grid = figure.subplots(len(checks), len(found.axes), squeeze=False, sharey="row", sharex="col")
-    for line, check in zip(grid, checks, strict=True):
+    bands = found.row.bands
+    figure = Figure(figsize=(2.1 * len(found.axes) + 0.6, 1.6 * len(bands) + 0.5), layout="constrained")
+    grid = figure.subplots(len(bands), len(found.axes), squeeze=False, sharey="row", sharex="col")
+    for line, band in zip(grid, bands, strict=True):
         for axes, (axis, points) in zip(line, found.axes.items(), strict=True):
-            _reach_on(axes, axis, points, check)
-        line[0].set_ylabel(_wrapped(check.metric), fontsize=8)
+            _reach_on(axes, axis, points, band)
+        line[0].set_ylabel(_wrapped(band.metric), fontsize=8)
     for axes, axis in zip(grid[-1], found.axes, strict=True):
         axes.set_xlabel(f"{axis.name} ({axis.unit})" if axis.unit else axis.name, fontsize=8)
     return figure
 
 
-def _reach_on(axes: "Axes", axis: "Axis", points: "Sequence[Point]", check: "Check") -> None:
+def _reach_on(axes: "Axes", axis: "Axis", points: "Sequence[Point]", band: "Band") -> None:
     at = range(len(points))
-    means = [point.estimates[check.metric].mean for point in points]
-    bars = [point.estimates[check.metric].half for point in points]
+    means = [point.estimates[band.metric].mean for point in points]
+    bars = [point.estimates[band.metric].half for point in points]
     axes.errorbar(at, means, bars, lw=1, elinewidth=0.8, color=COLOURS[0], zorder=1)
-    fine = [check.passes({check.metric: mean}) for mean in means]
+    fine = [band.metric not in point.missed for point in points]
     for good, face in ((True, COLOURS[0]), (False, "white")):
         where = [i for i in at if fine[i] == good]
         axes.plot(where, [means[i] for i in where], "o", ms=5, color=COLOURS[0], mfc=face)
-    for bound in (check.low, check.high):
+    for bound in (band.low, band.high):
         if np.isfinite(bound):
             axes.axhline(bound, lw=0.8, ls="--", color=COLOURS[1])
     axes.axvline(axis.points.index(axis.home), lw=6, color="0.9", zorder=0)
@@ -71,8 +72,8 @@ def _wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 18))
 
 
-def draw_on(axes: "Axes", row: "Row", samples: "Sequence[Sample]") -> None:
-    """The same on Axes."""
+def draw_on(axes: "Axes", row: "Measured", samples: "Sequence[Sample]") -> None:
+    """Draws the same on `axes`."""
     plot, series = row.plot, samples[0]["series"]
     if plot is None:
         return
@@ -80,20 +81,34 @@ def draw_on(axes: "Axes", row: "Row", samples: "Sequence[Sample]") -> None:
     for i, label in enumerate(drawn):
         x, y = (np.array(values) for values in series[label])
         _series_on(axes, plot.kind, label, x, y, i, len(drawn))
-    for label in plot.guides:
-        axes.plot(*series[label], lw=0.8, ls="--", color="0.5", label=label, zorder=0)
+    for label, dashes in zip(plot.guides, ("--", ":", "-."), strict=False):
+        axes.plot(*series[label], lw=0.8, ls=dashes, color="0.4", label=label, zorder=0)
     if plot.kind == "scatter":
         axes.plot([0, 100], [0, 100], lw=0.8, color="0.5", label="ideal")
+    _printed_on(axes, plot, drawn)
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y)
     _scales_on(axes, plot, series)
     axes.spines[["top", "right"]].set_visible(False)
-    if len(series) > 1 or plot.kind == "scatter":
+    axes.tick_params(labelsize=8)
+    if len(axes.get_legend_handles_labels()[1]) > 1:
         axes.legend(frameon=False, fontsize=8 if len(series) < 5 else 7)
 
 
+def _printed_on(axes: "Axes", plot: "Plot", drawn: Sequence[str]) -> None:
+    """The paper's points: hollow diamonds in the colour of the curve with the same label, else black."""
+    for i, (label, points) in enumerate(plot.printed.items()):
+        colour = COLOURS[drawn.index(label) % len(COLOURS)] if label in drawn else "black"
+        x, y = (np.array(values) for values in zip(*points, strict=True))
+        if plot.kind == "bars" and label in drawn:
+            x = x + (drawn.index(label) - (len(drawn) - 1) / 2) * 0.8 / len(drawn)
+        name = "paper" if i == 0 else None
+        axes.plot(x, y, "D", ms=6, mfc="white", mec="black", mew=2.2, zorder=5, clip_on=False)
+        axes.plot(x, y, "D", ms=5, mfc="white", mec=colour, mew=1.2, zorder=6, label=name, clip_on=False)
+
+
 def _series_on(axes: "Axes", kind: str, label: str, x: F64, y: F64, i: int, of: int) -> None:
-    """The curve with number `i` of `of`."""
+    """Draws curve `i` of `of`."""
     how = {"color": COLOURS[i % len(COLOURS)], "label": label}
     if kind == "bars":
         width = 0.8 / of
@@ -131,13 +146,13 @@ _ONE_TWO_FIVE = [digit * 10.0**power for power in range(-3, 7) for digit in (1, 
 
 
 def _ticks_on(axes: "Axes", at: Sequence[float]) -> None:
-    """In plain numbers: powers of ten are for axes of many decades."""
+    """Sets ticks in plain numbers, which suit axes of few decades."""
     axes.set_xticks(at, [f"{one:g}" for one in at])
     axes.minorticks_off()
 
 
 def _apart(points: Sequence[float], log: bool) -> list[float]:
-    """Those whose labels do not touch: a twelfth of the axis from each other."""
+    """The points whose labels do not touch: a twelfth of the axis apart."""
     places = np.log(points) if log else np.array(points)
     least, kept = (places[-1] - places[0]) / 12, [0]
     for i in range(1, len(points)):

@@ -1,4 +1,4 @@
-"""The report: one HTML file with everything in it, for a browser without a network, a phone, or paper."""
+"""The report: one self-contained HTML file, for a browser without a network, a phone, or paper."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ from shallows.papers.figures import draw, draw_reach
 from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, VERDICTS
 
 if TYPE_CHECKING:
-    from shallows.papers.claim import Check, Paper, Row
+    from shallows.papers.claim import Band, Claim, Figure, Paper
     from shallows.papers.reach import Extent
     from shallows.papers.survey import Results, Sample
     from shallows.papers.verdict import Finding
@@ -34,8 +34,8 @@ def page(
     quick: bool,
     extents: "Sequence[tuple[Extent, Sequence[Sample]]]" = (),
 ) -> str:
-    """The HTML of `results`, {id: (`Finding`, samples)}, of rows of `papers`, and of `extents`, (`Extent`, samples)."""
-    shown = [paper for paper in papers if any(row.id in results for row in paper.rows)]
+    """The HTML of `results`, {claim id: (`Finding`, samples)}, and of `extents`, (`Extent`, samples)."""
+    shown = [paper for paper in papers if any(claim.id in results for claim in paper.claims)]
     links = {
         "summary": "Summary",
         **{paper.key: paper.short for paper in shown},
@@ -59,7 +59,7 @@ def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: 
     head = "".join(f"<th>{verdict}</th>" for verdict in VERDICTS)
     lines: list[str] = []
     for paper in papers:
-        found = [results[row.id][0].verdict for row in paper.rows if row.id in results]
+        found = [results[claim.id][0].verdict for claim in paper.claims if claim.id in results]
         cells = "".join(f"<td class=number>{found.count(verdict) or ''}</td>" for verdict in VERDICTS)
         lines.append(f'<tr><td><a href="#{paper.key}">{escape(paper.title)}</a></td>{cells}</tr>')
     every = [finding.verdict for finding, _ in results.values()]
@@ -67,45 +67,66 @@ def _summary(papers: "Sequence[Paper]", results: "Results", commit: str, quick: 
     mode = "Quick mode: fewer seeds and flows than in full mode." if quick else "Full mode."
     classes = "".join(f"<li>{name}: {escape(text)}</li>" for name, text in CLASSES.items())
     return f"""<section id="summary"><h1>Shallows and five papers</h1>
-<p>Every figure and number that these papers report, run in their own setting. Each claim was written down before it ran, with its
-tolerance; the numbers alone decide the verdict. <strong>{mode}</strong> Commit {escape(commit)}.</p>
+<p>The figures and numbers that five papers report, measured in the papers' settings. Each claim and its bands were stated before the
+runs, and one function decides the verdict. <strong>{mode}</strong> Commit {escape(commit)}.</p>
 <div class="wide"><table><tr><th>paper</th>{head}</tr>{"".join(lines)}<tr><th>all</th>{total}</tr></table></div>
-<p class="soft">A claim <em>holds</em> if every check passes; it <em>holds in shape</em> if every order and range of the figure does and some number
-does not. A mean of several seeds has its 95 % interval. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
+<p class="soft">A claim <em>holds</em> if the whole 95 % interval of every metric lies inside its band, in the paper's setting. It is <em>in shape</em> if
+every order passes but a number or the setting does not. Classes of tolerance:</p><ul class="soft">{classes}</ul></section>"""
 
 
 def _paper(paper: "Paper", results: "Results") -> str:
-    rows = [row for row in paper.rows if row.id in results]
+    claims = [claim for claim in paper.claims if claim.id in results]
     table = "".join(
-        f'<tr><td><a href="#{row.id}">{row.id}</a></td><td>{escape(row.figure)}</td><td>{escape(row.claim)}</td>'
-        f"<td>{_tag(results[row.id][0].verdict)}</td></tr>"
-        for row in rows
+        f'<tr><td><a href="#{one.id}">{one.id}</a></td><td>{escape(one.source)}</td><td>{escape(one.text)}</td>'
+        f"<td>{_tag(results[one.id][0].verdict)}</td></tr>"
+        for one in claims
     )
-    articles = "\n".join(_article(row, *results[row.id]) for row in rows)
+    figures = [figure for figure in paper.figures if any(one.id in results for one in figure.claims)]
+    articles = "\n".join(_figure(figure, results) for figure in figures)
     return f"""<section id="{paper.key}"><h2>{escape(paper.title)}</h2><p class="soft">{escape(paper.source)}</p>
-<div class="wide"><table><tr><th>id</th><th>figure</th><th>claim</th><th>verdict</th></tr>{table}</table></div></section>
+<div class="wide"><table><tr><th>id</th><th>source</th><th>claim</th><th>verdict</th></tr>{table}</table></div></section>
 {articles}"""
 
 
-def _article(row: "Row", finding: "Finding", samples: "Sequence[Sample]") -> str:
-    head = f"{row.id}, {escape(row.figure)} {_tag(finding.verdict)}"
-    parts = [f'<article id="{row.id}"><h3>{head}</h3><p>{escape(row.claim)}</p>']
-    if row.cannot:
-        return "".join([*parts, f"<p>{escape(row.cannot)}</p></article>"])
-    figure = draw(row, samples)
-    if figure:
-        parts.append(f"<figure>{chart(figure, row.id, row.claim)}</figure>")
-    parts.append(_checks(finding))
-    parts.append(f'<p class="soft">Tolerance: {escape(row.tolerance)}. {_seeds(samples)}</p>')
-    if row.differs:
-        parts.append(f"<p><strong>Differs.</strong> {escape(row.differs)}</p>")
-    if row.why:
-        parts.append(f"<p><strong>Why.</strong> {escape(row.why)}</p>")
+def _figure(figure: "Figure", results: "Results") -> str:
+    found = [results[claim.id] for claim in figure.claims if claim.id in results]
+    samples = found[0][1]
+    parts = [f'<article id="{figure.id}"><h3>{escape(figure.name)}: {escape(figure.title)}</h3>']
+    if figure.setting:
+        parts.append(f"<p>{escape(figure.setting)}</p>")
+    if ports := sorted({port for port in figure.runs.values() if port}):
+        parts.append(f'<p class="soft">Measured port: {escape(", ".join(ports))}. {_seeds(samples)}</p>')
+    picture = draw(figure, samples)
+    if picture:
+        parts.append(f"<figure>{chart(picture, figure.id, figure.title)}</figure>")
+    parts += [_claim(finding) for finding, _ in found]
     return "".join([*parts, _runs(samples), "</article>"])
 
 
+def _claim(finding: "Finding") -> str:
+    claim = finding.claim
+    parts = [
+        f'<section id="{claim.id}"><h4>{claim.id} {_tag(finding.verdict)}</h4><p>{escape(claim.text)}</p>'
+    ]
+    if claim.cannot:
+        return "".join([*parts, f"<p>{escape(claim.cannot)}</p></section>"])
+    parts.append(_bands(finding))
+    parts.append(f'<p class="soft">Tolerance: {escape(claim.tolerance)}. {_mutation(claim)}</p>')
+    for word, text in (("Limits", claim.limits), ("Differs", claim.differs), ("Why", claim.why)):
+        if text:
+            parts.append(f"<p><strong>{word}.</strong> {escape(text)}</p>")
+    return "".join([*parts, "</section>"])
+
+
+def _mutation(claim: "Claim") -> str:
+    if claim.mutation is None:
+        return ""
+    change = ", ".join(f"{key} = {value}" for key, value in claim.mutation.change.items())
+    return f"Fails with {escape(change)}: {escape(claim.mutation.breaks)}."
+
+
 def _runs(samples: "Sequence[Sample]") -> str:
-    if not samples[0]["ran"]:
+    if not samples or not samples[0]["ran"]:
         return ""
     shown = "\n".join(dict.fromkeys(samples[0]["ran"]))
     return f"<details><summary>Runs of seed 1</summary><pre>{escape(shown)}</pre></details>"
@@ -115,58 +136,59 @@ def _seeds(samples: "Sequence[Sample]") -> str:
     return f"{len(samples)} seeds." if len(samples) > 1 else "One run."
 
 
-def _checks(finding: "Finding") -> str:
-    lines = "".join(_check(finding, check, ok) for check, ok in finding.checked)
-    head = "".join(f"<th>{name}</th>" for name in ("measured", "here", "the paper", "expected", ""))
+def _bands(finding: "Finding") -> str:
+    lines = "".join(_band(finding, band, ok) for band, ok in finding.checked)
+    head = "".join(f"<th>{name}</th>" for name in ("measured", "here", "the paper", "band", ""))
     return f'<div class="wide"><table><tr>{head}</tr>{lines}</table></div>'
 
 
-def _check(finding: "Finding", check: "Check", ok: bool) -> str:
-    name = check.metric + f", {check.unit}" * bool(check.unit) + " (held out)" * check.held_out
-    said = escape(check.said)
-    if said and check.read != "text":
-        said += f' <span class="soft">{READ[check.read]}</span>'
+def _band(finding: "Finding", band: "Band", ok: bool) -> str:
+    name = band.metric + f", {band.unit}" * bool(band.unit)
+    said = escape(band.said)
+    where = band.source or ("" if band.read == "text" else READ[band.read])
+    if where:
+        said += f' <span class="soft">{escape(where)}</span>'
     return (
-        f"<tr><td>{escape(name)}</td><td class=number>{finding.estimates[check.metric].text}</td><td>{said}</td>"
-        f"<td>{escape(finding.expected(check))}</td><td>{'✓' if ok else '✗'}</td></tr>"
+        f"<tr><td>{escape(name)}</td><td class=number>{finding.estimates[band.metric].text}</td><td>{said}</td>"
+        f"<td>{escape(finding.expected(band))}</td><td>{'✓' if ok else '✗'}</td></tr>"
     )
 
 
 def _reaches(extents: "Sequence[tuple[Extent, Sequence[Sample]]]") -> str:
     articles = "\n".join(_reach(found, samples) for found, samples in extents)
-    return f"""<section id="reach"><h2>How far the headlines reach</h2><p>One condition at a time is moved away from the paper's own, which
-is shaded. A filled mark is a point where the check holds, a hollow one where it does not; dashed is the bound. What was expected was
-written before the runs.</p></section>
+    return f"""<section id="reach"><h2>How far the headlines reach</h2><p>One condition at a time is varied. The paper's own value is shaded. A
+filled mark is a point where the band holds, a hollow one where it does not; dashed lines are the band. The expectation was written
+before the runs.</p></section>
 {articles}"""
 
 
 def _reach(found: "Extent", samples: "Sequence[Sample]") -> str:
     reach = found.row
-    bounds = "; ".join(f"{check.metric}: {check.expected}" for check in reach.checks)
+    bounds = "; ".join(f"{band.metric}: {band.expected}" for band in reach.bands)
     parts = [f'<article id="{reach.id}"><h3>{escape(reach.headline)}</h3>']
     picture = chart(draw_reach(found), reach.id, reach.headline, kind="across")
     parts.append(f"<p><strong>{escape(found.summary)}</strong></p><figure>{picture}</figure>")
     parts.append(f"<p><strong>Expected.</strong> {escape(reach.expected)}</p>")
-    parts.append(f'<p class="soft">Checks: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
+    parts.append(f'<p class="soft">Bands: {escape(bounds)}. {escape(reach.differs)} {_seeds(samples)}</p>')
     return "".join([*parts, _runs(samples), "</article>"])
 
 
 def _not(papers: "Sequence[Paper]", results: "Results") -> str:
-    findings = (results[row.id][0] for paper in papers for row in paper.rows if row.id in results)
+    findings = (results[claim.id][0] for paper in papers for claim in paper.claims if claim.id in results)
     articles = "".join(_missed(finding) for finding in findings if finding.verdict != HOLDS)
     return f'<section id="not"><h2>What does not hold, and why</h2>{articles}</section>'
 
 
 def _missed(finding: "Finding") -> str:
-    row = finding.row
+    claim = finding.claim
     numbers = "".join(
-        f"<li>{escape(check.metric)}: {finding.estimates[check.metric].text}, expected {escape(check.expected)}</li>"
-        for check, ok in finding.checked
+        f"<li>{escape(band.metric)}: {finding.estimates[band.metric].text}, expected {escape(band.expected)}</li>"
+        for band, ok in finding.checked
         if not ok
     )
-    head = f'<a href="#{row.id}">{row.id}, {escape(row.figure)}</a> {_tag(finding.verdict)}'
-    because = escape(row.why or row.cannot or row.differs)
+    head = f'<a href="#{claim.id}">{claim.id}, {escape(claim.source)}</a> {_tag(finding.verdict)}'
+    because = escape(claim.why or claim.cannot or claim.limits or claim.differs)
     return (
-        f'<article id="not-{row.id}"><h3>{head}</h3>'
-        f"<p>{escape(row.claim)}</p><ul>{numbers}</ul><p>{because}</p></article>"
+        f'<article id="not-{claim.id}"><h3>{head}</h3>'
+        f"<p>{escape(claim.text)}</p><ul>{numbers}</ul><p>{because}</p></article>"
     )

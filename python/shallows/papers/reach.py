@@ -1,21 +1,21 @@
-"""How far a paper's headline reaches: one condition is moved at a time, away from the paper's own, and what holds is seen.
+"""How far a paper's headline reaches: one condition at a time is varied, away from the paper's own.
 
-A reach is stated before it runs, as a claim is: the headline as checks, the axes, and what is expected to break it.
+A reach is stated before it runs, as a claim is: the headline as bands, the axes, and what is expected to break it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from shallows.papers.verdict import Estimate, estimate
+from shallows.papers.verdict import Estimate, estimate, passes
 
 if TYPE_CHECKING:
-    from shallows.papers.claim import Check
+    from shallows.papers.claim import Band
     from shallows.papers.lab import Lab
 
 
 class Axis(NamedTuple):
-    """A condition. `home` is the paper's own; `points` are tried, `home` among them, in rising order."""
+    """A condition. `home` is the paper's own value; `points` are the tested values in rising order, `home` among them."""
 
     name: str
     unit: str
@@ -29,31 +29,30 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Reach:
-    """`measure(lab)` says for every point of every axis what `checks` ask for, under `metric(axis, value, name)`."""
+    """`measure(lab)` says for every point of every axis what `bands` ask for, under `metric(axis, value, name)`."""
 
     id: str
     headline: str
     expected: str
     axes: tuple[Axis, ...]
-    checks: "tuple[Check, ...]"
+    bands: "tuple[Band, ...]"
     measure: "Callable[[Lab], None]"
-    scenarios: tuple[str, ...]
+    runs: Mapping[str, str]
     differs: str = ""
-    seeds: tuple[int, int] = (3, 5)
-    cannot: str = ""
+    seeds: tuple[int, int] = (1, 5)
 
 
 def metric(axis: Axis, value: float, name: str) -> str:
-    """The name under which a lab keeps a number of a point."""
+    """The name under which a lab stores a number of a point."""
     return f"{axis.at(value)}: {name}"
 
 
 def points(
     lab: "Lab", axes: Sequence[Axis], measure: Callable[[dict[str, float]], Mapping[str, float]]
 ) -> None:
-    """Keeps what `measure` answers, {name: number}, at every point of every axis.
+    """Stores what `measure` returns, {name: number}, at every point of every axis.
 
-    It is given {axis name: value}, in which all axes but one are at home.
+    `measure` receives {axis name: value}, with all axes but one at home.
     """
     home = {axis.name: axis.home for axis in axes}
     for axis in axes:
@@ -63,7 +62,7 @@ def points(
 
 
 class Point(NamedTuple):
-    """What was found at one point. missed: the names of the checks that fail."""
+    """The estimates at one point. missed: the names of the bands that fail."""
 
     value: float
     estimates: dict[str, Estimate]
@@ -72,14 +71,14 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """What came out of a reach. axes: axis -> its points, in order."""
+    """The outcome of a reach. axes: axis -> its points, in order."""
 
     row: Reach
     axes: dict[Axis, list[Point]]
 
     @property
     def summary(self) -> str:
-        """Where the headline stops holding, by which check, and along which axes it never does."""
+        """Where the headline stops holding, by which band, and along which axes it always holds."""
         broken = {axis: [point for point in found if point.missed] for axis, found in self.axes.items()}
         stops = [_stops(axis, bad) for axis, bad in broken.items() if bad]
         whole = [_span(axis) for axis, bad in broken.items() if not bad]
@@ -107,11 +106,9 @@ def extent(reach: Reach, samples: Sequence[Mapping[str, float]]) -> Extent:
     axes: dict[Axis, list[Point]] = {axis: [] for axis in reach.axes}
     for axis, found in axes.items():
         for value in axis.points:
-            names = dict.fromkeys(check.metric for check in reach.checks)
-            estimates = {
-                name: estimate([sample[metric(axis, value, name)] for sample in samples]) for name in names
-            }
-            means = {name: one.mean for name, one in estimates.items()}
-            missed = tuple(check.metric for check in reach.checks if not check.passes(means))
+            names = list(dict.fromkeys(band.metric for band in reach.bands))
+            here = [{name: sample[metric(axis, value, name)] for name in names} for sample in samples]
+            estimates = {name: estimate([one[name] for one in here]) for name in names}
+            missed = tuple(band.metric for band in reach.bands if not passes(band, here))
             found.append(Point(value, estimates, missed))
     return Extent(reach, axes)

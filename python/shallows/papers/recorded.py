@@ -1,7 +1,7 @@
-"""Findings on file: what the last survey of each row found, at which commit, and in which mode.
+"""Findings on file: of each claim its verdict and estimates, with the commit and the mode that gave them.
 
-`shallows papers report --record` writes the file; of some rows only, the others stay. `shallows papers list`, the
-documentation and the README read it.
+`shallows papers report --record` writes the file; claims that were not measured stay as they are. `shallows papers list`,
+the documentation and the README read it.
 """
 
 import json
@@ -15,30 +15,34 @@ from shallows.papers.reach import Extent
 from shallows.papers.verdict import Finding
 
 Content = dict[str, Any]
-"""What the file holds: of each row its verdict and means, and how far each headline reaches."""
+"""claims: id -> verdict and estimates. reaches: id -> summary and points."""
 FILE = Path(__file__).with_name("recorded.json")
 
 
 def record(
     content: Content, found: Iterable[Finding | Extent], commit: str, quick: bool
 ) -> tuple[Content, list[str]]:
-    """`content` of the file with what `found` says, and the ids that it leaves as they are.
+    """`content` of the file updated by `found`, and the ids that it leaves as they are.
 
-    found: `Finding`s and `Extent`s. In quick mode they leave what full mode has found: it had more seeds and flows.
+    found: `Finding`s and `Extent`s. Quick mode does not replace findings of full mode, which has more seeds and flows.
     """
     origin = {"commit": commit, "mode": "quick" if quick else "full"}
     kept: list[str] = []
-    content = {part: dict(content.get(part, {})) for part in ("rows", "reaches")}
+    content = {part: dict(content.get(part, {})) for part in ("claims", "reaches")}
     for one in found:
-        part, entry = ("reaches", _reach(one)) if isinstance(one, Extent) else ("rows", _row(one))
-        if quick and content[part].get(one.row.id, origin)["mode"] == "full":
-            kept.append(one.row.id)
+        part, entry = ("reaches", _reach(one)) if isinstance(one, Extent) else ("claims", _claim(one))
+        if quick and content[part].get(_id(one), origin)["mode"] == "full":
+            kept.append(_id(one))
         else:
-            content[part][one.row.id] = origin | entry
+            content[part][_id(one)] = origin | entry
     return content, kept
 
 
-def _row(found: Finding) -> dict[str, Any]:
+def _id(found: Finding | Extent) -> str:
+    return found.row.id if isinstance(found, Extent) else found.claim.id
+
+
+def _claim(found: Finding) -> dict[str, Any]:
     return {
         "verdict": found.verdict,
         "passed": list(found.passed),
@@ -48,7 +52,7 @@ def _row(found: Finding) -> dict[str, Any]:
 
 
 def _reach(found: Extent) -> dict[str, Any]:
-    """The sentence, and the mean of every check at every point."""
+    """The summary, and the mean of every metric at every point."""
     return {
         "summary": found.summary,
         "points": {
@@ -65,19 +69,19 @@ def load() -> Content:
 
 
 def save(content: Content) -> None:
-    """Puts `record`'s content on file."""
+    """Writes the file."""
     FILE.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 def origins(content: Content) -> str:
-    """Such as "75 in quick mode at commit 1e5e74a, 1 in full mode at commit d4ef2d2", the most rows first."""
-    found = Counter((entry["mode"], entry["commit"]) for entry in content["rows"].values())
+    """Such as "75 in quick mode at commit 1e5e74a, 1 in full mode at commit d4ef2d2", most first."""
+    found = Counter((entry["mode"], entry["commit"]) for entry in content["claims"].values())
     sources = (f"{n} in {mode} mode at commit {commit}" for (mode, commit), n in found.most_common())
     return ", ".join(sources)
 
 
 def interval(entry: Mapping[str, Any], metric: str) -> str:
-    """Such as "84.3 ± 0.2", or "" of what was not measured."""
+    """Such as "84.3 ± 0.2", or "" if the metric was not measured."""
     return verdict.interval(*entry["means"][metric]) if metric in entry["means"] else ""
 
 

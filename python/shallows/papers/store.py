@@ -1,8 +1,8 @@
-"""What was measured, kept by the content of all that it depends on, so that nothing is measured twice or lost.
+"""The store of measurements: one file a figure, seed and mode, named by all that the measurement depends on.
 
-The key covers the row's function and what it calls in its module, the scenarios that it names, the Python that
-makes flows and tables of them, the distributions of sizes, the compiled core, seed, mode and perturbation. Claims and tolerances are not in it:
-they judge, and change no number.
+The key covers the figure's function and the functions of this package that it calls, its scenarios, the Python that makes
+flows and tables of them, the distributions of sizes, the compiled core, seed, mode and changes. Claims and bands are not in
+it: they judge, and change no number.
 """
 
 import hashlib
@@ -37,52 +37,53 @@ _APART = (
     "sweeps",
     "why",
 )
-"""What only shows results, or makes none of a paper's."""
+"""Modules that only show results, or that no paper's figure uses."""
 
 
 class Store:
-    """A folder with a file for each row, seed and mode."""
+    """A folder with a file for each figure, seed and mode."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def _path(self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None) -> Path:
+    def _path(self, row: "Measured", seed: int, quick: bool, change: Mapping[str, Any] | None) -> Path:
         mode = "quick" if quick else "full"
-        return self.folder / f"{row.id}-{mode}-{seed}-{key(row, perturb)}.json"
+        return self.folder / f"{row.id}-{mode}-{seed}-{key(row, change)}.json"
 
     def get(
-        self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None = None
+        self, row: "Measured", seed: int, quick: bool, change: Mapping[str, Any] | None = None
     ) -> "Sample | None":
-        """What `put` kept, or None."""
+        """The stored sample, or None."""
         try:
-            return json.loads(self._path(row, seed, quick, perturb).read_text("utf-8"))
+            return json.loads(self._path(row, seed, quick, change).read_text("utf-8"))
         except (OSError, ValueError):
             return None
 
     def put(
-        self, row: "Measured", seed: int, quick: bool, perturb: Mapping[str, str] | None, sample: "Sample"
+        self, row: "Measured", seed: int, quick: bool, change: Mapping[str, Any] | None, sample: "Sample"
     ) -> None:
-        """Keeps `sample`; a file is there whole or not at all."""
+        """Stores `sample`, atomically."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(row, seed, quick, perturb)
+        path = self._path(row, seed, quick, change)
         partial = path.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(sample), "utf-8")
         os.replace(partial, path)
 
 
-def key(row: "Measured", perturb: Mapping[str, str] | None = None) -> str:
+def key(row: "Measured", change: Mapping[str, Any] | None = None) -> str:
     """The content that a measurement depends on, as 16 hexadecimal digits."""
     digest = hashlib.sha256(_core().encode())
     digest.update(_source(row.measure).encode())
-    for name in sorted(row.scenarios):
+    digest.update(json.dumps(dict(row.runs), sort_keys=True).encode())
+    for name in sorted(row.runs):
         digest.update((SCENARIOS / f"{name}.toml").read_bytes())
-    digest.update(json.dumps(perturb or {}, sort_keys=True).encode())
+    digest.update(json.dumps(change or {}, sort_keys=True).encode())
     return digest.hexdigest()[:16]
 
 
 @cache
 def _core() -> str:
-    """The compiled core, and the package's Python but for what only shows results."""
+    """The compiled core and the package's Python, without the modules of `_APART`."""
     from shallows import _core as core
 
     digest = hashlib.sha256(Path(core.__file__).read_bytes())
@@ -92,7 +93,7 @@ def _core() -> str:
 
 
 def _sources() -> list[Path]:
-    """The package's Python that makes flows and tables of them, and the distributions of sizes, in order."""
+    """The package's Python that makes flows and tables of them, and the distributions of sizes."""
     return [
         path
         for path in sorted(_PACKAGE.rglob("*"))
@@ -103,12 +104,12 @@ def _sources() -> list[Path]:
 
 @cache
 def _source(measure: Callable[..., Any] | None) -> str:
-    """Read once, so that an edit during a survey does not file what ran under what did not."""
+    """Reads the source once, so that an edit during a survey does not mislabel its results."""
     return _text(cast(FunctionType, measure), set())
 
 
 def _text(function: FunctionType, seen: set[str]) -> str:
-    """The source of a function and of the functions of its module that it names, and its module's constants."""
+    """The source of a function, of the functions of this package that it names, and the constants that they name."""
     if function.__name__ in seen:
         return ""
     seen.add(function.__name__)
@@ -129,7 +130,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _body(function: FunctionType) -> str:
-    """The source from `def` on: what stands in the decorator only judges."""
+    """The source from `def` on; the decorator only judges."""
     lines = inspect.getsource(function).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("def "))
     return "\n".join(lines[start:])

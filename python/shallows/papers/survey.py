@@ -1,4 +1,4 @@
-"""Measures rows over their seeds, several at a time, and judges them."""
+"""Measures figures over their seeds, several at a time, and judges their claims."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ScenarioError
-from shallows.papers.claim import Measured
+from shallows.papers.claim import Claim, Figure, Measured
 from shallows.papers.lab import Lab
 from shallows.papers.reach import Extent, Reach, extent
 from shallows.papers.verdict import Finding, judge
@@ -20,94 +20,133 @@ if TYPE_CHECKING:
 
 
 Sample = dict[str, Any]
-"""What one seed of a row gives: values, series and the commands that show the same."""
+"""One seed of a figure: values, series and the commands that give the same runs."""
 Outcome = tuple[Finding | Extent, list[Sample]]
 Results = Mapping[str, tuple[Finding, list[Sample]]]
-"""What came out of rows, by their ids."""
+"""Claim id -> (`Finding`, the samples of its figure)."""
 
 
-def rows(ids: Sequence[str] | None = None, reaches: bool = False) -> list[Measured]:
-    """The rows with these ids, or of these papers; all without. reaches: and those of the headlines' reach."""
+def claims(ids: Sequence[str] | None = None) -> list[Claim]:
+    """The claims with these ids, or of these figures or papers; all without. A reach selects none."""
     from shallows.papers import PAPERS
 
-    of: dict[str, list[Measured]] = {
-        paper.key: [*paper.rows, *(paper.reaches if reaches else [])] for paper in PAPERS
-    }
-    every = [row for paper in of.values() for row in paper]
+    known: dict[str, list[Claim]] = {}
+    for paper in PAPERS:
+        known[paper.key] = paper.claims
+        known |= {claim.id: [claim] for claim in paper.claims}
+        known |= {figure.id: figure.claims for figure in paper.figures}
+        known |= {reach.id: [] for reach in paper.reaches}
     if not ids:
-        return every
-    known: dict[str, list[Measured]] = {row.id: [row] for row in every} | of
+        return [claim for paper in PAPERS for claim in paper.claims]
     for one in ids:
         if one not in known:
-            expected = f"a row or a paper of `shallows papers list`{did_you_mean(one, known)}"
+            expected = f"a claim or a paper of `shallows papers list`{did_you_mean(one, known)}"
             raise ScenarioError("papers", one, expected)
-    return [row for one in ids for row in known[one]]
+    return [claim for one in ids for claim in known[one]]
+
+
+def reaches(ids: Sequence[str] | None = None) -> list[Reach]:
+    """The reaches with these ids, or of these papers; all without."""
+    from shallows.papers import PAPERS
+
+    return [
+        reach for paper in PAPERS for reach in paper.reaches if not ids or reach.id in ids or paper.key in ids
+    ]
+
+
+def figures(chosen: Sequence[Claim]) -> list[Figure]:
+    """The figures that have to be measured for these claims."""
+    return list({claim.figure.id: claim.figure for claim in chosen if not claim.cannot}.values())
+
+
+def measured(id_: str) -> Measured:
+    """The figure or reach with this id."""
+    from shallows.papers import PAPERS
+
+    every: list[Measured] = [one for paper in PAPERS for one in (*paper.figures, *paper.reaches)]
+    return next(one for one in every if one.id == id_)
 
 
 def seeds(row: Measured, quick: bool) -> range:
-    """The seeds that a row is measured with."""
+    """The seeds that a figure is measured with."""
     return range(1, row.seeds[0 if quick else 1] + 1)
 
 
-def measure(row: Measured, seed: int, quick: bool, perturb: Mapping[str, str] | None = None) -> Sample:
-    """What one seed of a row gives: values, series and the commands that show the same."""
-    lab = Lab(row, seed, quick, perturb)
+def measure(row: Measured, seed: int, quick: bool, change: Mapping[str, Any] | None = None) -> Sample:
+    """One seed of a figure. used: the keys of `change` that had an effect."""
+    lab = Lab(row, seed, quick, change)
     if row.measure is None:
-        raise ValueError(f"{row.id} cannot be measured: {row.cannot}")
+        raise ValueError(f"{row.id} cannot be measured")
     row.measure(lab)
-    return {"values": lab.values, "series": lab.series, "ran": lab.ran}
+    return {"values": lab.values, "series": lab.series, "ran": lab.ran, "used": sorted(lab.used)}
 
 
 def survey(
-    chosen: Sequence[Measured],
+    chosen: Sequence[Claim | Reach],
     store: "Store",
     *,
     quick: bool,
     threads: int | None = None,
-    perturb: Mapping[str, str] | None = None,
+    change: Mapping[str, Any] | None = None,
     on_done: Callable[[Measured, int], None] | None = None,
 ) -> Iterator[Outcome]:
-    """Yields (`Finding`, samples) of each row, an `Extent` of a reach, in the order in which they are done.
+    """Yields (`Finding`, samples) of each claim and (`Extent`, samples) of each reach, as their figures complete.
 
-    What `store` has is not measured again. on_done(row, seed): called after each measurement.
+    Samples in `store` are not measured again. on_done(figure, seed): called after each measurement.
     """
-    samples: dict[str, dict[int, Sample]] = {}
+    every: list[Measured] = [
+        *figures([one for one in chosen if isinstance(one, Claim)]),
+        *(one for one in chosen if isinstance(one, Reach)),
+    ]
+    samples: dict[str, dict[int, Sample]] = {row.id: {} for row in every}
     jobs: list[tuple[Measured, int]] = []
-    for row in chosen:
-        samples[row.id] = {}
-        for seed in () if row.cannot else seeds(row, quick):
-            kept = store.get(row, seed, quick, perturb)
+    for row in every:
+        for seed in seeds(row, quick):
+            kept = store.get(row, seed, quick, change)
             if kept is None:
                 jobs.append((row, seed))
             else:
                 samples[row.id][seed] = kept
-    waiting = {row.id: row for row in chosen}
-    for row in chosen:
-        if _whole(row, samples, quick):
-            yield _judged(waiting.pop(row.id), samples)
+    yield from ((judge(one, []), []) for one in chosen if isinstance(one, Claim) and one.cannot)
+    for row in every:
+        if len(samples[row.id]) == len(seeds(row, quick)):
+            yield from _outcomes(row, chosen, samples[row.id])
     if not jobs:
         return
-    # Python between the runs is worth a process each; a fork would carry the threads of the libraries along.
+    # Each measurement has a process of its own: most of its time is Python. A fork would copy the threads of libraries.
     with ProcessPoolExecutor(
         threads or os.cpu_count(), get_context("spawn"), _end_with, (os.getpid(),)
     ) as pool:
-        futures = {pool.submit(_measured, row.id, seed, quick, perturb): (row, seed) for row, seed in jobs}
+        futures = {pool.submit(_measured, row.id, seed, quick, change): (row, seed) for row, seed in jobs}
         try:
             for future in as_completed(futures):
                 row, seed = futures[future]
                 samples[row.id][seed] = future.result()
-                store.put(row, seed, quick, perturb, samples[row.id][seed])
+                store.put(row, seed, quick, change, samples[row.id][seed])
                 if on_done is not None:
                     on_done(row, seed)
-                if _whole(row, samples, quick):
-                    yield _judged(waiting.pop(row.id), samples)
+                if len(samples[row.id]) == len(seeds(row, quick)):
+                    yield from _outcomes(row, chosen, samples[row.id])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
+def _outcomes(
+    row: Measured, chosen: Sequence[Claim | Reach], samples: Mapping[int, Sample]
+) -> Iterator[Outcome]:
+    of_seeds = [samples[seed] for seed in sorted(samples)]
+    values = [sample["values"] for sample in of_seeds]
+    if isinstance(row, Reach):
+        yield extent(row, values), of_seeds
+        return
+    for claim in row.claims:
+        if claim in chosen:
+            yield judge(claim, values), of_seeds
+
+
 def _end_with(parent: int) -> None:
-    """Ends this process soon after `parent` has ended, killed or not: a measurement may take minutes."""
+    """Ends this process within a second of the end of `parent`, which may have been killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -117,15 +156,5 @@ def _end_with(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _measured(id_: str, seed: int, quick: bool, perturb: Mapping[str, str] | None) -> Sample:
-    return measure(rows([id_], reaches=True)[0], seed, quick, perturb)
-
-
-def _whole(row: Measured, samples: Mapping[str, Mapping[int, Sample]], quick: bool) -> bool:
-    return bool(row.cannot) or len(samples[row.id]) == len(seeds(row, quick))
-
-
-def _judged(row: Measured, samples: Mapping[str, Mapping[int, Sample]]) -> Outcome:
-    of_seeds = [samples[row.id][seed] for seed in sorted(samples[row.id])]
-    values = [sample["values"] for sample in of_seeds]
-    return extent(row, values) if isinstance(row, Reach) else judge(row, values), of_seeds
+def _measured(id_: str, seed: int, quick: bool, change: Mapping[str, Any] | None) -> Sample:
+    return measure(measured(id_), seed, quick, change)

@@ -1,0 +1,211 @@
+"""Claims as data: each can fail, is judged by one function, and has a mutation that breaks it."""
+
+from math import inf
+
+import pytest
+
+from shallows.papers import PAPERS, recorded, store
+from shallows.papers.claim import Band, ClaimError, Figure, Mutation, Paper, below, near, within
+from shallows.papers.documentation import ROOT
+from shallows.papers.survey import claims, figures, measure, measured, seeds
+from shallows.papers.verdict import CANNOT, FAILS, HOLDS, SHAPE, judge, passes
+
+CLAIMS = claims()
+TESTED = [claim for claim in CLAIMS if not claim.cannot]
+KEPT = store.Store(ROOT / "results" / "papers")
+IDS = [
+    f"{paper}{n}"
+    for paper, last, gone in (
+        ("DX", 30, ()),
+        ("XP", 14, ()),
+        ("PO", 3, ()),
+        ("ED", 32, ()),
+        ("IN", 19, (13, 14)),
+    )
+    for n in range(1, last + 1)
+    if n not in gone
+]
+
+
+def sample(figure: Figure, seed: int, change=None):
+    """A measurement in quick mode, from the store where it has it."""
+    kept = KEPT.get(figure, seed, True, change)
+    if kept is None:
+        kept = measure(figure, seed, True, change)
+        KEPT.put(figure, seed, True, change, kept)
+    return kept
+
+
+def test_no_claim_is_missing():
+    assert [claim.id for claim in CLAIMS] == IDS
+
+
+@pytest.mark.parametrize("claim", TESTED, ids=lambda claim: claim.id)
+def test_a_claim_names_setting_port_and_source(claim):
+    figure = claim.figure
+    assert claim.text.endswith(".")
+    assert figure.setting
+    assert claim.source
+    flows = {"dx-pings", "dx-timestamps", "dx-multi-bottleneck", "small-flows", "websearch-tree"}
+    assert all(port or scenario in flows for scenario, port in figure.runs.items())
+
+
+def test_figures_have_distinct_names():
+    ids = [figure.id for paper in PAPERS for figure in paper.figures]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "domain"),
+    [
+        (1, inf, "amount"),
+        (-inf, 1, "signed"),
+        (0, 1, "share"),
+        (0, 100, "percent"),
+        (-2, 2, "correlation"),
+        (2, 1, "amount"),
+    ],
+)
+def test_a_band_that_cannot_fail_is_rejected(low, high, domain):
+    with pytest.raises(ClaimError):
+        Band("a", low, high, domain=domain)
+
+
+def test_a_tolerance_is_needed():
+    with pytest.raises(ClaimError, match="tolerance"):
+        near("a", 1.0)
+
+
+def test_a_metric_is_not_compared_with_itself():
+    with pytest.raises(ClaimError, match="itself"):
+        below("a", "a")
+
+
+def made_up(*bands, limits=""):
+    """A claim on made-up metrics."""
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
+    figure = paper.figure("Fig. 1", "A figure", setting="None.")(lambda lab: None)
+    figure.claim(
+        "MU1", "A claim.", tolerance="T3: none", bands=bands, limits=limits,
+        mutation=Mutation({"given:x": 1}, bands[0].metric),
+    )  # fmt: skip
+    return figure.claims[0]
+
+
+def test_a_claim_needs_a_mutation_of_its_own_metric():
+    paper = Paper("made-up", "Made up", "A paper", "nobody")
+    figure = paper.figure("Fig. 1", "A figure", setting="None.")(lambda lab: None)
+    with pytest.raises(ClaimError, match="breaks"):
+        figure.claim(
+            "MU1", "A claim.", tolerance="T3: none", bands=[near("a", 1, by=1)], mutation=Mutation({}, "b")
+        )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (10, 20, HOLDS),
+        (11, 20, HOLDS),
+        (11.1, 20, SHAPE),
+        (10, 9, FAILS),
+        (8.9, 8.8, FAILS),
+        (30, 31, SHAPE),
+        (10, 10, FAILS),
+    ],
+)
+def test_verdicts_by_hand(a, b, verdict):
+    """10 within 10 %, and below b. Two equal numbers are in no order."""
+    assert judge(made_up(near("a", 10, rel=0.1), below("a", "b")), [{"a": a, "b": b}]).verdict == verdict
+
+
+def test_a_claim_without_an_order_holds_or_does_not():
+    claim = made_up(within("a", 1, 2))
+    assert [judge(claim, [{"a": a}]).verdict for a in (0.9, 1, 2, 2.1)] == [FAILS, HOLDS, HOLDS, FAILS]
+
+
+def test_a_test_that_is_not_the_papers_own_is_in_shape_at_best():
+    assert judge(made_up(within("a", 1, 2), limits="An input."), [{"a": 1.5}]).verdict == SHAPE
+
+
+def test_the_whole_interval_lies_in_the_band():
+    """Of 9, 10 and 14: mean 11, deviation sqrt(7), t = 4.303: half of the interval is 6.573."""
+    samples = [{"a": 9}, {"a": 10}, {"a": 14}]
+    found = judge(made_up(within("a", 4.4, 17.6)), samples)
+    assert found.estimates["a"].half == pytest.approx(6.573, abs=1e-3)
+    assert found.verdict == HOLDS
+    assert judge(made_up(within("a", 4.5, 17.6)), samples).verdict == FAILS
+    assert judge(made_up(within("a", 4.4, 17.5)), samples).verdict == FAILS
+
+
+def test_an_interval_may_cross_an_end_of_the_domain():
+    samples = [{"a": 0.95}, {"a": 1.0}, {"a": 1.0}]
+    assert passes(within("a", 0.8, 1, domain="share"), samples)
+    assert not passes(within("a", 0.8, 1), samples)
+
+
+def test_an_order_is_judged_seed_by_seed():
+    """a is below b in every seed, although their intervals overlap."""
+    samples = [{"a": 1.0, "b": 1.1}, {"a": 2.0, "b": 2.1}, {"a": 3.0, "b": 3.12}]
+    assert passes(below("a", "b"), samples)
+    assert not passes(below("a", "b", 0.5), samples)
+
+
+CLOSED = [claim for claim in TESTED if not claim.figure.runs and claim.figure.seeds == (1, 1)]
+
+
+@pytest.mark.parametrize("claim", CLOSED, ids=lambda claim: claim.id)
+def test_closed_forms_are_as_on_file(claim):
+    found = judge(claim, [sample(claim.figure, 1)["values"]])
+    assert found.verdict == recorded.load()["claims"][claim.id]["verdict"]
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize("claim", TESTED, ids=lambda claim: claim.id)
+def test_a_verdict_is_that_on_file(claim):
+    """In quick mode, which is what the file has."""
+    samples = [sample(claim.figure, seed)["values"] for seed in seeds(claim.figure, quick=True)]
+    found = judge(claim, samples)
+    missed = [
+        f"{band.metric}: {found.estimates[band.metric].text}, {band.expected}"
+        for band, ok in found.checked
+        if not ok
+    ]
+    assert found.verdict == recorded.load()["claims"][claim.id]["verdict"], missed
+
+
+def broken(claim):
+    """Whether the mutation reverses the outcome of the band that it names."""
+    mutation = claim.mutation
+    change = dict(mutation.change)
+    mutated = sample(claim.figure, 1, change)
+    assert set(mutated["used"]) == set(change), "a change that no run uses"
+    on_file = dict.fromkeys(
+        i for i, band in enumerate(claim.bands) if band.metric == mutation.breaks
+    )  # the metric may have several bands
+    passed = recorded.load()["claims"][claim.id]["passed"]
+    return any(passes(claim.bands[i], [mutated["values"]]) != passed[i] for i in on_file)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("claim", TESTED, ids=lambda claim: claim.id)
+def test_a_mutation_breaks_its_claim(claim):
+    assert broken(claim)
+
+
+def test_a_mutation_of_a_closed_form_breaks_its_claim():
+    """One of the cases of `make thorough`, so that this kind of test is itself tried often."""
+    (claim,) = claims(["XP1"])
+    assert broken(claim)
+
+
+def test_a_failure_says_why_and_a_limit_is_in_shape():
+    on_file = recorded.load()["claims"]
+    for claim in CLAIMS:
+        verdict = on_file[claim.id]["verdict"]
+        assert (verdict == CANNOT) == bool(claim.cannot), claim.id
+        assert (verdict == FAILS) == bool(claim.why), claim.id
+        assert not claim.limits or verdict == SHAPE, claim.id
+
+
+def test_a_figure_is_found_by_its_name():
+    assert all(measured(figure.id) is figure for figure in figures(CLAIMS))
