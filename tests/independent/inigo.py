@@ -1,5 +1,5 @@
-"""TCP Inigo on one bottleneck, written from the text of the paper: its sender (Algorithms 1, 2, 4 and 7, eq. 3
-and 5), and its marking receiver (Algorithm 8) under a DCTCP sender. It shares no code with Shallows.
+"""TCP Inigo on one bottleneck, written from the text of the paper: its sender (Algorithms 1, 2, 4 and 7, eq.
+3 and 5), and its marking receiver (Algorithm 8) under a DCTCP sender. It shares no code with Shallows.
 
 A star: data crosses the sender's own link and that of the receiver, both equally fast; acknowledgements
 return without a wait. The port marks above `mark_at` packets. Clocks tick with `tick`. Times in seconds.
@@ -24,7 +24,7 @@ class Receiver:
     total: int = 0
 
     def late(self, now, stamp, echo):
-        """Whether a packet sent at `stamp` that echoes `echo` is late; the print takes echoes for arrivals."""
+        """Whether one sent at `stamp` that echoes `echo` is late; as printed, echoes stand for arrivals."""
         if echo is None:
             return False
         self.rtt_min = min(self.rtt_min, now - echo)
