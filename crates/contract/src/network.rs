@@ -227,7 +227,7 @@ impl Flows {
             dst: dst[at],
             bytes: if bytes[at] == 0 { Bytes::MAX } else { Bytes(bytes[at]) },
             start: Time(start_ps[at]),
-            after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX),
+            after: after.as_ref().map(|column| column[at]).filter(|&first| first != u32::MAX).into_iter().collect(),
             stop: Time(stop_ps[at]),
             application: applications.as_ref().map_or(Application::EAGER, |given| given[at]),
             priority: priority.as_ref().is_some_and(|column| column[at] > 0),

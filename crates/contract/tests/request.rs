@@ -50,7 +50,7 @@ fn a_request_becomes_a_network() {
     // Ports that do not mark have no marking, and the others count without them.
     assert_eq!([0, 1, 2, 3].map(|at| network.ports[at].marking), [None, Some(0), None, Some(0)]);
     assert_eq!((network.markings.len(), network.markings[0].mechanism.name), (1, "step"));
-    assert_eq!((network.flows[0].bytes, network.flows[0].after), (Bytes::MAX, None));
+    assert_eq!((network.flows[0].bytes, network.flows[0].after.len()), (Bytes::MAX, 0));
     assert_eq!((network.host.rto_initial, network.seed), (Time::from_millis(10), 7));
 }
 

@@ -64,7 +64,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         dst: flows + at,
         bytes,
         start: Time::from_micros(u64::from(at) * 100),
-        after: None,
+        after: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

@@ -93,7 +93,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         dst,
         bytes: Bytes::MAX,
         start,
-        after: None,
+        after: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

@@ -13,9 +13,8 @@ use crate::engine::schedule::{Schedule, Task};
 use crate::engine::snapshot::Snapshot;
 use crate::engine::stall_detector::StallDetector;
 use crate::fabric::route::Routes;
-use crate::host::stats;
 use crate::observe::Observer;
-use crate::observe::series::Record;
+use crate::observe::series::Recorder;
 use crate::parallel::network::{ParallelNetwork, Stop};
 use crate::parallel::partition;
 use crate::port::clock::Clock;
@@ -44,7 +43,7 @@ pub struct Simulation<O = ()> {
     turns: u64,
     schedule: Schedule,
     stall_detector: StallDetector,
-    record: Record,
+    record: Recorder,
     /// How many changes of links are done.
     faults: usize,
     /// By flow: its completion time on an empty path.
@@ -105,7 +104,7 @@ impl<O: Observer + Send> Simulation<O> {
         let stall_detector = StallDetector::new(network.host.rto_max, frame);
         let mut simulation = Self {
             schedule: schedule(&network, &stall_detector),
-            record: Record::new(&network.record),
+            record: Recorder::new(&network.record),
             domains,
             turns: 0,
             stall_detector,
@@ -424,8 +423,8 @@ impl<O: Observer + Send> Simulation<O> {
         self.domains.settle();
         let specs = self.network.flows.iter().zip(&self.ideal).zip(0..);
         let report = |((spec, &ideal), flow): ((&crate::spec::network::FlowSpec, _), u32)| {
-            let start = if spec.after.is_none() { spec.start } else { Time::MAX };
-            stats::report(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
+            let start = if spec.after.is_empty() { spec.start } else { Time::MAX };
+            FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
         };
         specs.map(report).collect()
     }

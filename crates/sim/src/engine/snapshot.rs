@@ -2,9 +2,9 @@
 
 use shallows_cc::units::{Bytes, Time};
 
-pub use crate::host::progress::SenderState;
+pub use crate::host::transport::SenderState;
 use crate::observe::Observer;
-use crate::observe::series::{ProbeTable, Record};
+use crate::observe::series::{ProbeTable, Recorder};
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
@@ -99,7 +99,7 @@ impl Snapshot {
     /// That of a network in which everything up to `now` has happened, and nothing after it.
     pub(crate) fn of<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();
-        let mut record = Record::default();
+        let mut record = Recorder::default();
         let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
         for flow in &begun {
             domains.probe(flow.flow, Time::ZERO, &mut |name, value| record.probe(now, flow.flow, name, value));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use shallows_cc::units::Time;
 
-use crate::host::progress::FlowProgress;
+use crate::host::stats::FlowProgress;
 
 /// Timeouts in a row after which a flow has tried enough: as often as Linux tries by itself (`tcp_retries2`).
 const PATIENCE: u32 = 15;

@@ -270,14 +270,14 @@ impl<O: Observer> Fabric<O> {
 
     /// The number under which a host waits for its NIC on the event queue.
     #[inline]
-    pub fn host_entity(&self, host: u32) -> u32 {
-        self.ports.len() as u32 + host
+    pub fn nic_entity(&self, nic: u32) -> u32 {
+        self.ports.len() as u32 + nic
     }
 
     /// And a port with classes.
     #[inline]
     fn port_entity(&self, number: u32) -> u32 {
-        self.host_entity(self.network.hosts) + number
+        self.nic_entity(self.network.hosts) + number
     }
 
     /// Whether more packets are in flight than a run may hold.

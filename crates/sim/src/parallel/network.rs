@@ -14,8 +14,8 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::domain::Domain;
 use crate::fabric::ownership::{Ownership, Partition};
 use crate::fabric::route::Routes;
-use crate::host::progress::{FlowProgress, SenderState};
-use crate::host::stats::{ReceiverStats, SenderStats};
+use crate::host::stats::{FlowProgress, ReceiverStats, SenderStats};
+use crate::host::transport::SenderState;
 use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{MAX_PACKETS, Packet, PacketKind};
@@ -317,7 +317,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
 
     /// How every flow stands that has begun and not ended, in their order.
     pub fn flow_progress(&mut self) -> Vec<FlowProgress> {
-        self.parts.iter_mut().for_each(|part| part.hosts.settle());
+        self.parts.iter_mut().for_each(|part| part.hosts.collect_stats());
         let mut flow_progress: Vec<_> = self.parts.iter().flat_map(|part| part.hosts.flow_progress()).collect();
         flow_progress.sort_unstable_by_key(|flow| flow.flow);
         for flow in &mut flow_progress {
@@ -373,13 +373,13 @@ impl<O: Observer + Send> ParallelNetwork<O> {
 
     /// Carries the counts of live flows over into what their ends have to tell.
     pub fn settle(&mut self) {
-        self.parts.iter_mut().for_each(|part| part.hosts.settle());
+        self.parts.iter_mut().for_each(|part| part.hosts.collect_stats());
     }
 
     /// What the sender of a flow has to tell.
     pub fn sender(&self, flow: u32) -> &SenderStats {
         let domain = self.partition.of(self.network.flows[flow as usize].src);
-        &self.parts[domain as usize].hosts.sent[flow as usize]
+        &self.parts[domain as usize].hosts.sender_stats[flow as usize]
     }
 
     /// How it stands, while it lives.
@@ -391,7 +391,7 @@ impl<O: Observer + Send> ParallelNetwork<O> {
     /// And its receiver.
     pub fn receiver(&self, flow: u32) -> &ReceiverStats {
         let domain = self.partition.of(self.network.flows[flow as usize].dst);
-        &self.parts[domain as usize].hosts.received[flow as usize]
+        &self.parts[domain as usize].hosts.receiver_stats[flow as usize]
     }
 
     /// Packets created, taken in by hosts, and those that are on their way.
@@ -538,7 +538,8 @@ fn earliest_end(network: &Network, ideal: &[Time]) -> Time {
     }
     let mut ends = Vec::with_capacity(ideal.len());
     for (flow, &ideal) in network.flows.iter().zip(ideal) {
-        let begins = flow.after.map_or(flow.start, |first| add(ends[first as usize], flow.start));
+        let begins =
+            flow.after.iter().map(|&first| ends[first as usize]).max().map_or(flow.start, |end| add(end, flow.start));
         ends.push(add(begins, ideal));
     }
     let limited = network.flows.iter().zip(ends).filter(|(flow, _)| flow.bytes != Bytes::MAX);

@@ -181,10 +181,10 @@ impl Groups {
     fn of_hosts(network: &Network) -> Self {
         let mut groups = Self((0..network.nodes).collect());
         for flow in &network.flows {
-            if let Some(first) = flow.after.map(|first| &network.flows[first as usize])
-                && flow.src != first.src
-            {
-                groups.join(flow.src, first.dst);
+            for first in flow.after.iter().map(|&first| &network.flows[first as usize]) {
+                if flow.src != first.src {
+                    groups.join(flow.src, first.dst);
+                }
             }
         }
         groups

@@ -126,7 +126,7 @@ impl Control {
 }
 
 /// One transfer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowSpec {
     /// The host that sends.
     pub src: u32,
@@ -136,8 +136,8 @@ pub struct FlowSpec {
     pub bytes: Bytes,
     /// When it begins; with `after`, how long after that.
     pub start: Time,
-    /// An earlier flow of the list: it begins when that one has finished.
-    pub after: Option<u32>,
+    /// Earlier flows of the list: it starts when all of them have finished at its host.
+    pub after: Vec<u32>,
     /// After this it sends nothing new.
     pub stop: Time,
     /// When there is something to send.
@@ -368,7 +368,7 @@ impl Network {
             if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
                 return Err(format!("flow {at} pauses for ever: expected a time in which its application writes"));
             }
-            if let Some(first) = flow.after {
+            for &first in &flow.after {
                 let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);
                 if !ends || flow.stop != Time::MAX {
                     return Err(format!("flow {at} follows {first}: expected an earlier one that ends, and no stop"));

@@ -75,7 +75,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
         dst,
         bytes,
         start: Time::ZERO,
-        after: None,
+        after: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,
