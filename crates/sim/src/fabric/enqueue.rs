@@ -1,18 +1,17 @@
 //! Ports with classes, switches with a memory, links that are paused.
 
 use shallows_cc::port::Ecn;
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, MIN_FRAME};
 
 use crate::fabric::route::ReturnHop;
 use crate::fabric::shared_buffer::Verdict;
-use crate::fabric::{Delivery, Fabric, NO_FLOW};
+use crate::fabric::{Delivery, Fabric};
 use crate::observe::{Hop, Observer};
 use crate::packet::header::Header;
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{Flags, NIL, NO_FLOW, Packet, PacketKind};
 use crate::port::admission::{DropReason, Enqueued, Outcome};
 use crate::port::scheduler::{ClassOverride, Departure, Incoming};
 use crate::spec::fault::Fault;
-use crate::spec::network::MIN_FRAME;
 
 impl<O: Observer> Fabric<O> {
     /// A packet that the link `from` brought is offered to a port with classes.

@@ -16,8 +16,8 @@ use crate::packet::{MAX_PACKETS, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
 use crate::port::admission::{Enqueued, Outcome};
 use crate::port::link::LinkTarget;
+use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
-use crate::spec::fault::LossModel;
 use crate::spec::network::{Balancing, Network, PortSpec};
 
 mod enqueue;
@@ -311,6 +311,3 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
         Some(at) => port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number)),
     }
 }
-
-/// The flow of a packet that belongs to none.
-pub const NO_FLOW: u32 = NIL;

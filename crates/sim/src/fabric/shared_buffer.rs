@@ -11,11 +11,11 @@
 
 use std::collections::BTreeMap;
 
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, MIN_FRAME};
 
 use crate::packet::{Flags, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
-use crate::spec::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
+use crate::spec::network::{Network, PauseSpec, PortSpec, SharedSpec};
 
 /// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause itself,
 /// the frame that the other end has begun, the one under way, and all that two delays hold.

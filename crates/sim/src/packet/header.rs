@@ -3,7 +3,7 @@
 
 use shallows_cc::units::{Rate, Time};
 
-use crate::packet::PacketKind;
+use crate::packet::kind::PacketKind;
 
 /// Data of a TCP-like flow.
 #[derive(Clone, Copy, Debug, Default)]

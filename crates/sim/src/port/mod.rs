@@ -12,20 +12,21 @@ use std::sync::Arc;
 
 use shallows_cc::port::step::Step;
 use shallows_cc::rng::Rng;
-use shallows_cc::units::{Bytes, Rate, Time};
+use shallows_cc::units::{Bytes, MIN_FRAME, Rate, Time};
 
 use crate::packet::{NIL, Packet, Slab};
 use crate::port::clock::Clock;
 use crate::port::histogram::{Distribution, Histogram};
 use crate::port::link::{Link, LinkTarget};
-use crate::spec::fault::LossModel;
-use crate::spec::network::{MIN_FRAME, Marking, PortSpec};
+use crate::port::loss_model::LossModel;
+use crate::spec::network::{Marking, PortSpec};
 
 pub mod admission;
 pub mod clock;
 mod fifo;
 pub mod histogram;
 pub mod link;
+pub mod loss_model;
 mod marker;
 pub mod scheduler;
 mod token_bucket;

@@ -8,13 +8,12 @@
 //! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of
 //! headers is full, it is always the packet that came which goes back.
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{MIN_FRAME, Time};
 
 use crate::packet::{Flags, PacketKind, Slab};
 use crate::port::Port;
 use crate::port::admission::{DropReason, Enqueued, Outcome};
 use crate::port::scheduler::{ClassOverride, Incoming, Waiting};
-use crate::spec::network::MIN_FRAME;
 
 impl Port {
     /// A packet finds its class full, which may be cut in its place.
