@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
-use shallows_sim::observe::wires::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+use shallows_sim::observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::route;
 use shallows_sim::spec::network::{Network, ideal_hops};
@@ -32,7 +32,7 @@ pub fn tap(dict: &Bound<'_, PyDict>) -> PyResult<Tap> {
         links: column(dict, "links")?,
         from: Time(item(dict, "from_ps")?),
         until: Time(item(dict, "until_ps")?),
-        most: item(dict, "most")?,
+        max_frames: item(dict, "most")?,
     })
 }
 
@@ -158,7 +158,7 @@ fn frames_tapped<'py>(py: Python<'py>, rows: &[frames::FrameRow]) -> PyResult<Bo
     let table = frames(py, rows, |row| &row.frame)?;
     table.column("outcome", |row| outcome_number(row.outcome))?;
     table.column("number", |row| row.number)?;
-    table.column("speaks_of", |row| row.speaks_of)?;
+    table.column("speaks_of", |row| row.ack_number)?;
     table.column("block", |row| row.block)?;
     table.column("window", |row| row.window)?;
     table.column("bits", |row| row.bits)?;

@@ -149,7 +149,7 @@ impl<O: Observer> Fabric<O> {
             self.pauses_due.push_back((incoming.from, PacketKind::Pause));
             if O::LISTENS {
                 let through = self.largest_queue(number, incoming.from, length);
-                self.observer.asked(self.now, incoming.from, through, true);
+                self.observer.pause_requested(self.now, incoming.from, through, true);
             }
         }
         verdict != Verdict::Drop
@@ -196,7 +196,7 @@ impl<O: Observer> Fabric<O> {
         let number = fault.link;
         let port = &self.ports[number as usize];
         let sent_by = port.idle_until(self.now).unwrap_or(port.busy_until());
-        self.observer.changed(self.now, number, fault.change, sent_by);
+        self.observer.link_changed(self.now, number, fault.change, sent_by);
         if !self.ports[number as usize].is_scheduled() {
             return;
         }
@@ -252,7 +252,7 @@ impl<O: Observer> Fabric<O> {
         switches.release(node, from, length);
         if switches.resumes(node, from) {
             self.pauses_due.push_back((from, PacketKind::Resume));
-            self.observer.asked(self.now, from, number, false);
+            self.observer.pause_requested(self.now, from, number, false);
         }
     }
 

@@ -206,7 +206,7 @@ impl<O: Observer> Fabric<O> {
     pub fn report_in_flight(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
             for place in port.link.places(&self.packets) {
-                self.observer.remains(self.now, Hop::of(number, place, &self.packets));
+                self.observer.in_flight_at_end(self.now, Hop::of(number, place, &self.packets));
             }
         }
     }

@@ -296,7 +296,7 @@ impl Hosts {
         *active += 1;
         self.sender_stats[flow as usize].start = fabric.now;
         self.senders.insert(flow, sender);
-        fabric.observer.began(fabric.now, flow);
+        fabric.observer.started(fabric.now, flow);
         if self.network.flows[flow as usize].application.pauses() {
             self.write(fabric.now, flow);
         }

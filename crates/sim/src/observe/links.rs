@@ -1,4 +1,4 @@
-//! What several observers write down: a frame at a port, when it was sent, and what happens to links besides.
+//! Records that several observers share: frames at a port, the times at which they were sent, and other events of links.
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -8,56 +8,56 @@ use crate::port::clock::Clock;
 use crate::spec::fault::Change;
 use crate::spec::network::{Network, PortSpec};
 
-/// What happened to a link besides frames.
+/// Event of a link that is not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LinkEvent {
-    /// The switch at its end wants it to stop.
-    PauseAsked,
-    /// And to go on.
-    ResumeAsked,
-    /// Its port has heard the one.
+    /// The switch at its end requests a pause.
+    PauseRequested,
+    /// The switch at its end allows it to resume.
+    ResumeRequested,
+    /// Its port has received the pause.
     Paused,
-    /// And the other.
+    /// Its port has received the resume.
     Resumed,
-    /// It has failed.
+    /// The link has failed.
     Down,
-    /// It works again.
+    /// The link works again.
     Up,
 }
 
-/// Every event by name, in the order of their numbers.
+/// Names of all [`LinkEvent`]s, in the order of their numbers.
 pub const LINK_EVENTS: [&str; 6] = ["pause_asked", "resume_asked", "paused", "resumed", "down", "up"];
 
-/// Such an event.
+/// Row of the table of link events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkRow {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// To which link.
+    /// Number of the link.
     pub link: u32,
-    /// What.
+    /// The event.
     pub event: LinkEvent,
-    /// The port where most of what a link that is to pause has brought waits, or [`NIL`].
+    /// Of a pause request: the port where most of the data from this link waits; otherwise [`NIL`].
     pub through: u32,
 }
 
 impl LinkRow {
-    /// A switch wants the link to pause, or to go on.
+    /// Row for a switch that requests a pause or a resume.
     #[must_use]
-    pub const fn asked(time: Time, link: u32, through: u32, pause: bool) -> Self {
-        let event = if pause { LinkEvent::PauseAsked } else { LinkEvent::ResumeAsked };
+    pub const fn pause_requested(time: Time, link: u32, through: u32, pause: bool) -> Self {
+        let event = if pause { LinkEvent::PauseRequested } else { LinkEvent::ResumeRequested };
         Self { time, link, event, through }
     }
 
-    /// Its port has heard that.
+    /// Row for a port that has received a pause or a resume.
     #[must_use]
     pub const fn paused(time: Time, link: u32, pause: bool) -> Self {
         let event = if pause { LinkEvent::Paused } else { LinkEvent::Resumed };
         Self { time, link, event, through: NIL }
     }
 
-    /// It fails, or works again; other changes are none of these events.
+    /// Row for a link that fails or works again; none for other changes.
     #[must_use]
     pub const fn changed(time: Time, link: u32, change: Change) -> Option<Self> {
         let event = match change {
@@ -69,45 +69,45 @@ impl LinkRow {
     }
 }
 
-/// A frame at the port of a link.
+/// Frame at the port of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// The link behind the port.
+    /// Number of the link.
     pub link: u32,
-    /// Its flow; that of a pause is [`NIL`].
+    /// Number of its flow; [`NIL`] for a pause frame.
     pub flow: u32,
-    /// What it is for.
+    /// Kind of packet.
     pub kind: PacketKind,
-    /// Its length on the wire.
+    /// Length on the wire in bytes.
     pub length: u16,
-    /// When it came to the port.
+    /// When it was offered to the port.
     pub offered: Time,
-    /// When its first bit was sent; [`Time::MAX`] if it had not been when the run ended, or never was.
+    /// When its first bit was sent; [`Time::MAX`] if it was not sent by the end of the run.
     pub begun: Time,
-    /// When its last bit was.
+    /// When its last bit was sent.
     pub ended: Time,
 }
 
-/// A link, as far as it says when a frame was sent that has come over it.
+/// Rates and delay of a link, from which the times follow at which a delivered frame was sent.
 #[derive(Debug)]
-pub struct Wire {
+pub struct LinkTimes {
     delay: Time,
-    /// Each for what has not been sent by a time.
+    /// Clock of each rate, for frames that are sent after the time before it.
     clocks: Vec<(Time, Clock)>,
 }
 
-impl Wire {
+impl LinkTimes {
     fn new(port: &PortSpec) -> Self {
         Self { delay: port.delay, clocks: vec![(Time::ZERO, Clock::new(port.rate))] }
     }
 
-    /// All links of a network.
+    /// Creates one for each link of a network.
     #[must_use]
     pub fn all(network: &Network) -> Vec<Self> {
         network.ports.iter().map(Self::new).collect()
     }
 
-    /// When the first and the last bit was sent of a frame that comes `at` this time.
+    /// Returns the times of the first and the last bit of a frame that arrives at `at`.
     #[must_use]
     pub fn sent(&self, at: Time, length: Bytes) -> (Time, Time) {
         let ended = at - self.delay;
@@ -116,7 +116,8 @@ impl Wire {
         (ended - clock.time(length), ended)
     }
 
-    /// Something happens to it: another rate is for what begins after what had begun has been sent.
+    /// Applies a change of the link. A new rate holds for frames that begin after `sent_by`, when the port has sent what it had
+    /// begun.
     pub fn change(&mut self, change: Change, sent_by: Time) {
         if let Change::Rate(rate) = change {
             self.clocks.push((sent_by, Clock::new(rate)));
@@ -124,10 +125,10 @@ impl Wire {
     }
 }
 
-/// What became of a packet at a port, by name, in the order of [`outcome_number`].
+/// Names of the outcomes of a packet at a port, in the order of [`outcome_number`].
 pub const OUTCOMES: [&str; 7] = ["queued", "marked", "trimmed", "returned", "dropped", "no_memory", "lost"];
 
-/// The place of an outcome in [`OUTCOMES`].
+/// Returns the index of an outcome in [`OUTCOMES`].
 #[must_use]
 pub const fn outcome_number(outcome: Outcome) -> u8 {
     match outcome {
@@ -146,14 +147,14 @@ mod tests {
     use super::*;
     use shallows_cc::units::Rate;
 
-    /// 1500 B at 10 Gbps take 1.2 us, at 1 Gbps 12 us; the wire is 1 us long.
+    /// 1500 B take 1.2 us at 10 Gbps and 12 us at 1 Gbps; the link has a delay of 1 us.
     #[test]
     fn a_frame_was_sent_at_the_rate_of_its_time() {
         let us = Time::from_micros;
         let clock = |gbps| Clock::new(Rate::from_gbps(gbps));
-        let mut wire = Wire { delay: us(1), clocks: vec![(Time::ZERO, clock(10))] };
-        wire.change(Change::Rate(Rate::from_gbps(1)), us(20));
-        assert_eq!(wire.sent(us(21), Bytes(1500)), (us(20) - Time::from_nanos(1200), us(20)));
-        assert_eq!(wire.sent(us(40), Bytes(1500)), (us(27), us(39)));
+        let mut link = LinkTimes { delay: us(1), clocks: vec![(Time::ZERO, clock(10))] };
+        link.change(Change::Rate(Rate::from_gbps(1)), us(20));
+        assert_eq!(link.sent(us(21), Bytes(1500)), (us(20) - Time::from_nanos(1200), us(20)));
+        assert_eq!(link.sent(us(40), Bytes(1500)), (us(27), us(39)));
     }
 }

@@ -1,4 +1,4 @@
-//! Writes down what happens to each packet, a line each, as far as its writer takes it.
+//! Packet log: one line of text for each event of a packet or flow.
 
 use std::io::Write;
 
@@ -7,30 +7,31 @@ use shallows_cc::units::Time;
 use super::{Hop, Observer};
 use crate::port::admission::Outcome;
 
-/// Lines of time in picoseconds, what happened, where, and to which packet: `1200000 queued 3 flow 0 data 7 1500 B`.
+/// Writer of lines with the time in picoseconds, the event, the link and the packet, such as
+/// `1200000 queued 3 flow 0 data 7 1500 B`.
 #[derive(Debug)]
 pub struct PacketLog<W> {
     to: W,
-    /// The first thing that its writer did not take; nothing is written after it.
+    /// First error of the writer; nothing is written after it.
     pub error: Option<std::io::Error>,
 }
 
 impl<W: Write> PacketLog<W> {
-    /// Writes to `to`, and keeps the first error.
+    /// Creates a log that writes to `to`.
     pub fn new(to: W) -> Self {
         Self { to, error: None }
     }
 
-    /// What it wrote to.
+    /// Returns the writer.
     pub fn into_inner(self) -> W {
         self.to
     }
 
-    fn line(&mut self, now: Time, what: &str, Hop { link, packet, header, .. }: Hop<'_>) {
+    fn line(&mut self, now: Time, event: &str, Hop { link, packet, header, .. }: Hop<'_>) {
         let (flow, kind, length) = (packet.flow, packet.flags.kind().name(), packet.length);
         let (number, ack_number) = header.numbers();
         let number = if packet.flags.for_sender() { ack_number } else { number };
-        self.write(format_args!("{} {what} {link} flow {flow} {kind} {number} {length} B", now.0));
+        self.write(format_args!("{} {event} {link} flow {flow} {kind} {number} {length} B", now.0));
     }
 
     fn write(&mut self, line: std::fmt::Arguments<'_>) {
@@ -42,14 +43,14 @@ impl<W: Write> PacketLog<W> {
 
 impl<W: Write> Observer for PacketLog<W> {
     fn offered(&mut self, now: Time, hop: Hop<'_>, outcome: Outcome) {
-        let what = match outcome {
+        let event = match outcome {
             Outcome::Queued => "queued",
             Outcome::Marked => "marked",
             Outcome::Trimmed => "trimmed",
             Outcome::Returned => "returned",
             Outcome::Dropped(_) => "dropped",
         };
-        self.line(now, what, hop);
+        self.line(now, event, hop);
     }
 
     fn trimmed(&mut self, now: Time, hop: Hop<'_>) {
@@ -64,7 +65,7 @@ impl<W: Write> Observer for PacketLog<W> {
         self.line(now, "lost", hop);
     }
 
-    fn began(&mut self, now: Time, flow: u32) {
+    fn started(&mut self, now: Time, flow: u32) {
         self.write(format_args!("{} began flow {flow}", now.0));
     }
 
