@@ -1,4 +1,4 @@
-"""Generates the classes of a scenario's tables, python/shallows/parts.py, from its models: `make parts`."""
+"""Generates python/shallows/parts.py from the models of a scenario: `make generated`."""
 
 import sys
 from pathlib import Path
@@ -30,8 +30,8 @@ NAMES = {model: name for name, model in TABLES.items()}
 HEAD = '''\
 """The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
 
-Generated from the models of the scenario by `make parts`: do not edit. A key that is absent has its default.
-`Scenario` checks the values, because it knows all of them.
+Generated from the models of the scenario by `make generated`: do not edit. A key that is absent has its
+default. `Scenario` checks the values, because it knows all of them.
 """
 
 from collections.abc import Sequence

@@ -159,7 +159,7 @@ def test_the_parts_are_those_of_the_models():
     spec = importlib.util.spec_from_file_location("parts_from_models", ROOT / "packaging" / "parts.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    assert made.FILE.read_text() == made.written(), "run `make parts`"
+    assert made.FILE.read_text() == made.written(), "run `make generated`"
 
 
 def test_every_name_of_the_package_is_there():

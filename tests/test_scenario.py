@@ -12,7 +12,7 @@ import pytest
 from shallows import algorithm
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
-from shallows.marking import RECOMMENDED, Marking, recommended
+from shallows.marking import Marking, recommended
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -176,7 +176,7 @@ def test_parameters_take_the_unit_of_the_catalog():
 
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
-    step = Marking("step", "enqueue", {"threshold": RECOMMENDED})
+    step = Marking("step", "enqueue", {}, recommended=True)
     assert read(bare).network_options.marking == step
     assert read(bare, cc="dx").network_options.marking == "none"
     assert read(bare, cc="reno").network_options.marking == "none"

@@ -1,7 +1,7 @@
 """The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
 
-Generated from the models of the scenario by `make parts`: do not edit. A key that is absent has its default.
-`Scenario` checks the values, because it knows all of them.
+Generated from the models of the scenario by `make generated`: do not edit. A key that is absent has its
+default. `Scenario` checks the values, because it knows all of them.
 """
 
 from collections.abc import Sequence

@@ -260,8 +260,9 @@ def _step(scenario: "Scenario", link: int) -> int | None:
     from shallows.worlds.packet import request
 
     asked = request(scenario)
-    marking = asked["markings"][int(asked["links"]["marking"][link])]
-    return int(marking.get("parameters", {})["threshold"]) if marking["kind"] == "step" else None
+    number = int(asked["links"]["marking"][link])
+    marking = asked["markings"][number - 1] if number else None
+    return int(marking["parameters"]["threshold"]) if marking and marking["kind"] == "step" else None
 
 
 def _about(time_ps: float) -> str:

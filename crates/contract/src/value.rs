@@ -29,7 +29,7 @@ pub enum Value {
     Table(Vec<(&'static str, Value)>),
 }
 
-/// What a field of an answer may hold.
+/// Field of an answer.
 pub trait IntoValue {
     /// Itself, unfolded.
     fn into_value(self) -> Value;
@@ -62,4 +62,25 @@ impl<T: IntoValue> IntoValue for Option<T> {
     fn into_value(self) -> Value {
         self.map_or(Value::Nothing, T::into_value)
     }
+}
+
+/// Defines and describes a table that is written: as JSON, or as a [`Value`].
+macro_rules! answer {
+    ($($(#[doc = $about:literal])+ pub struct $name:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $kind:ty $(= $key:literal)?,)+
+    })+) => {
+        $(shallows_sim::table! {
+            $(#[doc = $about])+
+            #[derive(Clone, Debug, Default, serde::Serialize)]
+            $name (stringify!($name)) { $($(#[doc = $doc])+ $field: $kind $(= $key)?,)+ }
+        }
+
+        impl $crate::value::IntoValue for $name {
+            fn into_value(self) -> $crate::value::Value {
+                $crate::value::Value::Table(vec![$(
+                    (shallows_sim::key!($field $($key)?), $crate::value::IntoValue::into_value(self.$field)),
+                )+])
+            }
+        })+
+    };
 }

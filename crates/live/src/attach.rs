@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use shallows_contract::host::Attachment;
+use shallows_contract::live::Attachment;
 
 use crate::device::Device;
 use crate::in_force::{self, PINS, Record, STAMPED_SEGMENTS, Whereabouts};

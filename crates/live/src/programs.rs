@@ -2,16 +2,15 @@
 
 #![allow(unsafe_code, reason = "tcx is not in libbpf-rs")]
 
-use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
 use shallows_cc::catalog;
-use shallows_cc::parameter::{Parameter, Values};
+use shallows_cc::parameter::Values;
 use shallows_cc::receiver;
-use shallows_contract::request::{Control, Receiver};
 use shallows_live::params;
+use shallows_sim::spec::control::{ControlSpec, ReceiverSpec, values};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;
@@ -63,20 +62,12 @@ pub fn kernel_name(name: &str) -> Outcome<String> {
 }
 
 /// Whether the packets of an algorithm ask to be marked, or its receiver marks them.
-pub fn ecn_capable(control: &Control) -> Outcome<bool> {
+pub fn ecn_capable(control: &ControlSpec) -> Outcome<bool> {
     let sender = match catalog::find(&control.name) {
-        Some(row) => row.ecn_capable(&values(row.parameters, &control.parameters)?),
+        Some(row) => row.ecn_capable(&values(row.name, row.parameters, &control.parameters)?),
         None => false,
     };
     Ok(sender || control.receiver.as_ref().is_some_and(|receiver| receiver.parameters.get("mark") == Some(&1.0)))
-}
-
-fn values(parameters: &'static [Parameter], given: &BTreeMap<String, f64>) -> Outcome<Values> {
-    let mut values = Values::defaults(parameters);
-    for (name, &value) in given {
-        values.set(name, value)?;
-    }
-    Ok(values)
 }
 
 /// A loaded algorithm, in force while this lives.
@@ -108,31 +99,31 @@ pub struct Plan {
 }
 
 /// Of an algorithm; nothing where the kernel has it.
-pub fn plan(control: &Control) -> Outcome<Option<Plan>> {
+pub fn plan(control: &ControlSpec) -> Outcome<Option<Plan>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     Ok(Some(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? }))
 }
 
 /// Of a receiver.
-pub fn plan_receiver(receiver: &Receiver) -> Outcome<Plan> {
+pub fn plan_receiver(receiver: &ReceiverSpec) -> Outcome<Plan> {
     receiver_row(receiver)?.plan(&format!("{}-receiver", receiver.kind))
 }
 
 /// Loads an algorithm and makes it known; nothing where the kernel has it.
-pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
+pub fn load(control: &ControlSpec, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    Ok(Some(row.load(&values(catalogued.parameters, &control.parameters)?, purpose)?))
+    Ok(Some(row.load(&values(row.name, catalogued.parameters, &control.parameters)?, purpose)?))
 }
 
 /// Loads a receiver.
-pub fn load_receiver(receiver: &Receiver, purpose: Purpose) -> Outcome<Loaded> {
+pub fn load_receiver(receiver: &ReceiverSpec, purpose: Purpose) -> Outcome<Loaded> {
     let row = receiver_row(receiver)?;
     let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
-    row.load(&values(known.parameters, &receiver.parameters)?, purpose)
+    row.load(&values(row.name, known.parameters, &receiver.parameters)?, purpose)
 }
 
-fn receiver_row(receiver: &Receiver) -> Outcome<&'static Row> {
+fn receiver_row(receiver: &ReceiverSpec) -> Outcome<&'static Row> {
     let unknown = || format!("receiver = {:?}: this world has inigo", receiver.kind);
     Ok(RECEIVERS.iter().find(|row| row.name == receiver.kind).ok_or_else(unknown)?)
 }

@@ -7,9 +7,10 @@ use std::sync::mpsc::{Sender, channel};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use shallows_cc::units::Bytes;
 use shallows_contract::answer::{Answer, ClassColumns, Deadlock, FlowColumns, PortColumns, Probes};
-use shallows_contract::request::{Control, Flows, Request};
+use shallows_contract::live::Run;
 use shallows_live::lateness::{Allowance, Saw};
 use shallows_sim::port::PortReport;
+use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
 
 use crate::answer::{self, Judged};
 use crate::control_group::ControlGroup;
@@ -30,13 +31,14 @@ const LOOK_NS: u64 = 10_000_000;
 const NEVER: u64 = u64::MAX;
 
 /// Runs what is asked for.
-pub fn run(request: &Request) -> Outcome<Answer> {
+pub fn run(run: &Run) -> Outcome<Answer> {
+    let request = &run.request;
     asked::check(request)?;
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
-    let (controls, measured_ns) = headroom::given_or_measured(request, group.descriptor(), &stop)?;
-    let emulation = Emulation::begin(request, &controls, group.descriptor())?;
+    let (controls, measured_ns) = headroom::given_or_measured(run, group.descriptor(), &stop)?;
+    let emulation = Emulation::begin(run, &controls, group.descriptor())?;
     let outcome = drive(request, &emulation, &stop);
     let report = emulation.end()?;
     Ok(outcome?.answer(request, &controls, measured_ns, report))
@@ -51,18 +53,18 @@ struct Measured {
     interrupted: bool,
 }
 
-fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measured> {
+fn drive(request: &Network, emulation: &Emulation, stop: &Stop) -> Outcome<Measured> {
     let Emulation { flows, loaded, times, .. } = emulation;
     let begin = clock::now() + PAUSE_NS;
     let at = |ps: u64| if ps == NEVER { NEVER } else { begin + ps / 1000 };
-    let (warm, end) = (at(request.warmup_ps), at(request.duration_ps));
+    let (warm, end) = (at(request.warmup.0), at(request.duration.0));
     times.begin_ns.store(begin, Ordering::Relaxed);
     times.warm_ns.store(warm, Ordering::Relaxed);
     for (number, (flow, (beginning, waiting))) in flows.iter().zip(beginnings(&request.flows, at)).enumerate() {
-        flow.start(beginning, at(request.flows.stop_ps[number]).min(end), waiting)?;
+        flow.start(beginning, at(request.flows[number].stop.0).min(end), waiting)?;
     }
     let probes = RefCell::new(Probes::default());
-    let samples = sample_buffer(loaded, begin, &request.record.probe_flows, &probes)?;
+    let samples = sample_buffer(loaded, begin, &request.record.flows, &probes)?;
     let (mut polled, mut looked) = (begin, warm);
     let mut warm_bytes = None;
     let mut round_trips = RoundTrips::default();
@@ -79,7 +81,7 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
             break;
         }
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
-        let interval = request.record.probe_interval_ps / 1000;
+        let interval = request.record.probe_interval.0 / 1000;
         if interval > 0 && now >= polled {
             polled = now + interval.max(TICK_NS);
             poll_native(request, flows, (now - begin.min(now)) * 1000, &mut probes.borrow_mut());
@@ -101,14 +103,14 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
 }
 
 /// When every flow begins, and whom it tells that it has ended.
-fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
+fn beginnings(flows: &[FlowSpec], at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
     let mut all: Vec<(Beginning, Vec<_>)> = Vec::new();
-    for (number, &start_ps) in flows.start_ps.iter().enumerate() {
-        let first = flows.after.as_ref().and_then(|after| all.get_mut(after[number] as usize));
-        let beginning = first.map_or(Beginning::At(at(start_ps)), |(_, waiting)| {
+    for flow in flows {
+        let first = flow.after.first().and_then(|&first| all.get_mut(first as usize));
+        let beginning = first.map_or(Beginning::At(at(flow.start.0)), |(_, waiting)| {
             let (teller, end) = channel();
             waiting.push(teller);
-            Beginning::After(end, start_ps / 1000)
+            Beginning::After(end, flow.start.0 / 1000)
         });
         all.push((beginning, Vec::new()));
     }
@@ -116,9 +118,9 @@ fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sen
 }
 
 /// Senders that the kernel knows without us tell only what any connection does.
-fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
-    for &number in &request.record.probe_flows {
-        let control = &request.ccs[request.flows.cc[number as usize] as usize];
+fn poll_native(request: &Network, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
+    for &number in &request.record.flows {
+        let control = &request.ccs[request.flows[number as usize].control as usize];
         if ["reno", "cubic", "bbr"].contains(&control.name.as_str()) {
             let info = flows[number as usize].info();
             answer::push(probes, time_ps, number, "window_pkt", info.window().into());
@@ -184,8 +186,8 @@ fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
 }
 
 impl Measured {
-    fn answer(self, request: &Request, controls: &[Control], measured_ns: Option<u64>, report: Report) -> Answer {
-        let ports = PortColumns::of(&report.ports, report.measured, Bytes(request.mtu_bytes));
+    fn answer(self, request: &Network, controls: &[ControlSpec], measured_ns: Option<u64>, report: Report) -> Answer {
+        let ports = PortColumns::of(&report.ports, report.measured, request.mtu);
         let judged = judge(request, controls, measured_ns, &report, &self);
         let lateness = judged.lateness(&report, longest_round_trip(&report));
         Answer {
@@ -198,12 +200,7 @@ impl Measured {
             books: problems(&report).into(),
             classes: ClassColumns::default(),
             deadlock: Deadlock::default(),
-            queue_histograms: request
-                .record
-                .queue_links
-                .iter()
-                .map(|&at| (&report.ports[at as usize]).into())
-                .collect(),
+            queue_histograms: request.record.ports.iter().map(|&at| (&report.ports[at as usize]).into()).collect(),
             flows: FlowColumns { ideal_ps: report.ideal, ..self.flows },
             ports,
             queues: report.queues.into(),
@@ -217,8 +214,8 @@ impl Measured {
 
 /// Whether the run can be believed: the machine kept up, and its senders saw what the emulated network did.
 fn judge(
-    request: &Request,
-    controls: &[Control],
+    request: &Network,
+    controls: &[ControlSpec],
     measured_ns: Option<u64>,
     report: &Report,
     measured: &Measured,
@@ -247,9 +244,9 @@ fn mean_delay(port: &PortReport) -> f64 {
 }
 
 /// The mean round trip of the flows without an end, by propagation and the ports' mean delays.
-fn network_us(request: &Request, report: &Report) -> Option<f64> {
-    let delay = |&port: &u32| request.links.delay_ps[port as usize] as f64 + mean_delay(&report.ports[port as usize]);
-    let endless = report.ways.iter().zip(&request.flows.bytes).filter(|(_, bytes)| **bytes == 0);
+fn network_us(request: &Network, report: &Report) -> Option<f64> {
+    let delay = |&port: &u32| request.ports[port as usize].delay.0 as f64 + mean_delay(&report.ports[port as usize]);
+    let endless = report.ways.iter().zip(&request.flows).filter(|(_, flow)| flow.bytes == Bytes::MAX);
     let each: Vec<f64> = endless.map(|(way, _)| way.iter().map(delay).sum::<f64>() / 1e6).collect();
     (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
 }

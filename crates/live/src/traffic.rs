@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
+use shallows_cc::units::Bytes;
+
 use crate::host::{self, Info};
 use crate::{Outcome, clock};
 
@@ -39,8 +41,8 @@ impl Beginning {
 pub struct Flow {
     sender: TcpStream,
     receiver: TcpStream,
-    /// Payload; 0 is unlimited.
-    bytes: u64,
+    /// Payload; [`Bytes::MAX`] is unlimited.
+    bytes: Bytes,
     received: Arc<AtomicU64>,
     by_stop: Arc<AtomicU64>,
     started_ns: Arc<AtomicU64>,
@@ -49,7 +51,7 @@ pub struct Flow {
 
 impl Flow {
     /// A flow between two connected sockets.
-    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: u64) -> Self {
+    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: Bytes) -> Self {
         let never = || Arc::new(AtomicU64::new(NEVER));
         let (received, by_stop) = (Arc::default(), Arc::default());
         Self { sender, receiver, bytes, received, by_stop, started_ns: never(), finished_ns: never() }
@@ -57,7 +59,7 @@ impl Flow {
 
     /// Begins then, sends nothing new after `stop_ns`, and tells those that wait for its end.
     pub fn start(&self, beginning: Beginning, stop_ns: u64, waiting: Vec<Sender<u64>>) -> Outcome<()> {
-        if self.bytes == 0 {
+        if self.bytes == Bytes::MAX {
             host::read_in_chunks(&self.receiver, CHUNK)?;
         }
         let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
@@ -67,7 +69,7 @@ impl Flow {
             let Some(start_ns) = beginning.time_ns() else { return };
             started.store(start_ns, Ordering::Relaxed);
             clock::sleep_until(start_ns);
-            write_all(&mut sender, if bytes == 0 { NEVER } else { bytes }, stop_ns);
+            write_all(&mut sender, bytes.0, stop_ns);
             let _ = sender.shutdown(Shutdown::Write);
         })?;
         thread::Builder::new().name("read".into()).stack_size(1 << 19).spawn(move || {
@@ -80,7 +82,7 @@ impl Flow {
                 if now <= stop_ns {
                     by_stop.store(total, Ordering::Relaxed);
                 }
-                if total == bytes {
+                if total == bytes.0 {
                     finished.store(now, Ordering::Relaxed);
                     for follower in &waiting {
                         let _ = follower.send(now);
@@ -118,12 +120,12 @@ impl Flow {
 
     /// Whether it has no end.
     pub fn endless(&self) -> bool {
-        self.bytes == 0
+        self.bytes == Bytes::MAX
     }
 
     /// Whether it ends, and has.
     pub fn done(&self) -> bool {
-        self.bytes == 0 || self.finished_ns().is_some()
+        self.bytes == Bytes::MAX || self.finished_ns().is_some()
     }
 
     /// What the sender's kernel tells.

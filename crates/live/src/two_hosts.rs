@@ -12,7 +12,8 @@ use std::process::{Child, Command, Stdio};
 
 use libbpf_rs::{Link, RingBuffer, RingBufferBuilder};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use shallows_contract::host::Cable;
+use shallows_cc::units::Bytes;
+use shallows_contract::live::Cable;
 use shallows_live::switch::address;
 
 use crate::answer::{TwoHosts, Varies};
@@ -137,7 +138,7 @@ fn own(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop
         host::pace(&sender, cable.rate_bps)?;
     }
     host::connect(&sender, 0, 0)?;
-    let flow = Flow::new(sender, listener.accept()?.0, 0);
+    let flow = Flow::new(sender, listener.accept()?.0, Bytes::MAX);
     let begin = clock::now();
     let end = begin + (cable.seconds * 1e9) as u64;
     flow.start(Beginning::At(begin), end, Vec::new())?;

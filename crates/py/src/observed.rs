@@ -5,12 +5,13 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
+use shallows_sim::engine::ideal::ideal_hops;
 use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
 use shallows_sim::observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::route;
-use shallows_sim::spec::network::{Network, ideal_hops};
+use shallows_sim::spec::network::Network;
 
 use crate::table::{Table, column, item};
 

@@ -11,10 +11,9 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple};
-use serde::de::value::SeqDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use shallows_contract::request::Request;
 use shallows_sim::spec::network::{self, Network};
 
 use crate::user_algorithm::{Raised, UserAlgorithm};
@@ -23,13 +22,14 @@ use crate::user_algorithm::{Raised, UserAlgorithm};
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
     let classes = RefCell::default();
     let reader = Reader { value: request.clone().into_any(), classes: &classes };
-    let request = Request::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut network = Network::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
     let written = |number: u32| {
         let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
         Some(network::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
     };
-    request.network(&written).map_err(PyValueError::new_err)
+    network.resolve(&written).map_err(PyValueError::new_err)?;
+    Ok(network)
 }
 
 /// One value of the request.
@@ -117,6 +117,10 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refused> {
+        if let Ok(dict) = self.value.cast::<PyDict>() {
+            let entries = Entries { rest: dict.items(), at: 0, reader: &self };
+            return visitor.visit_enum(MapAccessDeserializer::new(entries));
+        }
         let word: String = self.value.extract().map_err(Refused::of::<PyErr>)?;
         visitor.visit_enum(IntoDeserializer::<Refused>::into_deserializer(word))
     }

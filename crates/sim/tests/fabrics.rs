@@ -12,8 +12,8 @@ use shallows_cc::receiver::SUBSTITUTES;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::spec::host::Timestamps;
 use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec};
-use shallows_sim::timestamps::Timestamps;
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {

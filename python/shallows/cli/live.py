@@ -52,7 +52,7 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> di
     if not there:
         print("no iperf3 on the PATH (Debian's package iperf3): traffic of our own instead", file=sys.stderr)
     parameters = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
-    control = choose({"name": cc, **parameters}, Frame(1500, 1460)).crossing
+    control = choose({"name": cc, **parameters}, Frame(1500, 1460)).to_core()
     try:
         rate_bps = int(RATE.amount(rate))
     except ValueError as error:
@@ -146,8 +146,8 @@ def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, if
         table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
     check_receiver(chosen.receiver)
-    request = {**chosen.crossing, "interface": iface}
-    control = {"name": request.pop("name"), "parameters": request.pop("parameters")}
+    control: dict[str, Any] = {**chosen.to_core(), "interface": iface}
+    request = {key: control.pop(key) for key in ("receiver", "interface")}
     return {**request, "control": control if cc else None}
 
 

@@ -126,13 +126,6 @@ class TimestampTable(Table):
                 vars(self)[key] = value
         return self
 
-    @property
-    def crossing(self) -> dict[str, Any]:
-        """The request to the core (docs/crossing.md)."""
-        times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
-        rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
-        return {**times, **{key: getattr(self, key) for key in rest}}
-
 
 _STAMPS = {
     "software": {"burst": 44, "bucket": 4, "poll": 6 * 10**6, "stack": 280 * 10**6},

@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from shallows import contract, live
+from shallows import core_answer, live
 from shallows.errors import ScenarioError
 from shallows.routing import path_counts
 from shallows.supported_keys import ALWAYS, World
@@ -170,7 +170,7 @@ def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: li
     reason: str | None = None
     for attempt in range(ATTEMPTS):
         # Real-time priority only if normal priority was not enough, because it causes pauses.
-        answer = contract.from_json(live.ask({**request, "real_time": attempt >= ATTEMPTS - 2}))
+        answer = core_answer.from_json(live.ask({"request": request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
         reason = (answer["lateness"] or {}).get("reason")

@@ -25,6 +25,7 @@ pub mod step;
 /// "ECN or Delay" §5.2 shows that this decides about stability: a mark set on leaving is younger by the
 /// queueing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum MarkAt {
     /// The queue that the packet meets, itself included.
     Enqueue,

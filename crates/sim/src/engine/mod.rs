@@ -4,6 +4,7 @@ pub mod answer;
 mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod domain;
+pub mod ideal;
 pub(crate) mod packet_limit;
 mod prefetch;
 mod schedule;

@@ -8,6 +8,7 @@ use shallows_cc::units::{Bytes, Time};
 use crate::engine::answer::{Answer, Deadlock, FlowReport};
 use crate::engine::audit::{self, Audit};
 use crate::engine::deadlock;
+use crate::engine::ideal::ideal_completion;
 use crate::engine::packet_limit;
 use crate::engine::schedule::{Schedule, Task};
 use crate::engine::snapshot::Snapshot;
@@ -20,7 +21,7 @@ use crate::parallel::partition;
 use crate::port::clock::Clock;
 use crate::port::link;
 use crate::spec::fault::Change;
-use crate::spec::network::{Network, ideal_completion};
+use crate::spec::network::Network;
 
 /// How often a network with paused links is searched for a deadlock, which is for ever.
 const DEADLOCK_INTERVAL: Time = Time::from_millis(1);

@@ -12,28 +12,7 @@ use shallows_cc::delay::{Calibration, Stamps};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::Time;
 
-/// How hosts stamp packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timestamps {
-    /// Packets handed to the NIC at once, at most, without burst reduction.
-    pub burst: u32,
-    /// And with it: what the token bucket lets go at one poll.
-    pub bucket: u32,
-    /// Time between two polls of received packets.
-    pub poll: Time,
-    /// The stack's time between data and acknowledgement, at most.
-    pub stack: Time,
-    /// Standard deviation of Gaussian noise, besides.
-    pub noise: Time,
-    /// How much faster the receiver's clock is.
-    pub drift: f64,
-    /// Take the receiver's time out of the round trip (t3 - t2).
-    pub host_delay_removed: bool,
-    /// Pace bursts at the link's rate.
-    pub burst_reduced: bool,
-    /// Space the stamps of a batch.
-    pub calibrated: bool,
-}
+use crate::spec::host::Timestamps;
 
 /// How far the receiver's clock is ahead when a run begins.
 const CLOCK_OFFSET: Time = Time::from_secs_whole(1);

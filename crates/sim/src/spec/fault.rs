@@ -13,26 +13,41 @@
 
 use shallows_cc::units::{Rate, Time};
 
-/// A change of the state of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use crate::spec::shape::Kind;
+
+/// Change of a link.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 pub enum Change {
     /// The link goes down.
+    #[serde(rename = "down")]
     Down,
     /// The link comes up.
+    #[serde(rename = "up")]
     Up,
     /// The link sends at this rate, at most its own.
+    #[serde(rename = "rate_bps")]
     Rate(Rate),
     /// The link loses this share of all packets at random.
+    #[serde(rename = "loss")]
     Loss(f64),
 }
 
-/// A change of a link at a set time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fault {
-    /// Time of the change.
-    pub at: Time,
-    /// The link.
-    pub link: u32,
-    /// The change.
-    pub change: Change,
+impl Kind for Change {
+    fn kind() -> String {
+        r#""down" or "up" or {"rate_bps": u64} or {"loss": f64}"#.to_owned()
+    }
+}
+
+request! {
+    /// A change of a link at a set time.
+    #[derive(Copy, PartialEq)]
+    pub struct Fault as "Fault" {
+        /// Time of the change.
+        at: Time = "time_ps",
+        /// The link. Its port needs a discipline, unless the link only loses packets.
+        link: u32,
+        /// The change: the link goes down or comes up, sends at this rate (at most its own), or loses this share of all packets
+        /// at random.
+        change: Change,
+    }
 }

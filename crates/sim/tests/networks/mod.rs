@@ -119,6 +119,7 @@ pub fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)]) -> Network {
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: Vec::new(),
+        ccs: Vec::new(),
         controls: vec![control("reno")],
         host: host(),
         mtu: MTU,

@@ -7,11 +7,12 @@ use shallows_cc::sender::{Decision, Segments, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use super::{GoBackNReceiver, GoBackNSender};
-use crate::host::timestamps::{TimestampModel, Timestamps};
+use crate::host::timestamps::TimestampModel;
 use crate::host::transport::traits::TransportSender;
 use crate::host::transport::{PacketSink, Readiness, ReceiverConfig, SenderConfig};
 use crate::packet::header::{Header, RoceAnswer, RoceData};
 use crate::packet::{PacketKind, Slab};
+use crate::spec::host::Timestamps;
 use crate::spec::network::Network;
 
 const MSS: Bytes = Bytes(1000);
