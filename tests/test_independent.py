@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from independent import dx, expresspass, inigo, patched_timely
+from independent import dx, expresspass, inigo, patched_timely, pi
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 OFF = {"queues": "off", "probes": "off"}
@@ -211,3 +211,59 @@ def test_inigos_receiver_as_printed_fills_the_link_or_a_twentieth_by_the_phase_o
     for used in (ours, theirs):
         assert min(used) < 0.1
         assert max(used) > 0.9
+
+
+@pytest.mark.parametrize(("settled", "joining", "stands"), [(10, 5, False), (10, 20, True), (0, 30, True)])
+def test_dx_flows_that_join_at_once_can_leave_a_standing_queue(settled, joining, stands):
+    """docs/windows.md: m flows with a wrong base against what the others give up. Headroom of two packets."""
+    starts = [i * 1e-3 for i in range(settled)] + [0.06 + i * 52e-6 for i in range(joining)]
+    flows = settled + joining
+    _, _, theirs = dx.simulate(starts, 0.25, 0.2, headroom=2.401e-6)
+    ours = staggered(
+        "dumbbell", flows, 10_000, 200, (250, 200), [round(start * 1e3, 3) for start in starts],
+        cc={"name": "dx@ns-2"}, network={"buffer": "unlimited"}, record=OFF,
+    )  # fmt: skip
+    for queue in (theirs, ours.summary["bottleneck"]["queue_mean_pkt"]):
+        assert (queue > 24) == stands
+        assert flows / 2 < queue < 150
+
+
+def test_dx_flows_that_join_at_once_with_small_windows_leave_none():
+    """An initial window of two packets."""
+    assert dx.simulate([i * 52e-6 for i in range(30)], 0.25, 0.2, headroom=2.401e-6, window=2)[2] < 30
+
+
+@pytest.mark.thorough  # 10 s
+@pytest.mark.parametrize("flows", [2, 10])
+def test_random_marks_are_what_makes_the_queue_under_pi_vary(flows):
+    """docs/rates.md: as much as the reference, in packets too, and 3 % of it with evenly spaced marks."""
+    mean, spaced = pi.queue(flows, random_marks=False)
+    assert mean == pytest.approx(200, rel=0.05)
+    assert spaced < 0.05 * 200
+    mean, drawn = pi.queue(flows, random_marks=True)
+    assert mean == pytest.approx(200, rel=0.25)
+    marking = {"kind": "pi", "q_ref": "200KB"}
+    run = staggered(
+        "dumbbell", flows, 40_000, 4, (600, 200), [0] * flows, cc={"name": "dcqcn@ecn-or-delay"},
+        network={"mtu": "1000B", "header": "48B", "buffer": "unlimited", "marking": marking},
+        record={"queues": "20us", "probes": "off", "ports": ["s0->s1"]},
+    )  # fmt: skip
+    packets = run.queues[run.queues.time_us > 200e3].queue_pkt
+    assert packets.mean() == pytest.approx(200, rel=0.25)
+    assert 0.6 * 200 < drawn < 1.3 * 200
+    assert 0.6 * 200 < packets.std() < 1.4 * 200
+
+
+def test_inigos_receiver_shares_at_a_tick_of_a_millisecond_what_fine_ticks_do_not():
+    """Three CUBIC flows half a second apart, 100 Mbps and 10 ms."""
+    shares = {}
+    for resolution in ("1ms", "1us"):
+        run = staggered(
+            "star", 3, 100, 10_000, (6000, 2000), [0, 500, 1000],
+            cc={"name": "cubic", "receiver": {"kind": "inigo", "resolution": resolution}},
+            network={"buffer": "unlimited"}, record=OFF,
+        )  # fmt: skip
+        rates = run.flows.goodput_gbps
+        shares[resolution] = rates.sum() ** 2 / 3 / (rates**2).sum()
+    assert shares["1ms"] > 0.99
+    assert shares["1us"] < 0.7
