@@ -2,8 +2,8 @@
 
 The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
 also prints what it shows. `toml` or `python` beginning with `# name.toml` or `# name.py` is that file.
-`sql` is for DuckDB. `console` is a command with what it prints (tests/fluid/test_docs.py). `text` is nothing
-to run: a message, or a folder, whose files the blocks before it have made.
+`sql` is for DuckDB. `console` is a command with its output (tests/fluid/test_docs.py). `mermaid` is a diagram.
+`text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
 import re
@@ -54,7 +54,7 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
             assert message, f"files that are not there: {missing}"
             _refused(*message.groups())
         else:
-            assert kind in ("text", "python", "console")
+            assert kind in ("text", "python", "console", "mermaid")
         seen |= {path.name for path in tmp_path.rglob("*")}
 
 
