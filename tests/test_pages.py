@@ -2,7 +2,7 @@
 
 The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
 also prints what it shows. `toml` or `python` beginning with `# name.toml` or `# name.py` is that file.
-`sql` is for DuckDB. `console` is a command with its output (tests/fluid/test_docs.py). `mermaid` is a diagram.
+`sql` is for DuckDB. `console` is a command with its output (tests/fluid/test_docs.py), `mermaid` a diagram.
 `text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
