@@ -4,12 +4,12 @@
 
 mod answer;
 mod catalog;
-mod crew;
 mod disk;
 mod moment;
 mod observed;
 mod request;
 mod table;
+mod threads;
 mod user_algorithm;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +28,7 @@ use shallows_sim::observe::frames::Frames;
 use shallows_sim::route;
 use shallows_sim::spec::network::Network;
 
-use crate::crew::Crew;
+use crate::threads::Run;
 use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
@@ -43,8 +43,8 @@ fn simulate<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let crew = guarded(py, || Crew::new(network, threads))?.map_err(PyValueError::new_err)?;
-    Ok(run(py, crew, &asked)?.0)
+    let simulation = guarded(py, || Run::new(network, threads))?.map_err(PyValueError::new_err)?;
+    Ok(finish(py, simulation, &asked)?.0)
 }
 
 /// The same with a record of why the packets of some flows left when they did.
@@ -62,7 +62,7 @@ fn watch<'py>(
     let ideal = observed::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (answer, record) = run(py, Crew::alone(simulation), &asked)?;
+    let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
     let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
     Ok((answer, tables))
@@ -81,7 +81,7 @@ fn tap<'py>(
     network.check().map_err(PyValueError::new_err)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
-    let (answer, frames) = run(py, Crew::alone(simulation), &asked)?;
+    let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
     Ok((answer, observed::seen(py, frames)?))
 }
 
@@ -96,16 +96,16 @@ fn at<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (mut crew, mut there) = (Crew::alone(simulation), false);
-    while !there {
-        (there, crew) = guarded(py, || (crew.reach(Time(time_ps)), crew))?;
-        if asked.hears(py, &crew)? {
+    let (mut run, mut reached) = (Run::alone(simulation), false);
+    while !reached {
+        (reached, run) = guarded(py, || (run.reach(Time(time_ps)), run))?;
+        if asked.hears(py, &run)? {
             return Err(PyKeyboardInterrupt::new_err("before that moment"));
         }
     }
-    let (moment, crew) = guarded(py, || (crew.simulation.snapshot(Time(time_ps)), crew))?;
-    let (answer, ()) = run(py, crew, &asked)?;
-    Ok((answer, moment::to_python(py, &moment)?))
+    let (snapshot, run) = guarded(py, || (run.simulation.snapshot(Time(time_ps)), run))?;
+    let (answer, ()) = finish(py, run, &asked)?;
+    Ok((answer, moment::to_python(py, &snapshot)?))
 }
 
 /// The links on each flow's way there, and on the way back of what answers it.
@@ -134,8 +134,8 @@ impl<'py> Asked<'py> {
     }
 
     /// Hears how far the run is; whether it is to be ended early.
-    fn hears<O: Observer + Send>(&self, py: Python<'py>, crew: &Crew<O>) -> PyResult<bool> {
-        let simulation = &crew.simulation;
+    fn hears<O: Observer>(&self, py: Python<'py>, run: &Run<O>) -> PyResult<bool> {
+        let simulation = &run.simulation;
         if let Some(error) = self.raised.lock().expect("no call panics with the lock held").take() {
             return Err(error);
         }
@@ -154,20 +154,16 @@ impl<'py> Asked<'py> {
 }
 
 /// Runs to the end, or until Ctrl-C: the answer, and who looked on.
-fn run<'py, O: Observer + Send>(
-    py: Python<'py>,
-    mut crew: Crew<O>,
-    asked: &Asked<'py>,
-) -> PyResult<(Bound<'py, PyAny>, O)> {
+fn finish<'py, O: Observer>(py: Python<'py>, mut run: Run<O>, asked: &Asked<'py>) -> PyResult<(Bound<'py, PyAny>, O)> {
     loop {
-        let (progress, stepped) = guarded(py, || (crew.turn(), crew))?;
-        crew = stepped;
-        let interrupted = asked.hears(py, &crew)?;
+        let (progress, stepped) = guarded(py, || (run.step(), run))?;
+        run = stepped;
+        let interrupted = asked.hears(py, &run)?;
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
-            let domains = crew.simulation.domains() as u64;
-            let threads = Threads { count: crew.threads() as u64, domains, gain: crew.gain };
-            let (outcome, observer) = guarded(py, || crew.simulation.finish_observed())?;
+            let domains = run.simulation.domains() as u64;
+            let threads = Threads { count: run.threads() as u64, domains, gain: run.gain };
+            let (outcome, observer) = guarded(py, || run.simulation.finish_observed())?;
             let answer = Answer::of(outcome, &asked.queue_ports, asked.mtu, interrupted);
             let answer = Answer { threads: Some(threads), ..answer };
             return Ok((answer::to_python(py, answer.into_value())?, observer));

@@ -12,7 +12,7 @@ use crate::spec::network::{Network, Nic};
 pub fn problem<O: Observer>(network: &Network, domains: &ParallelNetwork<O>) -> String {
     let live = domains.live();
     let all = format!("{live} packets are in flight, {} MiB, at which a run ends", (live * PACKET_SIZE as u64) >> 20);
-    let held = |port: u32| domains.on_its_way(port);
+    let held = |port: u32| domains.in_flight(port);
     let Some((held_most, port)) = (0..domains.links()).map(|port| (held(port).count(), port)).max() else { return all };
     let mut by_flow = BTreeMap::new();
     held(port).for_each(|(packet, _)| *by_flow.entry(packet.flow).or_insert(0) += 1);

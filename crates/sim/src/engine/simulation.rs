@@ -16,8 +16,9 @@ use crate::engine::stall_detector::StallDetector;
 use crate::fabric::route::Routes;
 use crate::observe::Observer;
 use crate::observe::series::Recorder;
-use crate::parallel::network::{ParallelNetwork, Stop};
+use crate::parallel::network::ParallelNetwork;
 use crate::parallel::partition;
+use crate::parallel::run::Stop;
 use crate::port::clock::Clock;
 use crate::port::link;
 use crate::spec::fault::Change;
@@ -84,7 +85,7 @@ impl Simulation {
     }
 }
 
-impl<O: Observer + Send> Simulation<O> {
+impl<O: Observer> Simulation<O> {
     /// The same with somebody who looks on.
     ///
     /// # Errors
@@ -234,7 +235,7 @@ impl<O: Observer + Send> Simulation<O> {
 
     /// Whether flows are unfinished, nothing is left to happen, and nothing that the driver does can change that.
     fn is_stalled(&self) -> bool {
-        let waits = self.domains.unfinished() > 0 && self.domains.next() == Time::MAX && self.deadlock.is_none();
+        let waits = self.domains.unfinished() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
         waits && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
     }
 

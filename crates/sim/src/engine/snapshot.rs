@@ -97,7 +97,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// That of a network in which everything up to `now` has happened, and nothing after it.
-    pub(crate) fn of<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
+    pub(crate) fn of<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();
         let mut record = Recorder::default();
         let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
@@ -110,7 +110,7 @@ impl Snapshot {
     }
 }
 
-fn flow_state<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
+fn flow_state<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
     let (sent, received) = (*domains.sender(flow), *domains.receiver(flow));
     (sent.start < Time::MAX).then(|| FlowState {
         flow,
@@ -131,7 +131,7 @@ fn port_state<O: Observer>(
 ) -> PortState {
     let port = domains.port(link);
     let mine = packets.len();
-    let on_its_way: Vec<_> = domains.on_its_way(link).collect();
+    let on_its_way: Vec<_> = domains.in_flight(link).collect();
     let on_the_list = on_its_way.len() - domains.waiting(link).count();
     for (at, (packet, header)) in on_its_way.into_iter().enumerate() {
         let place = if at < on_the_list { place(port, packet, now) } else { Place::Waiting };

@@ -41,7 +41,7 @@ impl<'a> Hop<'a> {
 }
 
 /// Observer of a run. Each method has a default that does nothing; the observer `()` costs nothing.
-pub trait Observer {
+pub trait Observer: Send + 'static {
     /// Whether the observer listens at all.
     const LISTENS: bool = true;
 

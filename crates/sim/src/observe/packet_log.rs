@@ -41,7 +41,7 @@ impl<W: Write> PacketLog<W> {
     }
 }
 
-impl<W: Write> Observer for PacketLog<W> {
+impl<W: Write + Send + 'static> Observer for PacketLog<W> {
     fn offered(&mut self, now: Time, hop: Hop<'_>, outcome: Outcome) {
         let event = match outcome {
             Outcome::Queued => "queued",
