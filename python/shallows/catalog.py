@@ -114,10 +114,10 @@ def page(row: dict[str, Any]) -> list[Any]:
     lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
     keys = ", ".join(row["honours"])
-    lines += [*wrap(f"besides the keys that act on all flows it honours {keys}", width=79), ""]
+    lines += [*wrap(f"besides the keys that act on all flows it supports {keys}", width=79), ""]
     page = ["\n".join(lines), _parameters(row), ""]
     page += _presets(row)
-    missing = row["not_modelled"] or ["nothing is left out"]
+    missing = row["not_modelled"] or ["everything is modelled"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
 

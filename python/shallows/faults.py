@@ -26,9 +26,11 @@ class Fault(Table):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable."""
 
     link: str = Key(description='"s0->s1", or "s0<->s1" for both ways')
-    kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to it")
+    kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to the link")
     at: Time = Key("0s", description="when")
-    value: Any = Key(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
+    value: Any = Key(
+        None, description='the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3'
+    )
 
     @model_validator(mode="before")
     @classmethod

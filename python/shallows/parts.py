@@ -64,8 +64,8 @@ __all__ = [
 class Shared(Builder):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
 
-    size: the memory of each switch, headroom apart; default 12MB
-    alpha: a port, or a link that can be paused, may hold this many times what is free; default 1.0
+    size: memory of each switch, without headroom; default 12MB
+    alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Shared(Builder):
 class Pauses(Builder):
     """`[network.pfc]`: a switch pauses links that bring too much data.
 
-    threshold: data that one link brought above which it is paused; default 100KB
-    hysteresis: it goes on this far below; default 2pkt
-    headroom: what may still come then; "auto": what the link can need; default auto
+    threshold: data from one link above which it is paused; default 100KB
+    hysteresis: the link resumes this far below the threshold; default 2pkt
+    headroom: room for data that still arrives; "auto": as much as the link can need; default auto
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Pauses(Builder):
 class Trimming(Builder):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
 
-    queue: data packets that a port holds; of one more only the header goes on; default 8
-    headers: what it holds of headers, answers and pulls; default 16pkt
-    ratio: of these, how many go before one data packet that waits; default 10
+    queue: data packets that a port holds; further ones are trimmed; default 8
+    headers: queue of headers, answers and pulls; default 16pkt
+    ratio: headers sent per waiting data packet; default 10
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class Timestamps(Builder):
     bucket: packets handed to the NIC at once with it
     poll: time between two polls of received packets, at most
     stack: the receiver's time between data and ack, at most
-    noise: standard deviation of Gaussian noise, besides; default 0s
+    noise: standard deviation of additional Gaussian noise; default 0s
     drift: share by which the receiver's clock is faster; default 0.0
-    host_delay_removed: take the receiver's time out of the round trip; default True
+    host_delay_removed: subtract the receiver's time from the round trip; default True
     burst_reduced: pace bursts at the link's rate by a token bucket; default True
     calibrated: space the stamps of a batch by the transmission time; default True
     """
@@ -153,14 +153,14 @@ class Network(Builder):
     """`[network]`: what is true of every link and port.
 
     mtu: a full frame on the wire: one pkt; default 1500B
-    header: what of a frame is not payload; the size of an ack; default 40B
-    buffer: each switch port's; at least twice the largest marking threshold if absent; default 250pkt
+    header: header bytes of a frame; the size of an ack; default 40B
+    buffer: of each switch port; by default at least twice the largest marking threshold; default 250pkt
     shared: one memory for the ports of each switch, instead of buffer
-    pfc: whether switches pause links that bring too much
-    trimming: whether ports cut packets to headers instead of dropping them; absent: what cc needs
-    marking: "none" or a table of a kind and its keys; absent: what the algorithms need
-    balancing: among equal paths one for each flow, for each packet, or the shortest queue; default flow
-    convergence: how long switches take to send round a link that is down, or over it again; default never
+    pfc: whether switches pause links that bring too much data
+    trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
+    marking: "none" or a table of a kind and its keys; by default as the algorithms need
+    balancing: choice among equal paths: per flow, per packet, or the shortest queue; default flow
+    convergence: time that switches need to reroute after a link breaks or is repaired; default never
     """
 
     def __init__(
@@ -183,16 +183,16 @@ class Network(Builder):
 class Hosts(Builder):
     """`[hosts]`: NIC and transport of every host.
 
-    nic: its flows in turn, or one marked queue; default fair
-    initial_window: before the algorithm has heard anything; default 10pkt
+    nic: round robin over its flows, or one marked queue; default fair
+    initial_window: window before the first feedback; default 10pkt
     rto: a preset for the times below; default datacenter
     rto_min: the shortest retransmission timeout
     rto_initial: the timeout before the first RTT sample
-    rto_max: where its doubling ends
-    acks_every: data packets an ack covers; default 1
+    rto_max: upper bound of the doubled timeout
+    acks_every: data packets per ack; default 1
     ack_delay: how long an ack may wait for the next packet
-    segment: packets that leave together at most (TSO); default 1
-    timestamps: how packets are stamped; absent: ideally
+    segment: the most packets that leave together (TSO); default 1
+    timestamps: errors of timestamps; by default none
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class Record(Builder):
     queues: interval between samples of the queues; default off
     probes: interval between samples of the senders; default off
     ports: "bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]; default bottleneck
-    flows: how many flows are probed, the first ones; "all"; or their numbers: [812, 900]; default 64
+    flows: probed flows: the first so many, "all", or their numbers: [812, 900]; default 64
     """
 
     def __init__(
@@ -238,9 +238,9 @@ class Fault(Builder):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable.
 
     link: "s0->s1", or "s0<->s1" for both ways; required
-    kind: what happens to it; required
+    kind: what happens to the link; required
     at: when; default 0s
-    value: of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3
+    value: the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class ParkingLot(Builder):
     """A row of switches; long flows cross every hop, and each hop has flows that cross only it.
 
     hops: links in the row, one bottleneck each; default 3
-    hosts: senders a group: one group crosses all hops, one each single hop; default 1
+    hosts: senders per group: one group crosses all hops, and one group crosses each hop; default 1
     rate: rate of the links between switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
@@ -330,7 +330,7 @@ class MultiBottleneck(Builder):
 
     hosts: senders in each of the three groups; default (10, 20, 10)
     edge_rate: rate of the hosts' links; default 1Gbps
-    same_rtt: group 3's cables make up for the hop; default True
+    same_rtt: whether group 3's cables compensate for the hop; default True
     rate: rate of the links between switches; default 10Gbps
     rtt: two-way propagation of the longest path; default 200us
     """
@@ -455,16 +455,16 @@ class Graph(Builder):
 class LongLived(Builder):
     """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later.
 
-    flows: how many; absent: one a source
+    flows: number of flows; by default one per source
     start: start of the first flow; default 0s
     stagger: time between two starts; default 0s
-    jitter: every start is later by a random time up to this; default 10us
-    stop: when all of them end; default never
-    exchange: what each sends as the run begins, up to `jitter` later, to pause until its start
-    on: how long each sends before it pauses for `off`
-    off: how long each pauses, again and again; absent: never
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    jitter: largest random delay of every start; default 10us
+    stop: time when all of them end; default never
+    exchange: data that each sends when the run begins, before it pauses until its start
+    on: time that each sends before it pauses for `off`
+    off: repeated pause of each flow; by default none
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     from_: sending hosts; default topology
     to: receiving hosts; default topology
     """
@@ -497,9 +497,9 @@ class Staircase(Builder):
     flows: how many join; default 5
     interval: time between two changes; default 1s
     start: start of the first flow; default 0s
-    jitter: every start is later by a random time up to this; default 10us
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    jitter: largest random delay of every start; default 10us
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     from_: sending hosts; default topology
     to: receiving hosts; default topology
     """
@@ -525,15 +525,15 @@ class Staircase(Builder):
 class Incast(Builder):
     """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`.
 
-    senders: how many hosts send; absent: all that can
+    senders: number of senders; by default all hosts that can send
     size: payload of every flow; default 20KB
-    start: when the first may start; default 0s
+    start: earliest start; default 0s
     jitter: starts are uniform within this time; default 0s
-    times: how many incasts there are, all from and to the same hosts; default 1
-    period: time between the starts of two of them
+    times: number of incasts, all between the same hosts; default 1
+    period: time between two incasts
     to: the receiver; the topology's first, else the last host; default topology
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     """
 
     kind = "incast"
@@ -559,10 +559,10 @@ class Shuffle(Builder):
     """Every host sends to every other: the middle of a map and reduce job.
 
     size: payload of every flow; default 1MB
-    start: when the first may start; default 0s
+    start: earliest start; default 0s
     jitter: starts are uniform within this time; default 1ms
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     from_: sending hosts; default topology
     to: receiving hosts; default topology
     """
@@ -587,12 +587,12 @@ class Shuffle(Builder):
 class Ring(Builder):
     """An all-reduce over a ring: a share goes to the next host after the previous share has arrived.
 
-    hosts: who takes part, in the order of the ring; by default all hosts; default topology
-    size: what each host has to reduce; a step sends its share of it; default 1MB
-    start: when the first step may start; default 0s
+    hosts: participants in the order of the ring; by default all hosts; default topology
+    size: data that each host reduces; a step sends a share of it; default 1MB
+    start: earliest start of the first step; default 0s
     jitter: first steps are uniform within this time; default 10us
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     """
 
     kind = "ring"
@@ -614,16 +614,16 @@ class Ring(Builder):
 class RequestResponse(Builder):
     """Clients that each send a request, receive the response, think, and send the next.
 
-    pairs: clients, each with a server; absent: one a source
+    pairs: clients, each with a server; by default one per source
     exchanges: requests of each client, one after the other; default 100
     request: payload of a request; default 100B
     response: payload of a response; default 20KB
     service: from the end of a request to the start of its response; default 0s
     think: from the end of a response to the start of the next request; default 0s
-    start: when the first may start; default 0s
+    start: earliest start; default 0s
     jitter: first requests are uniform within this time; default 10us
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     from_: sending hosts; default topology
     to: receiving hosts; default topology
     """
@@ -658,11 +658,11 @@ class Poisson(Builder):
 
     sizes: a bundled distribution, a CSV file, or one size such as "20KB"; required
     load: a share above 0 and at most 1, such as 0.4 or "40%"; required
-    load_of: whose capacity it shares; default host
+    load_of: the capacity that the load refers to; default host
     flows: how many arrive; default 1000
-    below: only sizes below this are drawn; default unlimited
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    below: upper bound of drawn sizes; default unlimited
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     from_: sending hosts; default topology
     to: receiving hosts; default topology
     """
@@ -691,8 +691,8 @@ class Trace(Builder):
 
     file: the path of a CSV file with the columns start_s,src,dst,bytes
     flows: these columns themselves, instead of a file
-    cc: the algorithm; absent: the scenario's
-    priority: 1: its packets go before those of 0; default 0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
     """
 
     kind = "trace"

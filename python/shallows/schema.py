@@ -147,15 +147,19 @@ def _sweep() -> Schema:
         "cc": {
             "type": "array",
             "items": TEXT,
-            "description": "algorithms, each of which meets the same arrivals",
+            "description": "algorithms, all with the same arrivals",
         },
         "over": {**swept, "description": "every combination of these values of keys"},
         "together": {"type": "array", "items": swept, "description": "keys that change together"},
-        "seeds": {"type": "integer", "minimum": 1, "description": "so many, from the scenario's own on"},
+        "seeds": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "number of seeds, counted from the scenario's own",
+        },
         "until": {
             "anyOf": [TEXT, {"type": "number"}],
-            "description": "seeds until the interval is that narrow",
+            "description": "add seeds until the interval is this narrow",
         },
-        "metric": {**TEXT, "description": "whose interval that is"},
+        "metric": {**TEXT, "description": "metric of that interval"},
     }
     return {"type": "object", "properties": {key: keys[key] for key in KEYS}, "additionalProperties": False}

@@ -29,9 +29,9 @@ class Schedule(NamedTuple):
 class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
-    size: WireSize = Key("12MB", description="the memory of each switch, headroom apart")
+    size: WireSize = Key("12MB", description="memory of each switch, without headroom")
     alpha: float = Key(
-        1.0, description="a port, or a link that can be paused, may hold this many times what is free"
+        1.0, description="a port, or a pausable link, may hold this multiple of the free memory"
     )
 
     @model_validator(mode="before")
@@ -50,9 +50,11 @@ class Shared(Table):
 class Pauses(Table):
     """`[network.pfc]`: a switch pauses links that bring too much data."""
 
-    threshold: WireSize = Key("100KB", description="data that one link brought above which it is paused")
-    hysteresis: WireSize = Key("2pkt", description="it goes on this far below")
-    headroom: Headroom = Key("auto", description='what may still come then; "auto": what the link can need')
+    threshold: WireSize = Key("100KB", description="data from one link above which it is paused")
+    hysteresis: WireSize = Key("2pkt", description="the link resumes this far below the threshold")
+    headroom: Headroom = Key(
+        "auto", description='room for data that still arrives; "auto": as much as the link can need'
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -63,9 +65,9 @@ class Pauses(Table):
 class Trimming(Table):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
-    queue: Count = Key(8, description="data packets that a port holds; of one more only the header goes on")
-    headers: WireSize = Key("16pkt", description="what it holds of headers, answers and pulls")
-    ratio: Count = Key(10, description="of these, how many go before one data packet that waits")
+    queue: Count = Key(8, description="data packets that a port holds; further ones are trimmed")
+    headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
+    ratio: Count = Key(10, description="headers sent per waiting data packet")
 
 
 def to_core(scenario: "Scenario", network: "Network") -> Schedule:

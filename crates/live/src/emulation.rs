@@ -1,4 +1,4 @@
-//! What a run is made of: loaded programs, hosts, the network between them and connected flows.
+//! The parts of a run: loaded programs, hosts, the network between them and connected flows.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -19,11 +19,11 @@ use crate::traffic::Flow;
 use crate::wire::{self, Options, Report, Times};
 use crate::{Outcome, namespaces};
 
-/// As many as the machine can believably emulate.
+/// Limits of what the machine can emulate credibly.
 const MOST_HOSTS: u32 = 64;
 const MOST_FLOWS: usize = 128;
 
-/// Everything is up and connected, and nothing has been sent.
+/// Everything is up and connected; nothing has been sent.
 pub struct Emulation {
     pub loaded: Vec<Loaded>,
     pub flows: Vec<Flow>,
@@ -33,7 +33,7 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// Builds what is asked for, with these parameters of its algorithms, for processes of this control group.
+    /// Builds the request with these parameters of its algorithms, for processes of this control group.
     pub fn begin(run: &Run, controls: &[ControlSpec], control_group: i32) -> Outcome<Self> {
         let request = &run.request;
         if request.hosts > MOST_HOSTS || request.flows.len() > MOST_FLOWS {
@@ -55,7 +55,7 @@ impl Emulation {
         }
     }
 
-    /// Ends it; what the network has to tell.
+    /// Ends the emulation and returns the network's report.
     pub fn end(self) -> Outcome<Report> {
         self.flows.iter().for_each(Flow::stop);
         self.times.end.store(true, Ordering::Relaxed);
@@ -83,7 +83,7 @@ fn load(request: &Network, controls: &[ControlSpec], control_group: i32) -> Outc
     Ok(loaded)
 }
 
-/// The two ends of a flow, not connected.
+/// The two ends of an unconnected flow.
 struct Ends {
     sender: std::net::TcpStream,
     listener: std::net::TcpListener,

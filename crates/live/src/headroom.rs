@@ -1,5 +1,5 @@
-//! DX's headroom where none is given: as much as stamps vary on this machine now, measured over the run's own network and
-//! connections with a trickle of packets that queue nowhere.
+//! The default headroom of DX: the current variation of timestamps on this machine, measured over the run's network and
+//! connections with sparse packets that do not queue.
 
 use shallows_cc::units::{Rate, Time};
 use shallows_contract::live::Run;
@@ -10,25 +10,25 @@ use crate::emulation::Emulation;
 use crate::stop::Stop;
 use crate::{Outcome, clock};
 
-/// Stamps vary by that much on any host.
+/// The least variation of timestamps on any host.
 const LEAST_NS: u64 = 10_000;
-/// No cut at all.
+/// No window cut.
 const ENDLESS_S: f64 = 1.0;
-/// Packets of the trickle, and the time between two of them at least.
+/// Number of sparse packets, and the least time between two of them.
 const PACKETS: usize = 300;
 const INTERVAL: Time = Time::from_millis(1);
-/// Transmission times between two packets at the slowest link, where that is more.
+/// The least number of transmission times between two packets at the slowest link.
 const APART: u64 = 4;
 
-/// Measured so often at most, until it is no more than the run can bear.
+/// The most measurements, until the variation is small enough for the run.
 const TRIES: usize = 3;
 
-/// Whether the algorithm needs one and has none.
+/// True if the algorithm needs a headroom and has none.
 fn wanted(control: &ControlSpec) -> bool {
     control.name == "dx" && control.parameters.get("headroom").is_none_or(|&seconds| seconds == 0.0)
 }
 
-/// The algorithms of a request with a headroom for each that needs one, and what was measured, in nanoseconds.
+/// The algorithms of a request, with a headroom for each that needs one, and the measured value in nanoseconds.
 pub fn given_or_measured(run: &Run, group: i32, stop: &Stop) -> Outcome<(Vec<ControlSpec>, Option<u64>)> {
     let request = &run.request;
     if !request.ccs.iter().any(wanted) {
@@ -44,12 +44,12 @@ pub fn given_or_measured(run: &Run, group: i32, stop: &Stop) -> Outcome<(Vec<Con
     Ok((with(request, measured_ns as f64 / 1e9), Some(measured_ns)))
 }
 
-/// A headroom is a queue that nobody answers: it may be as long as one and a half packets at the slowest link.
+/// The largest headroom, a queue without reaction: one and a half packets at the slowest link.
 pub fn bearable_ns(request: &Network) -> u64 {
     (transmission(request).0 * 3 / 2 / 1000).max(2 * LEAST_NS)
 }
 
-/// Of a full packet at the slowest link.
+/// Transmission time of a full packet at the slowest link.
 fn transmission(request: &Network) -> Time {
     let slowest = request.ports.iter().map(|port| port.rate).min().unwrap_or(Rate(1));
     Clock::new(slowest).time(request.mtu)

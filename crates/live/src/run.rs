@@ -1,4 +1,4 @@
-//! One run: what is asked for is built and driven, and what came of it.
+//! One run: builds the request, drives it, and collects the results.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -22,15 +22,15 @@ use crate::traffic::{Beginning, Flow};
 use crate::wire::Report;
 use crate::{Outcome, clock, headroom, priority, request as asked};
 
-/// From everything connected to the first flow.
+/// Time from connecting everything to the first flow.
 const PAUSE_NS: u64 = 50_000_000;
-/// Between two looks at the flows.
+/// Time between two polls of the flows.
 const TICK_NS: u64 = 1_000_000;
-/// Between two looks at senders' round trips.
+/// Time between two samples of senders' round trips.
 const LOOK_NS: u64 = 10_000_000;
 const NEVER: u64 = u64::MAX;
 
-/// Runs what is asked for.
+/// Runs a request.
 pub fn run(run: &Run) -> Outcome<Answer> {
     let request = &run.request;
     asked::check(request)?;
@@ -44,7 +44,7 @@ pub fn run(run: &Run) -> Outcome<Answer> {
     Ok(outcome?.answer(request, &controls, measured_ns, report))
 }
 
-/// What was measured of the flows.
+/// Measurements of the flows.
 struct Measured {
     flows: FlowColumns,
     probes: Probes,
@@ -102,7 +102,7 @@ fn drive(request: &Network, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
     })
 }
 
-/// When every flow begins, and whom it tells that it has ended.
+/// The start of every flow, and the flows that it starts when it ends.
 fn beginnings(flows: &[FlowSpec], at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
     let mut all: Vec<(Beginning, Vec<_>)> = Vec::new();
     for flow in flows {
@@ -117,7 +117,7 @@ fn beginnings(flows: &[FlowSpec], at: impl Fn(u64) -> u64) -> Vec<(Beginning, Ve
     all
 }
 
-/// Senders that the kernel knows without us tell only what any connection does.
+/// The kernel's own algorithms provide only the statistics of every connection.
 fn poll_native(request: &Network, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
     for &number in &request.record.flows {
         let control = &request.ccs[request.flows[number as usize].control as usize];
@@ -212,7 +212,7 @@ impl Measured {
     }
 }
 
-/// Whether the run can be believed: the machine kept up, and its senders saw what the emulated network did.
+/// The verdict on the run: the machine kept up, and senders measured what the emulated network did.
 fn judge(
     request: &Network,
     controls: &[ControlSpec],
@@ -224,7 +224,7 @@ fn judge(
     let headroom_ns = headrooms.map(|seconds| (seconds * 1e9) as u64).min();
     let given_up = headroom_ns.map_or(0.0, |nanos| report.stamps.given_up(nanos));
     let round_trips = measured.round_trips.mean_us().zip(network_us(request, report));
-    // An acknowledgement that waits for the next packet makes a round trip longer, on time or not.
+    // A delayed acknowledgement lengthens the round trip without being late.
     let compared = round_trips.filter(|_| request.host.acks_every == 1);
     let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));
     let saw = Saw { given_up, round_trips_us: compared, vary_ns };
@@ -233,17 +233,17 @@ fn judge(
     Judged { reason, given_up, round_trips, measured_ns }
 }
 
-/// Propagation both ways and the longest mean delay of a port, in nanoseconds.
+/// Propagation in both directions and the longest mean delay of a port, in nanoseconds.
 fn longest_round_trip(report: &Report) -> u64 {
     (report.round_trip.0 + report.ports.iter().map(mean_delay).fold(0.0, f64::max) as u64) / 1000
 }
 
-/// In picoseconds.
+/// The same in picoseconds.
 fn mean_delay(port: &PortReport) -> f64 {
     port.counters.sojourn as f64 / (port.counters.sent as f64).max(1.0)
 }
 
-/// The mean round trip of the flows without an end, by propagation and the ports' mean delays.
+/// The mean round trip of the flows without an end, from propagation and the ports' mean delays.
 fn network_us(request: &Network, report: &Report) -> Option<f64> {
     let delay = |&port: &u32| request.ports[port as usize].delay.0 as f64 + mean_delay(&report.ports[port as usize]);
     let endless = report.ways.iter().zip(&request.flows).filter(|(_, flow)| flow.bytes == Bytes::MAX);
@@ -251,7 +251,7 @@ fn network_us(request: &Network, report: &Report) -> Option<f64> {
     (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
 }
 
-/// Sender's smoothed round trips, of flows without an end, as their kernels measured them.
+/// Senders' smoothed round trips, of flows without an end, as measured by their kernels.
 #[derive(Debug, Default)]
 struct RoundTrips {
     sum_us: u64,
@@ -271,7 +271,7 @@ impl RoundTrips {
     }
 }
 
-/// What does not add up.
+/// Errors in the accounts of packets.
 fn problems(report: &Report) -> Vec<String> {
     let mut problems = Vec::new();
     let held: u64 = report.ports.iter().map(|port| port.in_flight).sum();

@@ -15,7 +15,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 
 @with_status
 def scenarios(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one's file.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Print the file of this example.")
+    ] = None,
 ) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
     from shallows import examples

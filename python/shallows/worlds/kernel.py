@@ -38,9 +38,9 @@ WORLD = World(
     | {f"hosts.{key}" for key in ("initial_window", "rto", "rto_min", "acks_every")},
     why={
         "network": "its ports are FIFOs with a buffer each",
-        "network.header": "real TCP writes its own, 52 bytes and under dx 68",
+        "network.header": "real TCP has its own headers, 52 bytes, with dx 68",
         "hosts": "Linux decides that itself",
-        "hosts.timestamps": "the stamps are this machine's own, with their own errors",
+        "hosts.timestamps": "timestamps are those of this machine, with their own errors",
         "hosts.rto_initial": "Linux waits 1 s before it has a round trip",
         "hosts.rto_max": "Linux doubles up to 120 s",
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",

@@ -43,15 +43,17 @@ def check(scenario: "Scenario") -> None:
         _check_one_way(scenario)
     for used in scenario.flows.ccs:
         if used.native:
-            raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
+            raise ScenarioError(
+                "cc.name", used.label, "an algorithm of the catalog: only --world kernel has this one"
+            )
 
 
 def _check_one_way(scenario: "Scenario") -> None:
     why = None
     if scenario.credits:
-        why = "credits and what they call need one way there and back"
+        why = "credits and the data they request need one path in both directions"
     elif getattr(scenario.network_options.marking, "tells", None) == "records":
-        why = "records are compared from packet to packet, and need one way"
+        why = "records are compared between packets, which needs one path"
     if why:
         raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
 

@@ -1,5 +1,5 @@
-//! Directories that say by a lock whether their maker lives: what a kill -9 leaves behind can be told from what is in
-//! use. A lock goes with its process, however that ends.
+//! Directories with a lock that tells whether their owner lives, so that leftovers of a kill -9 are recognised. A lock
+//! ends with its process.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 
 use crate::Outcome;
 
-/// A directory and the lock on it; dropping lets go, and leaves the directory.
+/// A directory and its lock. Dropping it releases the lock and keeps the directory.
 #[derive(Debug)]
-pub struct Held {
+pub struct LockDir {
     pub path: PathBuf,
     pub file: File,
 }
 
-impl Held {
-    /// Makes the directory, if need be, and takes it; nothing while someone else has it.
+impl LockDir {
+    /// Creates the directory if necessary and locks it; `None` while another process holds it.
     pub fn make(path: &Path) -> Outcome<Option<Self>> {
         loop {
             fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))?;
             match Self::take(path)? {
                 Taken::Gone => {}
                 Taken::Busy => return Ok(None),
-                Taken::Ours(held) => return Ok(Some(held)),
+                Taken::Ours(lock) => return Ok(Some(lock)),
             }
         }
     }
 
-    /// Takes a directory that nobody living has.
+    /// Locks a directory without a living owner.
     pub fn abandoned(path: &Path) -> Outcome<Option<Self>> {
-        Ok(if let Taken::Ours(held) = Self::take(path)? { Some(held) } else { None })
+        Ok(if let Taken::Ours(lock) = Self::take(path)? { Some(lock) } else { None })
     }
 
     fn take(path: &Path) -> Outcome<Taken> {
@@ -39,14 +39,14 @@ impl Held {
             Err(TryLockError::Error(error)) => return Err(format!("{}: {error}", path.display()).into()),
             Ok(()) => {}
         }
-        // Its last owner may have removed it between the two calls, and someone made it anew.
+        // The last owner may have removed it between the two calls, and another process recreated it.
         let same = fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|then| now.ino() == then.ino()));
         Ok(if same { Taken::Ours(Self { path: path.to_owned(), file }) } else { Taken::Gone })
     }
 }
 
 enum Taken {
-    Ours(Held),
+    Ours(LockDir),
     Busy,
     Gone,
 }

@@ -1,8 +1,8 @@
-//! What an attachment leaves behind, all below one directory: links pinned in an eBPF file system of our own, and a record
-//! of what was attached and of the device's former setting. A reboot clears both.
+//! Files of an active attachment, all below one directory: links pinned in a separate eBPF file system, and a record of
+//! what was attached and of the device's former setting. A reboot clears both.
 //!
-//! The links tell the device, whatever its name or network namespace is by then. They are pinned before its setting is
-//! changed and removed after it is back and the record gone: killed anywhere in between, nothing is lost.
+//! The links identify the device, whatever its name or network namespace is by then. They are pinned before its setting
+//! is changed, and removed after it is restored and the record is gone, so that a kill at any time loses nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,39 +13,39 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde::{Deserialize, Serialize};
 
 use crate::device::Device;
-use crate::held::Held;
+use crate::lockdir::LockDir;
 use crate::{Outcome, clock, namespaces};
 
 const PLACE: &str = "/run/shallows-live";
-/// Where links are pinned.
+/// Mount point of the pinned links.
 pub const PINS: &str = "/run/shallows-live/links";
 const RECORD: &str = "/run/shallows-live/record.json";
 const UNFINISHED: &str = "/run/shallows-live/record.unfinished";
-/// Made last and removed first: with it an attachment is whole.
+/// Created last and removed first: marks a complete attachment.
 const COMPLETE: &str = "/run/shallows-live/complete";
-/// A stamp belongs to a packet, not to a burst: `gso_max_segs` while stamps are taken.
+/// `gso_max_segs` while packets are stamped: a timestamp belongs to a packet, not to a burst.
 pub const STAMPED_SEGMENTS: u32 = 1;
-/// How long the kernel may take to free a link that nobody has any more.
+/// The longest time in which the kernel frees an unused link.
 const FREED_WITHIN_NS: u64 = 2_000_000_000;
 const TICK_NS: u64 = 5_000_000;
 
-/// What was attached, and to what.
+/// Record of an attachment.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Congestion controls and receivers.
     pub names: Vec<String>,
-    /// As it was before.
+    /// The device before the attachment.
     pub device: Device,
     /// The number of its network namespace.
     pub namespace: u64,
-    /// The directory of the control group whose sockets are meant; absent: the whole host's.
+    /// The directory of the control group; `None` for the whole host.
     pub control_group: Option<PathBuf>,
-    /// Whether packets are stamped, so that the device's setting was changed.
+    /// True if packets are stamped, which changes the device's setting.
     pub stamps: bool,
 }
 
 impl Record {
-    /// Of what is in force, or half in force; nothing where nothing is.
+    /// Reads the record of an attachment, complete or not; `None` if there is none.
     pub fn read() -> Outcome<Option<Self>> {
         match fs::read(RECORD) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text).map_err(|error| format!("{RECORD}: {error}"))?)),
@@ -53,36 +53,36 @@ impl Record {
         }
     }
 
-    /// Whole or not at all.
+    /// Writes the record atomically.
     pub fn write(&self) -> Outcome<()> {
         fs::write(UNFINISHED, serde_json::to_vec(self)?)?;
         Ok(fs::rename(UNFINISHED, RECORD)?)
     }
 }
 
-/// Takes the place where attachments are written down, until it is dropped.
-pub fn hold() -> Outcome<Held> {
+/// Locks the directory of the attachment until the value is dropped.
+pub fn hold() -> Outcome<LockDir> {
     namespaces::enter_first_mounts()?;
-    Held::make(Path::new(PLACE))?.ok_or_else(|| format!("another command is at work in {PLACE}").into())
+    LockDir::make(Path::new(PLACE))?.ok_or_else(|| format!("another command is at work in {PLACE}").into())
 }
 
-/// Whether something is attached, as a whole.
+/// True if there is a complete attachment.
 pub fn complete() -> bool {
     Path::new(COMPLETE).exists()
 }
 
-/// From now on it is whole.
+/// Marks the attachment as complete.
 pub fn completed() -> Outcome<()> {
     Ok(fs::write(COMPLETE, "")?)
 }
 
-/// Mounts what links are pinned in.
+/// Mounts the file system of the pinned links.
 pub fn mount_pins() -> Outcome<()> {
     fs::create_dir_all(PINS)?;
     mount("shallows", PINS, "bpf", MountFlags::empty(), None).map_err(|error| format!("{PINS}: {error}").into())
 }
 
-/// The links that are pinned, with their paths. The file system has files of its own beside them, for debugging.
+/// The pinned links with their paths, without the file system's own debugging files.
 pub fn links() -> Vec<(PathBuf, Link)> {
     let paths = fs::read_dir(PINS).into_iter().flatten().flatten().map(|entry| entry.path());
     let ours = paths.filter(|path| path.extension().is_none_or(|extension| extension != "debug"));
@@ -96,7 +96,7 @@ pub fn number(link: &Link) -> Outcome<u32> {
 
 /// Where the device of an attachment is.
 pub enum Whereabouts {
-    /// In the network namespace that the calling thread now is in.
+    /// In the network namespace of the calling thread.
     Here(Device),
     /// It no longer exists.
     Gone,
@@ -120,13 +120,13 @@ pub fn find_device() -> Outcome<Whereabouts> {
     Ok(Whereabouts::Unknown)
 }
 
-/// Gives the device its former setting back, unless it has been given another since.
+/// Restores the former setting of the device, unless it has been changed since.
 pub fn restore() -> Outcome<()> {
     let Some(Record { device: former, stamps: true, namespace, .. }) = Record::read()? else { return Ok(()) };
     match find_device()? {
         Whereabouts::Here(mut device) if device.segments == STAMPED_SEGMENTS => device.set_segments(former.segments),
         Whereabouts::Here(_) | Whereabouts::Gone => Ok(()),
-        Whereabouts::Unknown => Err(format!("{}; no link is left that tells where it is", left(&former)).into()),
+        Whereabouts::Unknown => Err(format!("{}; no remaining link identifies the device", left(&former)).into()),
         Whereabouts::Hidden { index } => Err(format!(
             "{}; its index is {index} now, in a network namespace that no process here is in ({namespace} when it was \
              attached). Nothing was taken off: detach from a process in that namespace, or give the device up with \
@@ -137,7 +137,7 @@ pub fn restore() -> Outcome<()> {
     }
 }
 
-/// What remains of a device whose setting is not brought back.
+/// Describes a device whose setting is not restored.
 pub fn left(former: &Device) -> String {
     let Device { name, index, segments } = former;
     format!(
@@ -145,9 +145,9 @@ pub fn left(former: &Device) -> String {
     )
 }
 
-/// Removes everything but the device's setting; how many links there were. For whoever has the place.
+/// Removes everything except the device's setting; returns the number of links. The caller must hold the lock.
 pub fn remove() -> Outcome<usize> {
-    // The record goes before the links: without them it could not tell where the device is.
+    // The record is removed before the links, because without them it does not identify the device.
     for file in [COMPLETE, RECORD, UNFINISHED] {
         remove_if_there(Path::new(file))?;
     }
@@ -157,7 +157,7 @@ pub fn remove() -> Outcome<usize> {
         fs::remove_file(path)?;
         drop(link);
     }
-    // Where it fails nothing was mounted.
+    // On failure nothing was mounted.
     let _ = unmount(PINS, UnmountFlags::DETACH);
     for folder in [PINS, PLACE] {
         remove_if_there(Path::new(folder))?;
@@ -180,19 +180,19 @@ fn wait_until_freed(numbers: &[u32]) -> Outcome<()> {
         let alive: Vec<_> = libbpf_rs::query::LinkInfoIter::default().map(|info| info.id).collect();
         let Some(number) = numbers.iter().find(|number| alive.contains(number)) else { return Ok(()) };
         if clock::now() > end {
-            return Err(format!("link {number} is still in force: some process has it open").into());
+            return Err(format!("link {number} is still active: a process has it open").into());
         }
         clock::sleep_until(clock::now() + TICK_NS);
     }
 }
 
-/// Clears what a killed command has left halfway.
+/// Removes the incomplete attachment of a killed command.
 pub fn sweep() -> Outcome<()> {
     if !namespaces::in_first_mounts() || complete() {
         return Ok(());
     }
-    let Some(_place) = Held::abandoned(Path::new(PLACE))? else { return Ok(()) };
-    // It may have been completed before it was ours.
+    let Some(_place) = LockDir::abandoned(Path::new(PLACE))? else { return Ok(()) };
+    // Another command may have completed it before the lock was taken.
     if !complete() {
         let home = namespaces::own()?;
         let restored = restore();
