@@ -180,7 +180,7 @@ def test_the_interval_of_a_mean_is_students():
 
 
 def test_other_worlds_need_no_repeats():
-    with pytest.raises(ScenarioError, match="gives the same every time"):
+    with pytest.raises(ScenarioError, match="this world is deterministic"):
         sh.run(TWO, repeats=2)
 
 
@@ -295,7 +295,7 @@ def test_a_phantom_queue_in_the_emulated_switch_leaves_the_real_one_short():
 
 def test_bbr_is_an_algorithm_of_the_kernel_world_only():
     assert prepare(TWO, overrides={"cc": "bbr"}, world="kernel").flows.ccs[0].native
-    with pytest.raises(ScenarioError, match="only --world kernel has it"):
+    with pytest.raises(ScenarioError, match="only --world kernel has this one"):
         prepare(TWO, overrides={"cc": "bbr"})
 
 

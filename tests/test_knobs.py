@@ -137,7 +137,7 @@ def written(value, unit):
 
 
 def knobs():
-    for part, rows in {"cc": catalog.algorithms(), **catalog.parts_beside()}.items():
+    for part, rows in {"cc": catalog.algorithms(), **catalog.other_catalogs()}.items():
         for row in rows:
             for parameter in row["parameters"]:
                 yield pytest.param(part, row, parameter, id=f"{row['name']}.{parameter['name']}")

@@ -75,7 +75,7 @@ def why(
         pages.check(html, result)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
-    costs = found.without() if without else {}
+    costs = found.counterfactuals() if without else {}
     if json_:
         _print_json(found, costs)
     else:
