@@ -1,4 +1,4 @@
-"""What happens to links, as a scenario says it: who honours it, what is refused, what comes back."""
+"""What happens to links, as a scenario says it: which world supports it, what is refused, what comes back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every world honours a key of the scenario or refuses it: changing one changes what is run, or is an error.
+"""Every world supports a key of the scenario or refuses it: changing one changes what is run, or is an error.
 
 The keys come from the scenario's own models: a new key without another value here fails.
 """
@@ -239,7 +239,7 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
 
 
 @pytest.mark.parametrize("key", ["exchange", "off"])
-def test_pauses_are_refused_where_nobody_honours_them(key):
+def test_pauses_are_refused_where_no_world_supports_them(key):
     pauses = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
     pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **pauses}]})
     for world, why in (("fluid", "do not pause"), ("kernel", "always have something to send")):
