@@ -1,17 +1,17 @@
-//! An answer with its columns whole, so that whoever hands it to another language copies none of them.
+//! An answer as a tree of values with whole columns, so that bindings to other languages need not copy them.
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Left out.
+    /// An absent field.
     Nothing,
-    /// Yes or no.
+    /// A truth value.
     Flag(bool),
-    /// A number of something.
+    /// A count.
     Count(u64),
     /// A quantity.
     Real(f64),
-    /// Words.
+    /// A text.
     Text(String),
     /// A column.
     U64(Vec<u64>),
@@ -23,15 +23,15 @@ pub enum Value {
     F64(Vec<f64>),
     /// Rows of equal length.
     Rows(Vec<Vec<u32>>),
-    /// Several.
+    /// A list of values.
     List(Vec<Value>),
-    /// By key.
+    /// A table, by key.
     Table(Vec<(&'static str, Value)>),
 }
 
 /// Field of an answer.
 pub trait IntoValue {
-    /// Itself, unfolded.
+    /// The field as a value.
     fn into_value(self) -> Value;
 }
 

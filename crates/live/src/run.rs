@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, Time};
 use shallows_contract::answer::{Answer, ClassColumns, Deadlock, FlowColumns, PortColumns, Probes};
 use shallows_contract::live::Run;
 use shallows_live::lateness::{Allowance, Saw};
+use shallows_sim::engine::answer::FlowReport;
 use shallows_sim::port::PortReport;
 use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
 
@@ -167,22 +168,22 @@ fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
 }
 
 fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
-    let mut columns = FlowColumns::default();
-    for (number, flow) in flows.iter().enumerate() {
+    let since_begin = |time: Option<u64>| time.map_or(Time::MAX, |time| Time((time - begin) * 1000));
+    let report = |(number, flow): (usize, &Flow)| {
         let (received, info) = (flow.received(), flow.info());
-        columns.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        columns.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        columns.delivered_bytes.push(received);
         let warm = warm_bytes.get(number).copied().unwrap_or(received);
-        columns.goodput_bytes.push(received - warm);
-        columns.goodput_by_stop_bytes.push(flow.received_by_stop().saturating_sub(warm));
-        columns.retransmits.push(info.retransmits());
-        columns.timeouts.push(info.timeouts());
-    }
-    let none = || vec![0; flows.len()];
-    (columns.credits, columns.credits_wasted) = (none(), none());
-    (columns.srtt_mean_ps, columns.srtt_max_ps) = (none(), none());
-    columns
+        FlowReport {
+            start: since_begin(flow.started_ns()),
+            finish: since_begin(flow.finished_ns()),
+            delivered: received,
+            goodput: received - warm,
+            goodput_by_stop: flow.received_by_stop().saturating_sub(warm),
+            retransmits: info.retransmits(),
+            timeouts: info.timeouts(),
+            ..FlowReport::default()
+        }
+    };
+    FlowColumns::of(&flows.iter().enumerate().map(report).collect::<Vec<_>>())
 }
 
 impl Measured {

@@ -3,7 +3,7 @@
 use shallows_cc::units::Time;
 
 /// Result of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowReport {
     /// When the flow started; [`Time::MAX`] if it never did.
     pub start: Time,
