@@ -1,6 +1,4 @@
-//! Python bindings of Shallows: conversions and errors, no logic; and tables on disk.
-//!
-//! The shapes are those of docs/crossing.md.
+//! Python bindings of Shallows: conversions and errors without logic, and tables on disk. docs/crossing.md describes them.
 
 mod answer;
 mod catalog;
@@ -33,7 +31,7 @@ use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
-/// Runs a request to its end, or until Ctrl-C, on so many threads, or as many as pay.
+/// Runs a request to its end or until Ctrl-C, on this number of threads; without one on as many as make it faster.
 #[pyfunction]
 #[pyo3(signature = (request, on_progress=None, threads=Some(1)))]
 fn simulate<'py>(
@@ -47,7 +45,7 @@ fn simulate<'py>(
     Ok(finish(py, simulation, &asked)?.0)
 }
 
-/// The same with a record of why the packets of some flows left when they did.
+/// Like `simulate`, with a record of the causes of departures of some flows.
 #[pyfunction]
 #[pyo3(signature = (request, watched, on_progress=None))]
 fn watch<'py>(
@@ -68,7 +66,7 @@ fn watch<'py>(
     Ok((answer, tables))
 }
 
-/// The answer to a request, and every frame at the ports that are tapped.
+/// Like `simulate`, with a record of every frame at the ports that are tapped.
 #[pyfunction]
 #[pyo3(signature = (request, tap, on_progress=None))]
 fn tap<'py>(
@@ -85,7 +83,7 @@ fn tap<'py>(
     Ok((answer, observed::seen(py, frames)?))
 }
 
-/// The answer to a request, and what everything was doing at `time_ps`, after all that happens at or before it.
+/// Like `simulate`, with a snapshot at `time_ps`, after all events at or before that time.
 #[pyfunction]
 #[pyo3(signature = (request, time_ps, on_progress=None))]
 fn at<'py>(
@@ -108,7 +106,7 @@ fn at<'py>(
     Ok((answer, moment::to_python(py, &snapshot)?))
 }
 
-/// The links on each flow's way there, and on the way back of what answers it.
+/// For each flow the links of its path, and those of the path of its answers.
 #[pyfunction]
 fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     let network = request::network(request, &Raised::default())?;
@@ -117,9 +115,9 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
 
 /// What a run needs of its request besides the network.
 struct Asked<'py> {
-    /// Who hears how far it is.
+    /// Called with the progress of the run.
     on_progress: Option<Bound<'py, PyAny>>,
-    /// What its algorithms raise.
+    /// Exceptions of its algorithms.
     raised: Raised,
     queue_ports: Vec<u32>,
     mtu: Bytes,
@@ -133,7 +131,7 @@ impl<'py> Asked<'py> {
         Ok((network, Self { on_progress, raised, queue_ports, mtu }))
     }
 
-    /// Hears how far the run is; whether it is to be ended early.
+    /// Reports the progress of the run; true if it is to end early.
     fn hears<O: Observer>(&self, py: Python<'py>, run: &Run<O>) -> PyResult<bool> {
         let simulation = &run.simulation;
         if let Some(error) = self.raised.lock().expect("no call panics with the lock held").take() {
@@ -153,7 +151,7 @@ impl<'py> Asked<'py> {
     }
 }
 
-/// Runs to the end, or until Ctrl-C: the answer, and who looked on.
+/// Runs to the end or until Ctrl-C; returns the answer and the observer.
 fn finish<'py, O: Observer>(py: Python<'py>, mut run: Run<O>, asked: &Asked<'py>) -> PyResult<(Bound<'py, PyAny>, O)> {
     loop {
         let (progress, stepped) = guarded(py, || (run.step(), run))?;
@@ -180,7 +178,7 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     })
 }
 
-/// The release of Shallows; the commit is Python's to say (`shallows.version`).
+/// The release of Shallows; `shallows.version` adds the commit.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -192,7 +190,7 @@ fn sources() -> &'static str {
     shallows_contract::SOURCES
 }
 
-/// A field of the contract: its key, what it holds, whether it may be left out, and what it means.
+/// A field of a table: its key, its kind, whether it may be left out, and its meaning.
 type Field = (&'static str, String, bool, String);
 
 /// Every table of the request and the answer, with its fields.
