@@ -30,8 +30,8 @@ WORLD = World(
     supported_keys=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
-    | {f"network.{key}" for key in NetworkTable.model_fields}
-    | {f"hosts.{key}" for key in HostTable.model_fields}
+    | {f"network.{key}" for key in NetworkTable.key_names()}
+    | {f"hosts.{key}" for key in HostTable.key_names()}
     | {"traffic.priority", "traffic.exchange", "traffic.off", "cc.receiver", "faults"},
 )
 
