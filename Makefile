@@ -106,7 +106,7 @@ lint: .venv/lint-ready
 generated: build .venv/lint-ready
 	$(BIN)/python packaging/contract.py
 	$(BIN)/python packaging/crossing.py
-	$(BIN)/python packaging/parts.py
+	$(BIN)/python packaging/builders.py
 
 # The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready

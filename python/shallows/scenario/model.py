@@ -31,14 +31,14 @@ from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
 from shallows.units import NEVER, Duration, Frame, Name, Seed, Time, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.parts import Tables
+    from shallows.builders import Tables
 
 
 class Scenario(Table):
     """One run: network, hosts, algorithms and traffic. Immutable; `set` returns a changed one.
 
     `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
-    the tables of a scenario file, as builders (`shallows.parts`) or as dicts; `topology` may also be a
+    the tables of a scenario file, as builders (`shallows.builders`) or as dicts; `topology` may also be a
     networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
     """
 

@@ -1,4 +1,4 @@
-"""Generates python/shallows/parts.py from the models of a scenario: `make generated`."""
+"""Generates python/shallows/builders.py from the models of a scenario: `make generated`."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import TypeName
 
-FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "parts.py"
+FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "builders.py"
 TABLES = {
     "Shared": Shared,
     "Pauses": Pauses,

@@ -1,4 +1,4 @@
-"""The parts of a scenario in Python: the same as its tables, with units, from texts, numbers and arrays."""
+"""The builders of a scenario: the same as its tables, with units, from texts, numbers and arrays."""
 
 import importlib.util
 import pickle
@@ -156,7 +156,7 @@ def test_a_part_refuses_a_key_that_it_does_not_have():
 
 def test_the_parts_are_those_of_the_models():
     pytest.importorskip("ruff", reason="ruff comes with make lint")
-    spec = importlib.util.spec_from_file_location("parts_from_models", ROOT / "packaging" / "parts.py")
+    spec = importlib.util.spec_from_file_location("builders_from_models", ROOT / "packaging" / "builders.py")
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     assert made.FILE.read_text() == made.written(), "run `make generated`"
