@@ -2,8 +2,7 @@
 
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::{Answer as Outcome, FlowReport, ProbeTable, QueueTable};
-use shallows_sim::port::PortReport;
-use shallows_sim::port::scheduler::ClassReport;
+use shallows_sim::port::{ClassReport, PortReport};
 
 use crate::value::{IntoValue, Value};
 

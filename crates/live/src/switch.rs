@@ -11,7 +11,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Flags, Packet, Slab};
-use shallows_sim::port::admission::Outcome;
+use shallows_sim::port::admission::{Incoming, Outcome};
 use shallows_sim::port::clock::Clock;
 use shallows_sim::port::{Port, PortReport};
 use shallows_sim::spec::network::{Marking, PortSpec};
@@ -120,7 +120,7 @@ impl Switch {
             self.packets.remove(at);
             return;
         };
-        let enqueued = self.ports[port as usize].enqueue(now, at, &mut self.packets);
+        let enqueued = self.ports[port as usize].enqueue(now, Incoming::local(at), &mut self.packets);
         if let Some(arrives) = enqueued.arrives {
             self.event_queue.push(Reverse((arrives, port)));
         } else if let Outcome::Dropped(_) = enqueued.outcome {

@@ -12,17 +12,20 @@ use crate::fabric::ownership::Ownership;
 use crate::fabric::route::{Routes, pick};
 use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
-use crate::packet::{MAX_PACKETS, NIL, Packet, PacketKind, Slab};
+use crate::packet::{MAX_PACKETS, Packet, PacketKind, Slab};
 use crate::port::Port;
-use crate::port::admission::{Enqueued, Outcome};
+use crate::port::admission::{ClassOverride, Incoming};
 use crate::port::link::LinkTarget;
 use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
 use crate::spec::network::{Balancing, Network, PortSpec};
 
 mod enqueue;
+mod link_events;
 mod outbox;
 pub mod ownership;
+mod pfc;
+mod reverse_links;
 pub mod route;
 pub mod shared_buffer;
 
@@ -62,8 +65,6 @@ pub struct Fabric<O> {
     pub interrupt: bool,
     /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
     pub first_pause: Time,
-    /// Whether the ports of hosts are nothing but queues.
-    plain_nics: bool,
     /// Whether any flow has a priority.
     priorities: bool,
     /// Packets received over one link.
@@ -108,7 +109,6 @@ impl<O: Observer> Fabric<O> {
             pauses_due: VecDeque::new(),
             interrupt: false,
             first_pause: Time::MAX,
-            plain_nics: ports.iter().all(|port| port.from >= network.hosts || port.is_plain()),
             ports,
             priorities: network.flows.iter().any(|flow| flow.priority),
             hops: 0,
@@ -158,17 +158,11 @@ impl<O: Observer> Fabric<O> {
             self.schedule_next(number, behind);
             return Delivery::AtHost(at);
         }
-        match self.routes.next(packet) {
-            Some(out) if ports[out as usize].is_plain() => {
-                let enqueued = ports[out as usize].send_fifo(*now, at, packets);
-                self.after_enqueue(out, at, enqueued);
-            }
-            Some(out) => self.enqueue(out, at, number),
-            None => {
-                let out = self.choose(node, at);
-                self.enqueue(out.expect("a flow is only set up where there is a path"), at, number);
-            }
-        }
+        let out = match self.routes.next(packet) {
+            Some(out) => out,
+            None => self.choose(node, at).expect("a flow is only set up where there is a path"),
+        };
+        self.enqueue(out, Incoming { packet: at, from: number, class: ClassOverride::None });
         self.schedule_next(number, behind);
         Delivery::Forwarded
     }
@@ -221,42 +215,6 @@ impl<O: Observer> Fabric<O> {
             (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
         };
         pick(switch, (packet.flow, header), self.routes.choices(switch, packet), length)
-    }
-
-    /// A packet that its host made is offered to the NIC.
-    #[inline(always)]
-    pub fn send_to_nic(&mut self, number: u32, at: u32) {
-        if !self.plain_nics {
-            return self.enqueue(number, at, NIL);
-        }
-        let enqueued = self.ports[number as usize].send_fifo(self.now, at, &mut self.packets);
-        self.after_enqueue(number, at, enqueued);
-    }
-
-    /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
-    #[inline(never)]
-    pub fn enqueue(&mut self, number: u32, at: u32, from: u32) {
-        let port = &mut self.ports[number as usize];
-        if port.is_scheduled() {
-            return self.enqueue_scheduled(number, at, from);
-        }
-        let enqueued = port.enqueue(self.now, at, &mut self.packets);
-        self.after_enqueue(number, at, enqueued);
-    }
-
-    #[inline(always)]
-    fn after_enqueue(&mut self, number: u32, at: u32, enqueued: Enqueued) {
-        if O::LISTENS {
-            self.observer.offered(self.now, Hop::of(number, at, &self.packets), enqueued.outcome);
-        }
-        if let Some(arrives) = enqueued.arrives {
-            match self.ports[number as usize].link.target {
-                LinkTarget::PerPacket => self.go_to_port(number, at),
-                _ => self.schedule_arrival(arrives, number),
-            }
-        } else if let Outcome::Dropped(_) = enqueued.outcome {
-            self.packets.remove(at);
-        }
     }
 
     /// The first packet on a link arrives then: here, or in the domain that it leads to.

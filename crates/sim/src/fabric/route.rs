@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::reverse_links::reverse_links;
 use crate::packet::header::Header;
 use crate::packet::{NIL, Packet};
-use crate::spec::network::{Balancing, Control, Network, PortSpec};
+use crate::spec::network::{Balancing, Control, Network};
 
 /// Set in the place of a packet that is not bound to a way: the rest is the host that it goes to.
 const BY_DESTINATION: u32 = 1 << 31;
@@ -54,7 +55,7 @@ impl Routes {
             offsets: Vec::with_capacity(network.flows.len()),
             original: Vec::new(),
         };
-        let reverse_links = reverse_links(network);
+        let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
             let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
@@ -79,7 +80,7 @@ impl Routes {
     /// Lays the ways of flows round links that are `down`, and back to where they were first once that is whole. A flow without
     /// a way round keeps its own. Packets under way keep the one they have.
     pub fn reroute(&mut self, network: &Network, down: &[bool]) {
-        let reverse_links = reverse_links(network);
+        let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
         // What credits call takes the way on which they came: a link is no use to them without the one back.
         let either = |(at, &there): (usize, &bool)| {
             there || reverse_links.get(at).is_some_and(|&twin| down.get(twin as usize).is_some_and(|&back| back))
@@ -378,20 +379,9 @@ fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32
     path.iter().rev().map(back).collect()
 }
 
-/// By link: the one back, [`NIL`] where there is none; of several between two nodes, the one in the same place.
-fn reverse_links(network: &Network) -> Vec<u32> {
-    if !network.controls.iter().any(Control::waits_for_credits) {
-        return Vec::new();
-    }
-    let mut between: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-    for (at, port) in network.ports.iter().enumerate() {
-        between.entry((port.from, port.to)).or_default().push(at as u32);
-    }
-    let twin = |(at, port): (usize, &PortSpec)| {
-        let place = between[&(port.from, port.to)].iter().position(|&other| other == at as u32)?;
-        between.get(&(port.to, port.from))?.get(place).copied()
-    };
-    network.ports.iter().enumerate().map(|port| twin(port).unwrap_or(NIL)).collect()
+/// Whether data of some flow takes the path of its credits backwards.
+fn needs_reverse_links(network: &Network) -> bool {
+    network.controls.iter().any(Control::waits_for_credits)
 }
 
 /// Spreads the bits of a number.

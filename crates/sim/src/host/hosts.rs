@@ -20,7 +20,8 @@ use crate::host::setup::Setup;
 use crate::host::stats::{ReceiverStats, SenderStats};
 use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, PacketSink, ReceiverEvent, reply_after_close};
 use crate::observe::Observer;
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{Flags, Packet, PacketKind};
+use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
 
@@ -129,7 +130,7 @@ impl Hosts {
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in event.responses.packets() {
-            fabric.send_to_nic(port, at);
+            fabric.enqueue(port, Incoming::local(at));
         }
         if event.complete {
             self.on_complete(fabric, flow);
@@ -149,7 +150,7 @@ impl Hosts {
         if let Some((length, header)) = reply_after_close(fabric.now, header, (spec.bytes, self.network.mss())) {
             let path = fabric.routes.first_hop(flow, spec.src, true);
             let at = PacketSink { packets: &mut fabric.packets, flow, path }.put(length, header);
-            fabric.enqueue(fabric.routes.nic(spec.dst), at, NIL);
+            fabric.enqueue(fabric.routes.nic(spec.dst), Incoming::local(at));
         }
     }
 

@@ -8,7 +8,8 @@ use shallows_cc::units::{Bytes, Time};
 use crate::fabric::Fabric;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
-use crate::packet::{NIL, PacketKind};
+use crate::packet::PacketKind;
+use crate::port::admission::Incoming;
 use crate::queue::event_queue::HORIZON;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::{self, Network};
@@ -234,9 +235,9 @@ impl Nics {
         self.set_timers(sender, &status);
         let port = sender.endpoint.port;
         if self.pacers && sender.goes_through_pacer(fabric.now) {
-            fabric.enqueue_paced(port, at);
+            fabric.enqueue(port, Incoming::paced(at));
         } else {
-            fabric.send_to_nic(port, at);
+            fabric.enqueue(port, Incoming::local(at));
         }
         match status.readiness {
             Some(Readiness::Ready) => self.enqueue(sender),
@@ -268,7 +269,7 @@ impl Nics {
         let request = if due <= fabric.now { sender.request(fabric.now, &mut fabric.packets) } else { None };
         self.set_pace_timer(sender, sender.request_due(at).unwrap_or(at));
         if let Some(request) = request {
-            fabric.enqueue(sender.endpoint.port, request, NIL);
+            fabric.enqueue(sender.endpoint.port, Incoming::local(request));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::host::flow_table::FlowTable;
 use crate::host::nics::Nics;
 use crate::host::transport::{FlowEndpoint, FlowReceiver};
 use crate::observe::Observer;
-use crate::packet::NIL;
+use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::Network;
 
@@ -80,7 +80,8 @@ impl PullPacer {
                 queue.timer_armed = true;
                 timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
             }
-            return fabric.enqueue(port, at, NIL);
+            fabric.enqueue(port, Incoming::local(at));
+            return;
         }
     }
 }

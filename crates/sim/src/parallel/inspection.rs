@@ -7,7 +7,8 @@ use crate::observe::Observer;
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
-use crate::port::{Port, scheduler};
+use crate::port::Port;
+use crate::port::admission::Departure;
 
 impl<O: Observer> ParallelNetwork<O> {
     /// The number of links.
@@ -31,7 +32,7 @@ impl<O: Observer> ParallelNetwork<O> {
     }
 
     /// The frames queued at a port with classes.
-    pub fn waiting(&self, link: u32) -> impl Iterator<Item = scheduler::Departure> {
+    pub fn waiting(&self, link: u32) -> impl Iterator<Item = Departure> {
         let fabric = &self.domains[self.up(link)].fabric;
         fabric.ports[link as usize].waiting(&fabric.packets)
     }

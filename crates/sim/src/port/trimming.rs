@@ -1,22 +1,22 @@
-//! A port that cuts packets to their headers where it would drop them (NDP's switch).
+//! Trimming: a port that cuts packets to their headers instead of dropping them (NDP).
 //!
-//! A packet that finds its class full is cut, or by the toss of a coin the last one of that class is, and the one that came
-//! takes its place: so that nobody's packets always come just too late. The header joins the class of headers, and has
-//! overtaken the data by then; of what waits one packet goes for so many headers, or nothing else would get through where headers
-//! alone fill a link. Where that is full too, the header that came goes back to its sender.
+//! A packet that finds its class full is trimmed, or with probability one half the last packet of that class is, and the new
+//! packet takes its place; otherwise the packets of one flow could always come just too late. The header joins the class of
+//! headers, which has priority over data, with a weighted turn for data: otherwise no data would pass where headers alone fill a
+//! link. If the class of headers is full too, the header of the new packet returns to its sender.
 //!
-//! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of
-//! headers is full, it is always the packet that came which goes back.
+//! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of headers is
+//! full, it is always the new packet that returns.
 
 use shallows_cc::units::{MIN_FRAME, Time};
 
+use super::Port;
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::port::Port;
-use crate::port::admission::{DropReason, Enqueued, Outcome};
-use crate::port::scheduler::{ClassOverride, Incoming, Waiting};
+use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
+use crate::port::class::Waiting;
 
 impl Port {
-    /// A packet finds its class full, which may be cut in its place.
+    /// Trims or drops a packet, because the class of the incoming one is full.
     #[cold]
     pub(super) fn overflow(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
         let packet = &packets[incoming.packet];
@@ -33,7 +33,7 @@ impl Port {
         Enqueued::dropped(DropReason::QueueFull)
     }
 
-    /// One packet of class `number` is cut: the one that comes, or the last one that waits.
+    /// Trims a packet of class `number`: the incoming one, or the last one that waits.
     fn trim(&mut self, now: Time, number: usize, incoming: Incoming, packets: &mut Slab) -> Enqueued {
         self.counters.trimmed += 1;
         if !self.has_room_for_header(now) {
@@ -41,17 +41,17 @@ impl Port {
         }
         let scheduler = self.scheduler_mut();
         let queue = &scheduler.classes[number].queue;
-        let last = queue.len().checked_sub(1).filter(|_| scheduler.draws.uniform() < 0.5);
-        // What a transport sent that knows nothing of cuts stays whole: its receiver would take the header for the data.
+        let last = queue.len().checked_sub(1).filter(|_| scheduler.trimming.draws.uniform() < 0.5);
+        // A packet of a transport that does not know trimming stays whole: its receiver would take the header for the data.
         let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
             packets[incoming.packet].trim(PacketKind::Trimmed);
             let enqueued = self.enqueue_class(now, incoming, packets);
             return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
         };
-        let Waiting { packet, from, .. } = self.take_out(now, (number, last), packets);
+        let Waiting { packet, from, .. } = self.remove(now, (number, last), packets);
         packets[packet].trim(PacketKind::Trimmed);
         self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
-        self.scheduler_mut().trimmed_now = Some(packet);
+        self.scheduler_mut().trimming.trimmed = Some(packet);
         self.enqueue_class(now, incoming, packets)
     }
 
@@ -61,17 +61,12 @@ impl Port {
         let busy = self.busy_until > now;
         let scheduler = self.scheduler_mut();
         let headers = scheduler.class_for(header, ClassOverride::None);
-        scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.is_sending(headers)))
+        scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.fast.is_sending(headers)))
     }
 
-    /// The packet that has been cut while it waited, told once.
+    /// Takes the queued packet that has just been trimmed, if there is one.
     pub fn trimmed_now(&mut self) -> Option<u32> {
-        self.scheduler_mut().trimmed_now.take()
-    }
-
-    /// A header found no room, and there is no way back for it.
-    pub fn drop_header(&mut self) {
-        self.counters.dropped += 1;
+        self.scheduler_mut().trimming.trimmed.take()
     }
 }
 
@@ -82,8 +77,8 @@ mod tests {
 
     use super::*;
     use crate::packet::header::{Header, PulledData};
-    use crate::packet::{NIL, PACKET_KINDS, Packet};
-    use crate::spec::network::{ClassSpec, Discipline, Limit, PortSpec};
+    use crate::packet::{PACKET_KINDS, Packet};
+    use crate::spec::ports::{ClassSpec, Discipline, Limit, PortSpec};
     use shallows_cc::port::Ecn;
 
     /// Eight packets of data behind headers without end.
@@ -106,8 +101,7 @@ mod tests {
             let header = Header::PulledData(PulledData::default());
             let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
-            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
-                .outcome
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets).outcome
         };
         assert!((0..8).all(|_| offer() == Outcome::Queued));
         let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
@@ -125,8 +119,7 @@ mod tests {
             let header = Header::PulledData(PulledData::default());
             let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
             let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
-            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
-                .outcome
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets).outcome
         };
         assert!((0..8).all(|_| offer(false) == Outcome::Queued));
         assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
@@ -144,7 +137,7 @@ mod tests {
                 packet.trim(kind);
             }
             let at = packets.insert(packet, header);
-            port.enqueue_class(Time::ZERO, Incoming { packet: at, from: NIL, class: ClassOverride::None }, &mut packets)
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets)
         };
         for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {
             assert_eq!(enqueue(kind, &mut port).outcome, Outcome::Queued);
