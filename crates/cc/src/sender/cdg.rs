@@ -49,7 +49,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("RFC 3168; off by default as in Linux"),
 ];
 
-/// Whose CDG.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "linux", values: &[], source: "Linux tcp_cdg.c, module defaults" },
     Preset {

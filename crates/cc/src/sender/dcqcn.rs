@@ -59,7 +59,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
 ];
 
-/// Whose DCQCN.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm15", values: &[], source: "Zhu et al., SIGCOMM 2015 §5" },
     Preset {

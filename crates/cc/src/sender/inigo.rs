@@ -71,7 +71,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("see the file's header"),
 ];
 
-/// Whose Inigo.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "published",
