@@ -6,6 +6,7 @@ also prints what it shows. `toml` or `python` beginning with `# name.toml` or `#
 `text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -31,6 +32,8 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(user_algorithms, "_CLASSES", {})
     _scenarios(tmp_path)
+    if page.stem == "settings":
+        _settings(tmp_path)
     monkeypatch.setattr(examples, "folder", lambda: tmp_path / "scenarios")
     names, seen = {"__name__": "page"}, set()
     for kind, text in FENCE.findall(page.read_text()):
@@ -56,6 +59,15 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
         else:
             assert kind in ("text", "python", "console", "mermaid")
         seen |= {path.name for path in tmp_path.rglob("*")}
+
+
+def _settings(folder):
+    """The files that docs/settings.md reads: settings of a switch and of a NIC, and a scenario."""
+    from test_settings import BASE, NIC_TEXTS, PROFILES
+
+    (folder / "config_db.json").write_text(json.dumps(PROFILES["tomahawk5"][0]))
+    (folder / "nic.txt").write_text(next(iter(NIC_TEXTS.values())))
+    (folder / "mine.toml").write_text(Scenario(**BASE).to_toml())
 
 
 def _scenarios(folder):
