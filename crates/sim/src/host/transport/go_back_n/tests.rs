@@ -109,10 +109,10 @@ fn departures(sender: &mut GoBackNSender) -> Vec<(u64, u32, bool)> {
     }
 }
 
-/// A stack that takes up to 100 us, and nothing else: 50 us in the mean, of a standard deviation of 29; of a thousand
-/// frames within three standard errors, 2.7 us. Left out by t3 - t2 it does not show.
+/// The stack takes up to 100 us, with a mean of 50 us and a standard deviation of 29 us: the mean of a thousand frames is within
+/// three standard errors, 2.7 us. With t3 - t2 removed the stack's time does not show.
 #[test]
-fn round_trips_have_the_errors_of_their_stamps() {
+fn round_trips_have_the_errors_of_their_timestamps() {
     let us = Time::from_micros;
     let stamps = |host_delay_removed| Timestamps {
         burst: 1,
@@ -147,9 +147,9 @@ fn round_trips_have_the_errors_of_their_stamps() {
     assert!((mean - 50.0).abs() < 2.7, "{mean}");
 }
 
-/// 4192 ns at twice the flow's rate of 1 Gbps.
+/// A frame takes 4192 ns at twice the flow's rate of 1 Gbps.
 #[test]
-fn a_burst_is_as_fast_as_it_may_be_and_no_slower_than_the_flow() {
+fn a_burst_has_its_own_rate_but_is_not_slower_than_the_flow() {
     let times = |burst| {
         let control = Constant { at_once: true, burst_rate: Some(Rate(burst)), window: Bytes::MAX };
         departures(&mut with_control(6, control)).iter().map(|p| p.0).collect::<Vec<_>>()
@@ -160,7 +160,7 @@ fn a_burst_is_as_fast_as_it_may_be_and_no_slower_than_the_flow() {
 
 /// A frame of 1048 B takes 8384 ns at 1 Gbps.
 #[test]
-fn frames_leave_one_by_one_or_segment_by_segment() {
+fn frames_leave_one_by_one_or_in_bursts() {
     let paced = departures(&mut new_sender(6, false));
     let times: Vec<_> = paced.iter().map(|p| p.0).collect();
     assert_eq!(times, [0, 8384, 2 * 8384, 3 * 8384, 4 * 8384, 5 * 8384]);
@@ -171,7 +171,7 @@ fn frames_leave_one_by_one_or_segment_by_segment() {
 }
 
 #[test]
-fn a_gap_is_reported_once_and_repaired_from_there() {
+fn a_gap_is_reported_once_and_repaired_from_its_start() {
     let (mut sender, mut receiver) = (new_sender(6, false), new_receiver(6));
     let frames: Vec<_> = (0..5).map(|_| send_one(&mut sender, Time::ZERO)).collect();
     let [none, Some(nack), None, None] = [0, 2, 3, 4].map(|at: usize| answer(&mut receiver, frames[at])) else {
@@ -184,8 +184,8 @@ fn a_gap_is_reported_once_and_repaired_from_there() {
     assert_eq!((sender.retransmits, sender.timeouts), (4, 0));
 }
 
-/// 0, 1 and 2 arrived and nothing told the sender; 3 is lost, twice. The second time the receiver has had 0 to 2: it
-/// says so at once and reports 3 again. The third time 2 is lost as well.
+/// Frames 0, 1 and 2 arrived without an acknowledgement; 3 is lost twice. The second time, 0 to 2 are duplicates: the receiver
+/// acknowledges at once and reports 3 again. The third time, 2 is lost as well.
 #[test]
 fn a_sender_that_went_back_too_far_learns_how_far() {
     let mut receiver = new_receiver(6);
@@ -206,10 +206,10 @@ fn a_sender_that_went_back_too_far_learns_how_far() {
     assert_eq!(departures(&mut sender).first().map(|frame| frame.1), Some(3));
 }
 
-/// Window and pace together (HPCC sends both): ten frames of window leave at the pace, and an answer to four lets
-/// four more go. A segment that leaves at once is not cut in two.
+/// Window and pace together: a window of ten frames leaves at the pace, and an acknowledgement of four lets four more leave. A
+/// burst is not divided.
 #[test]
-fn a_window_holds_frames_back_at_whatever_pace() {
+fn a_window_limits_paced_frames() {
     let mut sender = windowed(100, false, MSS * 10);
     let sent = departures(&mut sender);
     assert_eq!((sent.len(), sent[9].0), (10, 9 * 8384));
@@ -220,7 +220,7 @@ fn a_window_holds_frames_back_at_whatever_pace() {
 }
 
 #[test]
-fn silence_sends_everything_again() {
+fn a_timeout_sends_everything_again() {
     let mut sender = new_sender(2, false);
     departures(&mut sender);
     let at = sender.arm_timer().unwrap();
@@ -229,10 +229,10 @@ fn silence_sends_everything_again() {
     assert_eq!((again.len(), sender.timeouts, sender.retransmits), (2, 1, 2));
 }
 
-/// The first frame that asks is the fourth, 3 frame times after the first; frames that follow it do not
-/// put the timeout of 10 ms off, nor is one due before any frame asks.
+/// The first frame that requests an acknowledgement is the fourth, 3 frame times after the first. The timeout of 10 ms starts
+/// with it, and later frames do not restart it.
 #[test]
-fn a_timeout_counts_from_the_frame_that_asked() {
+fn a_timeout_starts_with_the_frame_that_requests_an_acknowledgement() {
     let mut sender = new_sender(100, false);
     for frame in 0..20 {
         send_one(&mut sender, Time::from_nanos(8384 * frame));

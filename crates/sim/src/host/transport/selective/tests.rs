@@ -15,7 +15,7 @@ use crate::spec::network::Network;
 const MSS: Bytes = Bytes(1460);
 
 fn reno(packets: u64) -> SelectiveSender {
-    // Timeouts of 10 ms at first, of 1 ms at least.
+    // The initial timeout is 10 ms, the minimum 1 ms.
     let host = Network::bare().host;
     let row = catalog::find("reno").unwrap();
     let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(100));
@@ -34,13 +34,13 @@ fn reno(packets: u64) -> SelectiveSender {
 }
 
 #[test]
-fn a_segment_waits_until_all_of_it_fits() {
+fn a_segment_waits_until_the_window_has_space_for_all_of_it() {
     let mut sender = reno(200);
     sender.segment = 3;
-    // Three segments of a window of ten: there is no room for a fourth.
+    // A window of ten packets has space for three segments, but not for a fourth.
     assert_eq!(send_all(&mut sender, Time::ZERO).len(), 9);
     let now = Time::from_micros(100);
-    // Eight of eleven in flight: room for all of it. Ten of twelve: not.
+    // With a window of eleven, eight packets are in flight: a segment fits. With twelve, ten are in flight: none fits.
     sender.on_ack(now, &ack(1, (0, 0)));
     assert_eq!(send_all(&mut sender, now), [9, 10, 11]);
     sender.on_ack(now, &ack(2, (0, 0)));
@@ -55,7 +55,7 @@ fn send_all(sender: &mut SelectiveSender, now: Time) -> Vec<u32> {
     sent
 }
 
-/// The number of the packet that leaves.
+/// Sends a packet and returns its sequence number.
 fn send_one(sender: &mut SelectiveSender, now: Time) -> u32 {
     let mut packets = Slab::default();
     let at = sender.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
@@ -67,11 +67,10 @@ fn ack(cumulative: u32, block: (u32, u32)) -> TcpAck {
     TcpAck { cumulative, block_from, block, samples: 1, ..TcpAck::default() }
 }
 
-/// RFC 5681 §3.2: what arrives behind a hole, here 2 and 3 of ten, does not change the window (a MUST NOT), but lets as
-/// many new packets go (RFC 3042). The acknowledgement of the first packet after that counts that packet alone, and the
-/// one that covers the hole the hole.
+/// RFC 5681 §3.2: packets that arrive after a hole, here 2 and 3 of ten, must not change the window, but each lets a new packet
+/// leave (RFC 3042). The next acknowledgement counts packet 0 alone, and the one that covers the hole counts the hole.
 #[test]
-fn what_arrives_behind_a_hole_does_not_let_the_window_grow() {
+fn packets_after_a_hole_do_not_grow_the_window() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     let now = Time::from_micros(100);
@@ -91,10 +90,10 @@ fn the_initial_window_leaves_at_once() {
     assert_eq!(send_all(&mut reno(50), Time::ZERO), (0..10).collect::<Vec<_>>());
 }
 
-/// Its NIC has sent the first window and ack_pending it the next: every acknowledgement of that window counts, those of the
-/// next do not.
+/// The NIC has sent the first window and still holds the next one: acknowledgements of the first window grow the window, those
+/// of the next one do not.
 #[test]
-fn a_window_that_was_filled_grows_while_the_nic_is_slow() {
+fn a_full_window_grows_while_the_nic_is_slow() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     let now = Time::from_micros(100);
@@ -108,15 +107,15 @@ fn a_window_that_was_filled_grows_while_the_nic_is_slow() {
 }
 
 #[test]
-fn three_packets_behind_a_hole_repair_it_once() {
+fn three_packets_after_a_hole_repair_it_once() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     let now = Time::from_micros(100);
     for end in 2..5 {
         sender.on_ack(now, &ack(0, (1, end)));
     }
-    // Ten in flight: the window becomes five. Three arrived, one is lost: six are in flight, yet the
-    // repair leaves at once; then nothing before three more have arrived.
+    // Ten packets were in flight, so the window becomes five. Three arrived and one is lost: six are in flight, but the
+    // retransmission leaves at once. Nothing else leaves until three more have arrived.
     assert_eq!(sender.gate.window, MSS * 5);
     assert_eq!(send_all(&mut sender, now), [0]);
     sender.on_ack(now, &ack(0, (1, 6)));
@@ -129,7 +128,7 @@ fn three_packets_behind_a_hole_repair_it_once() {
 }
 
 #[test]
-fn after_a_timeout_everything_goes_again_one_by_one() {
+fn a_timeout_retransmits_everything_in_slow_start() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     assert_eq!(sender.arm_timer(), Some(Time::from_millis(10)));
@@ -140,10 +139,10 @@ fn after_a_timeout_everything_goes_again_one_by_one() {
     assert_eq!((sender.timeouts, sender.retransmits), (1, 3));
 }
 
-/// RFC 6298 §5.3: only what is acknowledged cumulatively starts the timer anew. SRTT and RTTVAR after samples of 2
-/// and 3 ms: 2.125 and 1 ms; but the deadline of 2 + 6 ms stands.
+/// RFC 6298 §5.3: only a cumulative acknowledgement restarts the timer. After samples of 2 and 3 ms SRTT is 2.125 ms and RTTVAR
+/// 1 ms, but the deadline of 2 + 6 ms stands.
 #[test]
-fn selective_acknowledgements_do_not_put_the_timeout_off() {
+fn selective_acknowledgements_do_not_restart_the_timer() {
     let (mut sender, ms) = (reno(50), Time::from_millis);
     send_all(&mut sender, Time::ZERO);
     sender.on_ack(ms(2), &ack(1, (0, 0)));
@@ -153,9 +152,9 @@ fn selective_acknowledgements_do_not_put_the_timeout_off() {
     assert!(sender.timer.deadline > ms(8));
 }
 
-/// RFC 6298 §2: samples of 2 and 10 ms are smoothed to 2 and (7 * 2 + 10)/8 = 3 ms.
+/// RFC 6298 §2: samples of 2 and 10 ms give smoothed values of 2 and (7 * 2 + 10)/8 = 3 ms.
 #[test]
-fn smoothed_round_trips_are_kept_in_mean_and_most() {
+fn smoothed_round_trips_have_a_mean_and_a_maximum() {
     let (mut sender, ms) = (reno(50), Time::from_millis);
     assert_eq!((sender.rtt().mean(), sender.rtt().max), (Time::ZERO, Time::ZERO));
     send_all(&mut sender, Time::ZERO);
@@ -164,10 +163,10 @@ fn smoothed_round_trips_are_kept_in_mean_and_most() {
     assert_eq!((sender.rtt().mean(), sender.rtt().max), (Time::from_micros(2500), ms(3)));
 }
 
-/// RFC 6675 §4: ten sent; 3, 4, 5, 7 arrived. 0, 1, 2 have three behind them and are lost, 6 has one; so 6, 8 and 9
-/// are in flight, and what is sent again from then on.
+/// RFC 6675 §4: of ten packets 3, 4, 5 and 7 arrived. Three packets after 0, 1 and 2 arrived, so these are lost; one after 6
+/// arrived. Therefore 6, 8 and 9 are in flight, and retransmissions that follow.
 #[test]
-fn what_arrived_and_what_is_lost_is_not_in_flight() {
+fn arrived_and_lost_packets_are_not_in_flight() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     let now = Time::from_micros(100);
@@ -179,16 +178,16 @@ fn what_arrived_and_what_is_lost_is_not_in_flight() {
     assert_eq!(sender.board.in_flight, 4);
     sender.on_ack(now, &ack(0, (7, 8)));
     assert_eq!(sender.board.in_flight, 3);
-    // The window is five: two of the three repairs.
+    // The window is five: two of the three retransmissions leave.
     assert_eq!(send_all(&mut sender, now), [0, 1]);
     assert_eq!(sender.board.in_flight, 5);
 }
 
-/// Ten in flight, the first is lost, and so is its repair. Two that arrive behind it let two more go and leave the window
-/// at 10 (RFC 5681 §3.2), the third makes it 5. From the eighth on every packet that arrives lets a new one go: by the time
-/// the timer runs out FlightSize of RFC 5681 is 13 that arrived and 5 in flight; half of 5 is left.
+/// Of ten packets in flight the first is lost, and so is its retransmission. Two that arrive after it let two more leave and
+/// keep the window at 10 (RFC 5681 §3.2); the third makes it 5. From the eighth on every arrival lets a new packet leave. When
+/// the timer expires, FlightSize of RFC 5681 is 18: 13 that arrived and 5 in flight. The threshold becomes half of 5.
 #[test]
-fn a_cut_never_raises_the_window() {
+fn a_reduction_never_raises_the_window() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     let now = Time::from_micros(100);
@@ -203,7 +202,7 @@ fn a_cut_never_raises_the_window() {
     let deadline = sender.timer.deadline;
     sender.on_timer(deadline);
     assert_eq!((probed(&mut sender, "threshold_pkt"), sender.gate.window), (2.5, MSS));
-    // And again: the threshold is held, and the wait doubled.
+    // A second timeout keeps the threshold and doubles the timeout.
     assert_eq!(send_all(&mut sender, deadline), [0]);
     let again = sender.timer.deadline;
     sender.on_timer(again);
@@ -212,10 +211,10 @@ fn a_cut_never_raises_the_window() {
     assert_eq!(sender.timer.deadline - again, (again - deadline) * 2);
 }
 
-/// 1 to 4 arrived, and the timer runs out twice over 0: they are not sent again. Then 0 is acknowledged and 1 is not:
-/// the receiver has dropped them.
+/// Packets 1 to 4 arrived; the timer expires for 0, and they are not retransmitted. Then 0 is acknowledged and 1 is not: the
+/// receiver has dropped them.
 #[test]
-fn a_timeout_repeats_only_what_has_not_arrived_unless_the_receiver_dropped_it() {
+fn a_timeout_retransmits_arrived_packets_only_if_the_receiver_dropped_them() {
     let mut sender = reno(6);
     send_all(&mut sender, Time::ZERO);
     for end in 2..6 {
@@ -245,12 +244,12 @@ fn probed(sender: &mut SelectiveSender, name: &str) -> f64 {
 }
 
 #[test]
-fn the_timeout_is_srtt_and_four_variations_but_not_below_its_floor() {
+fn the_timeout_is_srtt_and_four_variations_and_at_least_the_minimum() {
     let mut sender = reno(50);
     send_all(&mut sender, Time::ZERO);
     assert_eq!(sender.arm_timer(), Some(Time::from_millis(10)));
     sender.on_ack(Time::from_millis(2), &ack(1, (0, 0)));
-    // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms: before the initial one, which is set, runs out.
+    // RFC 6298: SRTT = 2 ms, RTTVAR = 1 ms, RTO = 6 ms, which is before the pending timer of the initial timeout.
     assert_eq!(sender.arm_timer(), Some(Time::from_millis(8)));
     sender.on_timer(Time::from_millis(8));
     assert_eq!(sender.timeouts, 1);
