@@ -2,8 +2,9 @@
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::fabric::route::Routes;
 use crate::port::clock::Clock;
-use crate::spec::network::{Network, PortSpec};
+use crate::spec::network::{FlowSpec, Network, PortSpec};
 
 /// Time that the last frame of a flow spends at one port of an empty path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,19 @@ pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl It
 #[must_use]
 pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
     ideal_hops(bytes, path, network).fold(Time::ZERO, |sum, hop| sum + hop.waits + hop.sending + hop.delay)
+}
+
+/// By flow: its completion time on an empty path; zero for unlimited flows.
+pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
+    let ideal = |(flow, number): (&FlowSpec, u32)| {
+        if flow.bytes == Bytes::MAX {
+            return Time::ZERO;
+        }
+        let [there, _] = routes.path(network, number);
+        let path: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
+        ideal_completion(flow.bytes, &path, network)
+    };
+    network.flows.iter().zip(0..).map(ideal).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The engine: advances the network, acts at scheduled times and checks the results.
+//! The engine: executes events ([`domain`]), drives a run with its scheduled tasks ([`simulation`]), and audits the results.
 
 pub mod answer;
 mod audit;
@@ -10,4 +10,5 @@ mod prefetch;
 mod schedule;
 pub mod simulation;
 pub mod snapshot;
-pub(crate) mod stall_detector;
+mod stall_detector;
+mod tasks;
