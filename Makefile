@@ -8,7 +8,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
-.PHONY: site parts run sweep test kernel thorough types papers wheel docs soak soak-saving soak-attach live loom bench counts peers lint build locks clean
+.PHONY: site generated run sweep test kernel thorough types papers wheel docs soak soak-saving soak-attach live loom bench counts peers lint build locks clean
 
 # The first example: web-search traffic over the 192 servers of the DX paper, under DCTCP and under DX. The core is built with
 # a profile of itself if llvm-profdata is installed: faster, with the same results.
@@ -102,9 +102,11 @@ lint: .venv/lint-ready
 	$(BIN)/basedpyright
 	$(BIN)/reuse lint --quiet
 
-# The classes of a scenario in Python, generated from its models: run it after a change of a key.
-parts: build .venv/lint-ready
-	$(BIN)/python packaging/parts.py
+# The files that are generated from the core and from the models of a scenario: run it after a change of a key.
+generated: build .venv/lint-ready
+	$(BIN)/python packaging/contract.py
+	$(BIN)/python packaging/crossing.py
+	$(BIN)/python packaging/builders.py
 
 # The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready

@@ -20,7 +20,7 @@ import measure
 from measure import ROOT, SCENARIOS, BenchError, cases
 
 TOLERANCE = 0.05
-COUNTED = "_core::crew::turn"  # the function that calls the main loop, crates/py/src/crew.rs
+COUNTED = "_core::threads::advance"  # the function that calls the main loop, crates/py/src/threads.rs
 
 
 def main(names):

@@ -1,4 +1,4 @@
-"""Generates the tables of docs/crossing.md from crates/contract: `python packaging/crossing.py`."""
+"""Generates the tables of docs/crossing.md from the core: `make generated`."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from shallows import _core
 
 PAGE = Path(__file__).parent.parent / "docs" / "crossing.md"
-ROOTS = ("Request", "Answer", "Attachment", "Cable")
-BLOCK = re.compile(r"(<!-- made from crates/contract: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+ROOTS = ("Request", "Answer", "Run", "Attachment", "Cable")
+BLOCK = re.compile(r"(<!-- made by `make generated`: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def page(text):
-    """Replace the tables of the page by those of the contract."""
+    """Replace the tables of the page by those of the core."""
     tables, root = {}, None
     for name, fields in _core.contract():
         root = name if name in ROOTS else root
@@ -30,5 +30,10 @@ def _table(name, fields):
     yield "\n"
 
 
-if __name__ == "__main__":
+def write():
+    """Write the page."""
     PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    write()

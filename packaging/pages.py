@@ -37,7 +37,7 @@ def _transports(rows):
 def _algorithm(row):
     yield from ("", f"## {row['name']}", "", f"{row['summary']} *{row['source']}.*", "")
     keys = ", ".join(f"`{key}`" for key in row["honours"])
-    yield f"Runs over `{row['transport']}`. Besides the keys that act on all flows it honours {keys}."
+    yield f"Runs over `{row['transport']}`. Besides the keys that act on all flows it supports {keys}."
     yield ""
     if row["parameters"]:
         yield from (

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from shallows import contract
+from shallows import contract, core_answer
 from shallows.results import Run
 from shallows.units import NEVER, Frame
 
@@ -130,7 +130,7 @@ def answer(**changed):
             "name": column([0, 1, 0], np.uint16),
             "value": column([10, 0.5, 12], float),
         },
-        "classes": contract.zeros(contract.ClassColumns, 0),
+        "classes": core_answer.zeros(contract.ClassColumns, 0),
         "threads": {"count": 1, "domains": 1, "gain": None},
         "lateness": None,
         "deadlock": {"time_ps": 0, "links": np.array([], np.uint32)},

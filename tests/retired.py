@@ -44,7 +44,7 @@ RETIRED = [
     (SIM, "tournament Few Many Windows sort_next", "Tree, Buckets, CalendarQueue, open_bucket"),
     (SIM + ".*(event_queue|heap|calendar)", "note part rank shuffle known", "insert, spill, tie_rank, tie_break, presorted"),
     (SIM, "Quaternary Four", "Heap4, Node"),
-    (SIM, "Supply Reply", "AppWrite, AckTimer"),
+    (SIM + "(?!spec/)", "Supply Reply", "AppWrite, AckTimer"),
     # fabric and port
     (SIM, "begins lay_round twins ways_back", "offsets, reroute, reverse_links"),
     (SIM + ".*route", "way whole round", "path, original, detours"),

@@ -190,5 +190,5 @@ def test_another_run_has_no_moment(saved):
     with pytest.raises(ScenarioError, match="Run the scenario again"):
         run.at("1us")
     run.summary["interrupted"] = True
-    with pytest.raises(ScenarioError, match="stopped by hand"):
+    with pytest.raises(ScenarioError, match="an interrupted one cannot be repeated"):
         run.at("1us")

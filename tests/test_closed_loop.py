@@ -79,18 +79,30 @@ def test_dx_fills_the_link_with_a_packet_a_flow(flows):
     assert abs(windows.mean() - (166.7 + flows) / flows) <= 3
 
 
-def test_ping_pong_queues_from_nineteen_flows_on():
-    """Poster, Fig. 1: room for 22.4 / 1.2 = 18.7 packets, then one packet time a flow."""
+def pingpong_wait_us(flows, rtt_us):
+    changes = {"traffic.0.flows": flows, "traffic.0.stagger": "1us", "duration": "20ms", "warmup": "10ms"}
+    changes |= {"topology.rtt": f"{rtt_us}us", "topology.hosts": 100, "record.queues": "off"}
+    return run("pingpong", **changes).summary["bottleneck"]["delay_mean_us"] - FRAME_US
 
-    def waits_us(flows):
-        changes = {"traffic.0.flows": flows, "traffic.0.stagger": "1us", "duration": "20ms", "warmup": "10ms"}
-        return run("pingpong", **changes).summary["bottleneck"]["delay_mean_us"] - FRAME_US
 
-    assert all(abs(waits_us(flows)) < 0.01 for flows in (2, 10, 18))
-    waits = [waits_us(flows) for flows in (19, 20, 25, 50)]
-    assert 0 < waits[0] < FRAME_US
-    slopes = np.diff(waits) / np.diff([19, 20, 25, 50])
-    assert slopes == pytest.approx(np.full(3, FRAME_US), rel=0.05)
+def fitting(rtt_us):
+    """Packets in a round trip: propagation, three packets and three acknowledgements of 64 B at 10 Gbps."""
+    return (rtt_us + 3 * FRAME_US + 3 * 0.0512) / FRAME_US
+
+
+def test_nineteen_ping_pong_flows_do_not_wait_and_twenty_do():
+    """Poster, Fig. 1: 19.8 packets fit the round trip."""
+    assert 19 < fitting(20) < 20
+    assert pingpong_wait_us(19, 20) == pytest.approx(0, abs=1e-6)
+    assert pingpong_wait_us(20, 20) == pytest.approx((20 - fitting(20)) * FRAME_US, rel=0.01)
+
+
+@pytest.mark.parametrize("rtt_us", [10, 20, 50, 100, 200])
+def test_ping_pong_flows_wait_for_the_packets_that_do_not_fit(rtt_us):
+    """(n - BDP) packet times within 1 %, up to 100 flows; nothing below the BDP."""
+    for flows in (2, 15, 21, 30, 60, 100):
+        expected = max(0.0, flows - fitting(rtt_us)) * FRAME_US
+        assert pingpong_wait_us(flows, rtt_us) == pytest.approx(expected, rel=0.01, abs=1e-6)
 
 
 def test_reno_repairs_what_a_tree_drops_and_every_flow_finishes():

@@ -304,12 +304,14 @@ def test_it_is_the_drops_that_are_unfair_not_the_windows(flows):
 
 
 def test_an_algorithm_that_asks_for_rates_needs_ports_that_tell_them():
-    with pytest.raises(sh.ScenarioError, match=r'kind = "step".*rates, which rcp cannot do without'):
+    with pytest.raises(sh.ScenarioError, match=r'kind = "step".*rates, which rcp needs'):
         RCP.replace({"network.marking": {"kind": "step"}})
-    with pytest.raises(sh.ScenarioError, match=r'kind = "rcp".*marks, which dctcp cannot do without'):
+    with pytest.raises(sh.ScenarioError, match=r'kind = "rcp".*marks, which dctcp needs'):
         RCP.replace({"cc.name": "dctcp", "network.marking": {"kind": "rcp"}})
 
 
 def test_credits_are_not_sprayed():
-    with pytest.raises(sh.ScenarioError, match=r'network.balancing = "packet": .*one way there and back'):
+    with pytest.raises(
+        sh.ScenarioError, match=r'network.balancing = "packet": .*one path in both directions'
+    ):
         sh.run(SCENARIO.set("network.balancing", "packet"))

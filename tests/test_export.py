@@ -277,7 +277,7 @@ def test_what_cannot_be_exported_is_refused(lossy, tmp_path, arguments, message)
 
 def test_headers_without_room_for_tcp_are_refused(tmp_path):
     run = star("dctcp", "3KB", network={"header": "20B"})
-    with pytest.raises(ScenarioError, match="at least 40 B, which IPv4 and TCP take"):
+    with pytest.raises(ScenarioError, match="at least 40 B, the headers of IPv4 and TCP"):
         run.taps(["s0->h4"]).pcap(tmp_path / "x.pcapng")
 
 

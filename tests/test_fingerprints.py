@@ -13,21 +13,23 @@ NEVER = np.uint64(2**64 - 1)
 US = 1_000_000
 
 
-CREDITS_FIRST = [
-    {
-        "carries": ["credit"],
-        "limit_packets": 8,
-        "shaper_bps": 10**10 * 84 // 1584,
-        "shaper_burst_bytes": 2 * 84,
-    },
-    {"carries": ["other"], "limit_packets": None, "limit_bytes": 2**64 - 1, "shaper_bps": None},
-]
-
-
-TRIMMING = [
-    {"carries": ["other"], "limit_bytes": 16 * 1500},
-    {"carries": ["data"], "limit_packets": 8, "trims": True},
-]
+CREDITS = {
+    "limit": {"packets": 8},
+    # Credits and the full frames that they request fill a link.
+    "shaper": {"rate_bps": 10**10 * 84 // 1584, "burst_bytes": 2 * 84},
+    "trims": False,
+}
+CREDITS_FIRST = {
+    "classes": [CREDITS, {"limit": {"bytes": 2**64 - 1}, "trims": False}],
+    "class_of": {"credit": 0, "other": 1},
+}
+TRIMMING = {
+    "classes": [
+        {"limit": {"bytes": 16 * 1500}, "trims": False},
+        {"limit": {"packets": 8}, "trims": True},
+    ],
+    "class_of": {"other": 0, "data": 1},
+}
 CLASSES = {"credit": CREDITS_FIRST, "trim": TRIMMING}
 """By what an algorithm needs of ports; what is cut, switches cut."""
 
@@ -54,13 +56,17 @@ def dumbbell(cc, marking=None, seed=1, port=None):
             "discipline": ((port == "credit") | at_switch & (port == "trim")).astype(np.uint32),
         },
         "disciplines": [CLASSES[port]] if port in CLASSES else [],
-        "markings": [{"kind": "none"}, *(marked(row) for row in _core.markings() if row["name"] == marking)],
+        "markings": [marked(row) for row in _core.markings() if row["name"] == marking],
+        "balancing": "flow",
+        "faults": [],
+        "convergence_ps": 2**64 - 1,
         "flows": {
             "src": np.arange(FLOWS, dtype=np.uint32),
             "dst": np.arange(FLOWS, 2 * FLOWS, dtype=np.uint32),
-            "bytes": np.zeros(FLOWS, np.uint64),
+            "bytes": np.full(FLOWS, NEVER),
             "start_ps": np.arange(FLOWS, dtype=np.uint64) * np.uint64(100 * US),
             "stop_ps": np.full(FLOWS, NEVER),
+            "priority": np.zeros(FLOWS, bool),
             "cc": np.zeros(FLOWS, np.uint32),
         },
         "ccs": [{"name": cc, "parameters": {}}],

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from independent import expresspass
+from independent import dx, expresspass, inigo, patched_timely, pi
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
+OFF = {"queues": "off", "probes": "off"}
 
 
 def losses(rates, own_port=True, random_times=False, credits=60_000):
@@ -74,3 +75,195 @@ def test_expresspass_is_the_independent_simulation(flows, rtt_us, mbps, seed, st
     assert sum(rates) == pytest.approx(credits, rel=0.03)
     assert 1 < queue < 2.5
     assert 1 < port["queue_max_pkt"] < 2.5
+
+
+def staggered(kind, flows, mbps, rtt_us, spans, starts_ms, **tables):
+    """One long flow from each host, each with its own start."""
+    far = flows if kind == "dumbbell" else 0
+    ccs = tables.pop("ccs", [{}] * flows)
+    traffic = [
+        {
+            "kind": "long-lived",
+            "flows": 1,
+            "from": i,
+            "to": flows + i if far else flows,
+            "start": f"{start}ms",
+        }
+        | cc
+        for i, (start, cc) in enumerate(zip(starts_ms, ccs, strict=True))
+    ]
+    hosts = flows if kind == "dumbbell" else flows + 1
+    topology = {"kind": kind, "hosts": hosts, "rate": f"{mbps}Mbps", "rtt": f"{rtt_us}us"}
+    duration, warmup = spans
+    return sh.run(
+        sh.Scenario(
+            duration=f"{duration}ms", warmup=f"{warmup}ms", topology=topology, traffic=traffic, **tables
+        )
+    )
+
+
+def mean_window(result, warmup_ms):
+    """The mean over time and flows of the window in packets."""
+    probes = result.probes[(result.probes.name == "window_pkt") & (result.probes.time_us > warmup_ms * 1e3)]
+    return probes.value.mean()
+
+
+@pytest.mark.parametrize(
+    ("starts_ms", "gbps", "link_gbps", "rtt_us", "spans", "more"),
+    [
+        ([0, 0], [7, 3], 10, 4, (30, 5), {}),
+        ([0, 10, 20], [10, 10, 10], 10, 4, (60, 30), {}),
+        ([0, 5], [2, 2], 5, 4, (40, 10), {}),
+        ([0] * 8, [1] * 8, 10, 10, (30, 10), {"t_low": 80}),
+        ([0, 0, 20, 20], [2, 1, 5, 5], 10, 4, (60, 25), {"t_low": 100}),
+    ],
+)
+def test_patched_timely_is_the_independent_simulation(starts_ms, gbps, link_gbps, rtt_us, spans, more):
+    """Each flow's goodput, also before rates are equal, and the queue within 3 %."""
+    theirs, queue = patched_timely.simulate(
+        [start / 1e3 for start in starts_ms], [rate * 1e9 for rate in gbps], *(span / 1e3 for span in spans),
+        capacity=link_gbps * 1e9, rtt=rtt_us * 1e-6, **{name: us * 1e-6 for name, us in more.items()},
+    )  # fmt: skip
+    cc = {"name": "patched-timely", **{name: f"{us}us" for name, us in more.items()}}
+    ours = staggered(
+        "dumbbell", len(gbps), link_gbps * 1000, rtt_us, spans, starts_ms,
+        ccs=[{"cc": cc | {"start_rate": f"{rate}Gbps"}} for rate in gbps],
+        network={"mtu": "1048B", "header": "48B", "buffer": "unlimited"}, record=OFF,
+    )  # fmt: skip
+    assert ours.flows.goodput_gbps.tolist() == pytest.approx(theirs, rel=0.03)
+    assert ours.summary["bottleneck"]["queue_mean_pkt"] == pytest.approx(queue, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("flows", "stagger_ms", "mbps", "rtt_us", "spans"),
+    [
+        (3, 1, 10_000, 100, (120, 40)),
+        (7, 2, 2500, 150, (200, 80)),
+        (4, 5, 1000, 500, (500, 200)),
+        (12, 0.5, 40_000, 60, (60, 20)),
+        (2, 7, 5000, 80, (120, 40)),
+    ],
+)
+def test_dx_is_the_independent_simulation(flows, stagger_ms, mbps, rtt_us, spans):
+    """The mean window and the share of the link within 3 %."""
+    starts = [i * stagger_ms for i in range(flows)]
+    windows, used, _ = dx.simulate(
+        [start / 1e3 for start in starts], *(span / 1e3 for span in spans), link=mbps * 1e6, rtt=rtt_us * 1e-6
+    )
+    ours = staggered(
+        "dumbbell", flows, mbps, rtt_us, spans, starts, cc={"name": "dx"}, network={"buffer": "unlimited"},
+        record={"queues": "off", "probes": "100us", "flows": "all"},
+    )  # fmt: skip
+    assert mean_window(ours, spans[1]) == pytest.approx(sum(windows) / flows, rel=0.03)
+    assert ours.summary["bottleneck"]["utilization"] == pytest.approx(used, rel=0.03)
+
+
+def test_dx_without_the_choice_of_this_code_leaves_more_of_the_link():
+    """dx.rs: counting delays that a cut has answered. Ten flows at 10 Gbps and 200 us."""
+    starts = [i * 1e-3 for i in range(10)]
+    used = {once: dx.simulate(starts, 0.1, 0.04, answer_once=once)[1] for once in (True, False)}
+    assert used[True] == pytest.approx(0.998, abs=0.003)
+    assert used[False] == pytest.approx(0.984, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("flows", "stagger_ms", "mbps", "rtt_us", "spans"),
+    [
+        (5, 300, 500, 4000, (3000, 1600)),
+        (2, 100, 500, 4000, (2500, 1000)),
+        (3, 20, 2000, 1000, (500, 200)),
+        (6, 30, 300, 3000, (2500, 1000)),
+        (1, 0, 500, 4000, (2500, 1000)),
+    ],
+)
+def test_inigos_sender_is_the_independent_simulation(flows, stagger_ms, mbps, rtt_us, spans):
+    """The mean window and the share of the link within 3 %, so also what it leaves unused of Fig. 2."""
+    starts = [i * stagger_ms for i in range(flows)]
+    windows, used, _ = inigo.simulate(
+        [start / 1e3 for start in starts], *(span / 1e3 for span in spans), link=mbps * 1e6, rtt=rtt_us * 1e-6
+    )
+    ours = staggered(
+        "star", flows, mbps, rtt_us, spans, starts, cc={"name": "inigo"}, network={"buffer": "unlimited"},
+        record={"queues": "off", "probes": "1ms", "flows": "all", "ports": [f"s0->h{flows}"]},
+        hosts={"nic": "fifo"},
+    )  # fmt: skip
+    assert mean_window(ours, spans[1]) == pytest.approx(sum(windows) / flows, rel=0.03)
+    assert ours.summary["bottleneck"]["utilization"] == pytest.approx(used, rel=0.03)
+
+
+def test_inigos_receiver_as_printed_fills_the_link_or_a_twentieth_by_the_phase_of_its_ticks():
+    """Algorithm 8 takes echoes for arrivals: docs/windows.md. Five DCTCP flows at 500 Mbps and 4 ms."""
+    ours, theirs = [], []
+    for seed in range(1, 7):
+        draw = random.Random(seed)
+        starts = [round(100 * i + draw.random(), 3) for i in range(5)]
+        _, used, _ = inigo.simulate(
+            [start / 1e3 for start in starts], 2.0, 1.0, dctcp=True, receiver="printed", mark_at=424
+        )
+        theirs.append(used)
+        cc = {"name": "dctcp", "receiver": {"kind": "inigo@tsecr", "mark": True}}
+        run = staggered(
+            "star", 5, 500, 4000, (2000, 1000), starts, cc=cc, hosts={"nic": "fifo"},
+            network={"buffer": "unlimited", "marking": {"kind": "step", "threshold": "424pkt"}},
+            record=OFF | {"ports": ["s0->h5"]},
+        )  # fmt: skip
+        ours.append(run.summary["bottleneck"]["utilization"])
+    for used in (ours, theirs):
+        assert min(used) < 0.1
+        assert max(used) > 0.9
+
+
+@pytest.mark.parametrize(("settled", "joining", "stands"), [(10, 5, False), (10, 20, True), (0, 30, True)])
+def test_dx_flows_that_join_at_once_can_leave_a_standing_queue(settled, joining, stands):
+    """docs/windows.md: m flows with a wrong base against what the others give up. Headroom of two packets."""
+    starts = [i * 1e-3 for i in range(settled)] + [0.06 + i * 52e-6 for i in range(joining)]
+    flows = settled + joining
+    _, _, theirs = dx.simulate(starts, 0.25, 0.2, headroom=2.401e-6)
+    ours = staggered(
+        "dumbbell", flows, 10_000, 200, (250, 200), [round(start * 1e3, 3) for start in starts],
+        cc={"name": "dx@ns-2"}, network={"buffer": "unlimited"}, record=OFF,
+    )  # fmt: skip
+    for queue in (theirs, ours.summary["bottleneck"]["queue_mean_pkt"]):
+        assert (queue > 24) == stands
+        assert flows / 2 < queue < 150
+
+
+def test_dx_flows_that_join_at_once_with_small_windows_leave_none():
+    """An initial window of two packets."""
+    assert dx.simulate([i * 52e-6 for i in range(30)], 0.25, 0.2, headroom=2.401e-6, window=2)[2] < 30
+
+
+@pytest.mark.thorough  # 10 s
+@pytest.mark.parametrize("flows", [2, 10])
+def test_random_marks_are_what_makes_the_queue_under_pi_vary(flows):
+    """docs/rates.md: as much as the reference, in packets too, and 3 % of it with evenly spaced marks."""
+    mean, spaced = pi.queue(flows, random_marks=False)
+    assert mean == pytest.approx(200, rel=0.05)
+    assert spaced < 0.05 * 200
+    mean, drawn = pi.queue(flows, random_marks=True)
+    assert mean == pytest.approx(200, rel=0.25)
+    marking = {"kind": "pi", "q_ref": "200KB"}
+    run = staggered(
+        "dumbbell", flows, 40_000, 4, (600, 200), [0] * flows, cc={"name": "dcqcn@ecn-or-delay"},
+        network={"mtu": "1000B", "header": "48B", "buffer": "unlimited", "marking": marking},
+        record={"queues": "20us", "probes": "off", "ports": ["s0->s1"]},
+    )  # fmt: skip
+    packets = run.queues[run.queues.time_us > 200e3].queue_pkt
+    assert packets.mean() == pytest.approx(200, rel=0.25)
+    assert 0.6 * 200 < drawn < 1.3 * 200
+    assert 0.6 * 200 < packets.std() < 1.4 * 200
+
+
+def test_inigos_receiver_shares_at_a_tick_of_a_millisecond_what_fine_ticks_do_not():
+    """Three CUBIC flows half a second apart, 100 Mbps and 10 ms."""
+    shares = {}
+    for resolution in ("1ms", "1us"):
+        run = staggered(
+            "star", 3, 100, 10_000, (6000, 2000), [0, 500, 1000],
+            cc={"name": "cubic", "receiver": {"kind": "inigo", "resolution": resolution}},
+            network={"buffer": "unlimited"}, record=OFF,
+        )  # fmt: skip
+        rates = run.flows.goodput_gbps
+        shares[resolution] = rates.sum() ** 2 / 3 / (rates**2).sum()
+    assert shares["1ms"] > 0.99
+    assert shares["1us"] < 0.7

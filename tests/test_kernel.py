@@ -100,13 +100,13 @@ def test_without_the_program_the_command_says_how_to_get_it(tmp_path):
         ({"host": {"colour": 1}}, "unknown field `colour`"),
         ({"flows": {"colour": [1]}}, "unknown field `colour`"),
         ({"flows": {"cc": [9, 9]}}, "flows.cc: 9 is not one of 1"),
-        ({"flows": {"src": [0]}}, "flows: columns of lengths"),
-        ({"flows": {"priority": [0, 1]}}, "flows.priority: expected none"),
+        ({"flows": {"src": [0]}}, "columns of different lengths (src has 1, dst has"),
+        ({"flows": {"priority": [False, True]}}, "flows.priority: expected none"),
         ({"balancing": "packet"}, "balancing: expected none or its default in the kernel world"),
-        ({"disciplines": []}, "disciplines: expected none"),
+        ({"disciplines": [{"classes": [], "class_of": {"other": 0}}]}, "disciplines: expected none"),
         ({"shared": {"size_bytes": 1, "alpha": 1.0}}, "shared: expected none"),
         ({"pause": {"threshold_bytes": 1, "hysteresis_bytes": 1}}, "pause: expected none"),
-        ({"faults": {"time_ps": [], "link": [], "kind": [], "value": []}}, "faults: expected none"),
+        ({"faults": [{"time_ps": 0, "link": 0, "change": "up"}]}, "faults: expected none"),
         ({"host": {"nic": "fifo"}}, "host.nic: expected none or its default"),
         ({"record": {"queue_links": [99]}}, "record.queue_links: 99 is not one of"),
     ],
@@ -115,8 +115,9 @@ def test_the_program_refuses_what_it_does_not_know_and_what_it_would_ignore(chan
     asked = json.loads(live.encode(request(prepare(TWO, world="kernel"))))
     for key, value in change.items():
         asked[key] = asked[key] | value if isinstance(asked.get(key), dict) else value
+    run = {"request": asked, "real_time": False}
     done = subprocess.run(
-        [live.program(), "run"], input=json.dumps(asked), capture_output=True, text=True, check=False
+        [live.program(), "run"], input=json.dumps(run), capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
@@ -179,7 +180,7 @@ def test_the_interval_of_a_mean_is_students():
 
 
 def test_other_worlds_need_no_repeats():
-    with pytest.raises(ScenarioError, match="gives the same every time"):
+    with pytest.raises(ScenarioError, match="this world is deterministic"):
         sh.run(TWO, repeats=2)
 
 
@@ -294,7 +295,7 @@ def test_a_phantom_queue_in_the_emulated_switch_leaves_the_real_one_short():
 
 def test_bbr_is_an_algorithm_of_the_kernel_world_only():
     assert prepare(TWO, overrides={"cc": "bbr"}, world="kernel").flows.ccs[0].native
-    with pytest.raises(ScenarioError, match="only --world kernel has it"):
+    with pytest.raises(ScenarioError, match="only --world kernel has this one"):
         prepare(TWO, overrides={"cc": "bbr"})
 
 

@@ -137,7 +137,7 @@ def written(value, unit):
 
 
 def knobs():
-    for part, rows in {"cc": catalog.algorithms(), **catalog.parts_beside()}.items():
+    for part, rows in {"cc": catalog.algorithms(), **catalog.other_catalogs()}.items():
         for row in rows:
             for parameter in row["parameters"]:
                 yield pytest.param(part, row, parameter, id=f"{row['name']}.{parameter['name']}")
@@ -202,12 +202,12 @@ def is_deaf_to(row, key):
 
 
 @pytest.mark.parametrize("row", catalog.algorithms(), ids=lambda row: row["name"])
-def test_a_key_that_an_algorithm_honours_acts(row):
+def test_a_key_that_an_algorithm_supports_acts(row):
     silent = []
     for key in row["honours"]:
         if not is_deaf_to(row, key) and not acts(row, key):
             silent.append(key)
-    assert not silent, f"{row['name']} honours what changes nothing: {silent}"
+    assert not silent, f"{row['name']} supports keys that change nothing: {silent}"
 
 
 def acts(row, key):

@@ -1,4 +1,4 @@
-"""What happens to links, as a scenario says it: who honours it, what is refused, what comes back."""
+"""What happens to links, as a scenario says it: which world supports it, what is refused, what comes back."""
 
 import pytest
 
@@ -48,14 +48,14 @@ def test_a_cable_that_is_down_holds_a_flow_up_for_as_long():
 
 @pytest.mark.parametrize("at", ["0s", "1us"])
 def test_a_run_whose_only_way_stays_down_ends_and_says_so(at):
-    said = r"flow 0 cannot get on: timers repeat.*; link s0->s1, on the way of flow 0, is down"
+    said = r"flow 0 cannot make progress: timers repeat.*; link s0->s1, on the path of flow 0, is down"
     with pytest.raises(BooksError, match=said):
         run({"link": CABLE, "kind": "down", "at": at})
 
 
 @pytest.mark.parametrize("link", ["h0->s0", "h0<->s0"])
 def test_a_host_whose_own_link_stays_down_is_named(link):
-    with pytest.raises(BooksError, match=r"flow 0 cannot get on: nothing is left.*; link h0->s0,.*is down"):
+    with pytest.raises(BooksError, match=r"flow 0 cannot make progress: no event is left.*; link h0->s0,.*is down"):
         run({"link": link, "kind": "down", "at": "0s"})
 
 

@@ -73,10 +73,11 @@ def test_flows_that_wait_are_numbered_through_all_tables():
 def test_a_flow_that_waits_for_a_later_one_is_an_error():
     scenario = load("request-response", traffic__0__pairs=1, traffic__0__exchanges=1)
     request = packet.request(scenario)
-    request["flows"]["after"] = np.array([1, NO_FLOW], np.uint32)
+    own, other = np.array([0], np.uint32), np.array([1], np.uint32)
+    request["flows"]["after"] = {"flow": own, "predecessor": other}
     from shallows import _core
 
-    with pytest.raises(ValueError, match="flow 0 follows 1"):
+    with pytest.raises(ValueError, match="flow 0 waits for 1"):
         _core.simulate(request, None)
 
 

@@ -2,10 +2,11 @@
 
 The word behind its fence says what a block is. `sh`: commands, a line each. `python` runs; with `>>>` it
 also prints what it shows. `toml` or `python` beginning with `# name.toml` or `# name.py` is that file.
-`sql` is for DuckDB. `console` is a command with what it prints (tests/fluid/test_docs.py). `text` is nothing
-to run: a message, or a folder, whose files the blocks before it have made.
+`sql` is for DuckDB. `console` is a command with its output (tests/fluid/test_docs.py), `mermaid` a diagram.
+`text` is nothing to run: a message, or a folder, whose files the blocks before it have made.
 """
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -31,6 +32,8 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(user_algorithms, "_CLASSES", {})
     _scenarios(tmp_path)
+    if page.stem == "settings":
+        _settings(tmp_path)
     monkeypatch.setattr(examples, "folder", lambda: tmp_path / "scenarios")
     names, seen = {"__name__": "page"}, set()
     for kind, text in FENCE.findall(page.read_text()):
@@ -54,8 +57,17 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
             assert message, f"files that are not there: {missing}"
             _refused(*message.groups())
         else:
-            assert kind in ("text", "python", "console")
+            assert kind in ("text", "python", "console", "mermaid")
         seen |= {path.name for path in tmp_path.rglob("*")}
+
+
+def _settings(folder):
+    """The files that docs/settings.md reads: settings of a switch and of a NIC, and a scenario."""
+    from test_settings import BASE, NIC_TEXTS, PROFILES
+
+    (folder / "config_db.json").write_text(json.dumps(PROFILES["tomahawk5"][0]))
+    (folder / "nic.txt").write_text(next(iter(NIC_TEXTS.values())))
+    (folder / "mine.toml").write_text(Scenario(**BASE).to_toml())
 
 
 def _scenarios(folder):

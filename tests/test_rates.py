@@ -207,6 +207,48 @@ def test_patched_timely_has_one_fixed_point(flows):
     assert queue_kb(result) == pytest.approx(62.5 * (1 + flows / 8), rel=0.10)
 
 
+def joining(flows, apart_ms, settled_ms, **cc):
+    """Patched TIMELY flows that join one by one, measured for 100 ms from `settled_ms` after the last on."""
+    settled = apart_ms * (flows - 1) + settled_ms
+    return sh.run(
+        sh.Scenario(
+            duration=f"{settled + 100}ms",
+            warmup=f"{settled}ms",
+            topology={"kind": "dumbbell", "hosts": flows, "rate": "10Gbps", "rtt": "4us"},
+            network={"mtu": "1048B", "header": "48B", "buffer": "unlimited"},
+            cc={"name": "patched-timely", **cc},
+            traffic=[{"kind": "long-lived", "flows": flows, "stagger": f"{apart_ms}ms"}],
+            record={"queues": "off", "probes": "off"},
+        )
+    )
+
+
+def fairness(rates):
+    return sum(rates) ** 2 / len(rates) / sum(rate**2 for rate in rates)
+
+
+@pytest.mark.parametrize(("flows", "apart_ms"), [(3, 10), (3, 30), (8, 20), (12, 15), (20, 10), (20, 30)])
+@pytest.mark.parametrize("start", ["line rate", "C/N"])
+def test_patched_timely_flows_that_join_one_by_one_become_equal(flows, apart_ms, start):
+    """Theorem 5: Jain's index of .99, and eq. 31 within 10 %.
+
+    Algorithm 2 compares round trips, so the queue is shorter than eq. 31 by what the other links take. Flows
+    that start at line rate bring a link more each: twenty pile up 11 MB, which take half a second to drain.
+    """
+    cc = {"start_rate": f"{10_000 // flows}Mbps"} if start == "C/N" else {}
+    slow = (flows, apart_ms, start) == (20, 10, "line rate")
+    result = joining(flows, apart_ms, 900 if slow else 200, **cc)
+    assert 0.99 <= fairness(rates(result)) <= 1
+    eq31 = 62.5 * (1 + flows / 8)
+    assert 0.9 * eq31 < queue_kb(result) < eq31
+
+
+def test_patched_timely_is_unfair_to_early_flows_where_each_has_its_own_base():
+    """Each leaves out its smallest round trip: the last to join takes the queue for its path."""
+    result = joining(3, 30, 200, name="patched-timely@queue-error")
+    assert fairness(rates(result)) < 0.9
+
+
 def test_patched_timely_makes_seven_to_three_fair():
     """Fig. 12a."""
     result = timely("patched-timely")

@@ -1,4 +1,4 @@
-"""What is written for people stays true: tables and links. Their commands and blocks: test_pages.py."""
+"""Tables, links and names of the documentation are right. Its commands and blocks: test_pages.py."""
 
 import re
 from pathlib import Path
@@ -23,3 +23,17 @@ def test_the_readmes_algorithms_are_of_the_catalog_and_in_its_order():
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_contributing_names_files_and_functions_of_the_simulator():
+    """Each row of the short paths names files, and functions that are defined in one of them."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = text.partition("## Find it within ten minutes")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| Where")]
+    assert len(rows) == 4
+    for row in rows:
+        files = [ROOT / "crates/sim/src" / name for name in re.findall(r"`([\w/]+\.rs)`", row)]
+        source = "".join(file.read_text() for file in files)
+        functions = re.findall(r"`(?:\w+::)?([a-z_]+)`", row)
+        assert functions
+        assert [name for name in functions if f"fn {name}" not in source] == []

@@ -104,7 +104,7 @@ def test_at_slow_rates_it_is_as_theory_has_it_where_timers_wait_for_frames():
 
 
 def test_it_needs_ports_that_keep_records_and_one_way():
-    with pytest.raises(sh.ScenarioError, match=r'kind = "step".*records, which hpcc cannot do without'):
+    with pytest.raises(sh.ScenarioError, match=r'kind = "step".*records, which hpcc needs'):
         run({"network.marking": {"kind": "step"}})
-    with pytest.raises(sh.ScenarioError, match=r'network.balancing = "packet": .*need one way'):
+    with pytest.raises(sh.ScenarioError, match=r'network.balancing = "packet": .*needs one path'):
         run({"network.balancing": "packet"})

@@ -1,20 +1,15 @@
-"""The contract between Python and Rust: one definition, kept by the page, Python's types and both programs.
-
-Then the request: keys, types and values that docs/crossing.md promises.
-"""
+"""The request to the core and its answer: files that are generated from them, keys, types and values."""
 
 import json
 import re
 import runpy
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import NotRequired, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 
-from shallows import _core, contract
+from shallows import _core, core_answer
 from shallows.errors import ScenarioError
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
@@ -22,22 +17,6 @@ from shallows.units import NEVER
 from shallows.worlds import packet
 
 ROOT = Path(__file__).parent.parent
-PYTHON = {
-    "bool": bool,
-    "u16": int,
-    "u32": int,
-    "u64": int,
-    "f64": float,
-    "str": str,
-    "{str: f64}": dict[str, float],
-    "[bool]": contract.Flags,
-    "[u16]": contract.U16,
-    "[u32]": contract.U32,
-    "[u64]": contract.U64,
-    "[f64]": contract.F64,
-    "[[u32]]": contract.U32,
-}
-"""What Python has for each kind of the contract that is no table of its own."""
 EXAMPLES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.toml"))
 
 COLUMNS = {
@@ -48,6 +27,7 @@ COLUMNS = {
         "delay_ps": np.uint64,
         "buffer_bytes": np.uint64,
         "marking": np.uint32,
+        "discipline": np.uint32,
     },
     "flows": {
         "src": np.uint32,
@@ -55,55 +35,52 @@ COLUMNS = {
         "bytes": np.uint64,
         "start_ps": np.uint64,
         "stop_ps": np.uint64,
-        "after": np.uint32,
-        "priority": np.uint32,
+        "priority": np.bool_,
         "cc": np.uint32,
     },
 }
 
 
-def of_kind(kind):
-    """Python's type of a field of the contract."""
-    if kind in PYTHON:
-        return PYTHON[kind]
-    if kind.startswith('"'):
-        return str
-    return list[of_kind(kind[1:-1])] if kind.startswith("[") else getattr(contract, kind)
+def packaging(name):
+    """A program of packaging/ as a dict of what it defines."""
+    return runpy.run_path(str(ROOT / "packaging" / f"{name}.py"))
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"), [row for row in _core.contract() if row[0] not in ("Attachment", "Cable")]
-)
-def test_the_types_in_python_are_those_of_rust(name, fields):
-    """But for a class, which is a class in Python and its number in Rust."""
-    hints = get_type_hints(getattr(contract, name), include_extras=True)
-    assert list(hints) == [key for key, *_ in fields]
-    answers = name in {
-        key for key, _ in _core.contract()[[key for key, _ in _core.contract()].index("Answer") :]
+def test_the_types_in_python_are_generated_from_the_core():
+    made = packaging("contract")
+    assert made["source"](_core.contract()) == made["FILE"].read_text(), "run `make generated`"
+
+
+def test_every_kind_of_the_core_has_a_type_in_python():
+    source = packaging("contract")["source"]
+    key = lambda name, kind, optional=False: [(name, kind, optional, "")]  # noqa: E731
+    rest = [("Answer", key("x", "Books", True)), ("Books", key("closed", "bool")), ("Run", [])]
+    cases = {
+        '"down" or "up" or {"rate_bps": u64} or {"loss": f64}': "str | dict[str, int] | dict[str, float]",
+        "[Class]": "list[Class]",
+        "[[u32]]": "U32",
+        "{str: u8}": "dict[str, int]",
     }
-    for key, kind, optional, _ in fields:
-        hint, may_be_absent = hints[key], get_origin(hints[key]) is NotRequired
-        if may_be_absent:
-            (hint,) = get_args(hint)
-        expected = Callable[..., object] if (name, key) == ("Control", "written") else of_kind(kind)
-        may_be_none = type(None) in get_args(hint)
-        assert hint in (expected, expected | None if may_be_none else expected), (name, key)
+    for kind, annotation in cases.items():
+        text = source([("Request", [*key("from", kind), *key("y", kind, True)]), *rest])
+        assert f'"from": {annotation},' in text
+        assert f'"y": NotRequired[{annotation} | None],' in text
         # An answer has every key; a request may leave out what is optional.
-        assert optional == (may_be_none if answers else may_be_absent), (name, key)
+        assert "x: Books | None" in text
 
 
 def test_the_page_has_the_tables_of_the_contract():
-    crossing = runpy.run_path(str(ROOT / "packaging" / "crossing.py"))
+    crossing = packaging("crossing")
     text = (ROOT / "docs" / "crossing.md").read_text()
-    assert crossing["page"](text) == text, "python packaging/crossing.py writes it"
+    assert crossing["page"](text) == text, "run `make generated`"
     assert all(f"`{name}`" in text for name, _ in _core.contract())
 
 
 def paths_of_tables(value, path=()):
     """The way to every table in a request."""
     if isinstance(value, dict):
-        # The names of parameters are the algorithms' own.
-        if path[-1:] != ("parameters",):
+        # Not tables: parameters, whose names are the algorithms' own, kinds of packets, and a choice of two.
+        if not {"parameters", "class_of", "limit"}.intersection(path[-1:]):
             yield path
         for key, inner in value.items():
             yield from paths_of_tables(inner, (*path, key))
@@ -133,24 +110,29 @@ def full_request():
     # And either pauses or pacers.
     paced, _ = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
     request["disciplines"] += paced["disciplines"]
-    request["faults"] = {
-        "time_ps": np.array([1], np.uint64),
-        "link": np.array([0], np.uint32),
-        "kind": ["up"],
-        "value": np.array([0.0]),
-    }
+    # Only flows that wait have predecessors.
+    own, other = np.array([0], np.uint32), np.array([1], np.uint32)
+    request["flows"]["after"] = {"flow": own, "predecessor": other}
+    request["faults"] = [{"time_ps": 1, "link": 0, "change": "up"}]
     return request
 
 
 def test_a_pacer_of_a_host_is_a_class_of_its_link():
     """NSDI 2012: 1 % of a 1 Gbps link at least, 7.2 us, a bucket of 3100 B; nothing else waits for tokens."""
     request, network = request_of(network={"marking": {"kind": "phantom"}}, cc="hull@nsdi12")
-    ((other, paced),) = request["disciplines"]
+    (discipline,) = request["disciplines"]
+    other, paced = discipline["classes"]
     rate = int(network.host_rate_bps[0])
-    assert (other["carries"], paced["carries"]) == (["other"], ["paced"])
-    assert (other["shaper_bps"], paced["shaper_bps"], paced["shaper_burst_bytes"]) == (None, rate, 3100)
-    pacer = {"eta": 0.125, "beta": 3000.0, "period_ps": 7_200_000, "least_bps": rate // 100}
-    assert paced["pacer"] == pacer
+    assert (discipline["class_of"], discipline["priority"], discipline["paced"]) == ({"other": 0}, None, 1)
+    pacer = {
+        "eta": 0.125,
+        "beta": 3000.0,
+        "period_ps": 7_200_000,
+        "least_bps": rate // 100,
+        "most_bps": rate,
+    }
+    assert "shaper" not in other
+    assert paced["shaper"] == {"rate_bps": rate, "burst_bytes": 3100, "pacer": pacer}
     assert (request["links"]["discipline"] == network.is_nic).all()
 
 
@@ -182,7 +164,7 @@ def test_an_unknown_field_of_any_table_is_refused_with_its_path():
 def test_a_field_that_must_be_there_is_missed_by_name():
     request = full_request()
     optional = {(name, key) for name, fields in _core.contract() for key, _, may, _ in fields if may}
-    assert ("Request", "faults") in optional
+    assert ("Request", "shared") in optional
     for key in request:
         left = {other: value for other, value in request.items() if other != key}
         if ("Request", key) in optional:
@@ -204,10 +186,21 @@ def test_a_field_that_must_be_there_is_missed_by_name():
         ),
         (("host", "nic"), None, "host.nic: "),
         (("links", "marking"), np.array([2.5]), "links.marking: invalid type: floating point"),
-        (("links", "rate_bps"), np.array([10**9], np.uint64), "links: columns of lengths"),
+        (
+            ("links", "rate_bps"),
+            np.array([10**9], np.uint64),
+            "links: columns of different lengths (from has",
+        ),
+        (
+            ("faults", 0, "change"),
+            "cut",
+            "faults.change: unknown variant `cut`, expected one of `down`, `up`, ",
+        ),
+        (("faults", 0, "change"), {"rate_bps": 0.5}, "faults.change.rate_bps: invalid type: floating point"),
+        (("disciplines", 0, "class_of"), {"data": 0}, "disciplines.class_of: no class for"),
         (("ccs", 0, "parameters", "g"), "much", "ccs.parameters.g: invalid type: string"),
         (("ccs", 0, "name"), "\udc80", "ccs.name: "),
-        (("real_time",), True, "real_time: expected none"),
+        (("markings", 0, "kind"), "stop", 'markings: no marking is called "stop"'),
     ],
 )
 def test_a_value_of_another_kind_is_refused_with_its_path(path, value, message):
@@ -228,7 +221,7 @@ def test_an_answer_that_crossed_as_json_is_the_same():
             return [plain(inner) for inner in value]
         return value.tolist() if isinstance(value, np.ndarray) else value
 
-    again = contract.from_json(json.loads(json.dumps(plain(answer))))
+    again = core_answer.from_json(json.loads(json.dumps(plain(answer))))
     np.testing.assert_equal(again, answer)
     for table in ("flows", "ports", "probes", "classes"):
         assert {key: column.dtype for key, column in again[table].items()} == {
@@ -256,13 +249,13 @@ def request_of(**tables):
 def test_every_example_becomes_arrays_that_agree(path):
     request = packet.request(Scenario.load(path))
     for table, columns in COLUMNS.items():
-        extra = {key: np.uint32 for key in ("discipline", "priority") if key in request[table]}
-        assert {key: column.dtype for key, column in request[table].items()} == columns | extra
-        assert len({len(column) for column in request[table].values()}) == 1
+        found = {key: column for key, column in request[table].items() if isinstance(column, np.ndarray)}
+        assert {key: column.dtype for key, column in found.items()} == columns
+        assert len({len(column) for column in found.values()}) == 1
     assert request["links"]["from"].max() < request["nodes"]
     assert request["flows"]["src"].max() < request["hosts"]
-    assert request["links"]["marking"].max() < len(request["markings"])
-    assert request["links"].get("discipline", np.zeros(1)).max() <= len(request.get("disciplines", []))
+    assert request["links"]["marking"].max() <= len(request["markings"])
+    assert request["links"]["discipline"].max() <= len(request["disciplines"])
     assert request["flows"]["cc"].max() < len(request["ccs"])
     assert request["record"]["queue_links"].dtype == request["record"]["probe_flows"].dtype == np.uint32
     assert all(isinstance(value, float) for cc in request["ccs"] for value in cc["parameters"].values())
@@ -277,7 +270,8 @@ def test_scalars_are_integers_of_base_units():
     assert request["warmup_ps"] == 10**11
     assert request["until_done"] is False
     assert request["seed"] == 7
-    assert request["ccs"] == [{"name": "dctcp", "parameters": {"g": 0.0625, "alpha": 1.0}}]
+    control = {"name": "dctcp", "parameters": {"g": 0.0625, "alpha": 1.0}, "receiver": None}
+    assert request["ccs"] == [control]
     assert request["host"] == {
         "nic": "fair",
         "initial_window_bytes": 14_600,
@@ -287,6 +281,7 @@ def test_scalars_are_integers_of_base_units():
         "acks_every": 1,
         "segment": 1,
         "ack_delay_ps": 5 * 10**8,
+        "timestamps": None,
     }
     record = request["record"]
     assert (record["queue_interval_ps"], record["probe_interval_ps"]) == (10**7, 10**9)
@@ -313,25 +308,23 @@ def test_recommended_thresholds_follow_the_rate_of_the_port():
     request, network = request_of()
 
     def threshold(port):
-        return request["markings"][request["links"]["marking"][network.port(port)]]
+        number = request["links"]["marking"][network.port(port)]
+        return request["markings"][number - 1] if number else None
 
     assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 65 * 1500}}
     assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 260 * 1500}}
-    assert threshold("h0->s0") == {"kind": "none"}
+    assert threshold("h0->s0") is None
 
 
 def test_a_set_threshold_holds_at_every_port():
     marking = {"kind": "step", "threshold": "35pkt", "at": "dequeue"}
     request, _ = request_of(network={"marking": marking})
-    assert request["markings"] == [
-        {"kind": "none"},
-        {"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500}},
-    ]
+    assert request["markings"] == [{"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500}}]
 
 
 def test_without_marking_nothing_is_marked():
     request, _ = request_of(cc="dx")
-    assert request["markings"] == [{"kind": "none"}]
+    assert request["markings"] == []
     assert not request["links"]["marking"].any()
 
 
@@ -357,8 +350,8 @@ def test_the_core_takes_every_topology_and_its_books_close(kind):
 def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switches():
     lossless, network = request_of(network={"pfc": True})
     assert (lossless["links"]["discipline"] == 1).all()
-    carried = [of["carries"] for of in lossless["disciplines"][0]]
-    assert carried == [["pause", "resume"], ["other"], ["data", "credit_stop"]]
+    carried = {"pause": 0, "resume": 0, "other": 1, "data": 2, "credit_stop": 2}
+    assert lossless["disciplines"][0]["class_of"] == carried
     assert lossless["pause"] == {
         "threshold_bytes": 100_000,
         "hysteresis_bytes": 3000,
@@ -367,7 +360,7 @@ def test_pauses_need_classes_on_every_port_and_shared_memory_on_those_of_switche
     shared, network = request_of(network={"buffer": "shared"})
     assert (shared["links"]["discipline"] == ~network.is_nic).all()
     assert shared["shared"] == {"size_bytes": 12_000_000, "alpha": 1.0}
-    assert "pause" not in shared
+    assert shared["pause"] is None
 
 
 def test_packets_go_where_paths_says():

@@ -32,13 +32,15 @@ def sources():
 
 def test_no_retired_name_is_defined_again():
     left = {tuple(line.rsplit(" ", 1)) for line in LEFT.read_text().splitlines()}
+    there = retired.found(ROOT, sources())
     terms = {(scope, name): term for scope, names, term in retired.RETIRED for name in names.split()}
     again = [
         f"{', '.join(files)} defines {key[1]}: write {terms[key]}"
-        for key, files in retired.found(ROOT, sources()).items()
+        for key, files in there.items()
         if key not in left
     ]
     assert not again, "\n".join(again)
+    assert not left - set(there), "remove these lines of retired_left.txt: their names are gone"
 
 
 def test_definitions_are_found():

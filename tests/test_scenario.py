@@ -12,7 +12,7 @@ import pytest
 from shallows import algorithm
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
-from shallows.marking import RECOMMENDED, Marking, recommended
+from shallows.marking import Marking, recommended
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -176,7 +176,7 @@ def test_parameters_take_the_unit_of_the_catalog():
 
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
-    step = Marking("step", "enqueue", {"threshold": RECOMMENDED})
+    step = Marking("step", "enqueue", {}, recommended=True)
     assert read(bare).network_options.marking == step
     assert read(bare, cc="dx").network_options.marking == "none"
     assert read(bare, cc="reno").network_options.marking == "none"
@@ -273,10 +273,10 @@ WRONG = [
     (
         {"network.trimming": {"queue": 80}, "network.mtu": "64B"},
         'network.mtu = "64B"',
-        "cut, it takes as long",
+        "the length of a trimmed frame",
     ),
-    ({"faults": 3}, "faults = 3", "a list of tables; in a file each stands below a line [[faults]]"),
-    ({"traffic": {"kind": "incast"}}, "traffic = {'kind': 'incast'}", "each stands below a line [[traffic]]"),
+    ({"faults": 3}, "faults = 3", "a list of tables; in a file each follows a line [[faults]]"),
+    ({"traffic": {"kind": "incast"}}, "traffic = {'kind': 'incast'}", "each follows a line [[traffic]]"),
     ({"topology": {"kind": "multi-bottleneck", "hosts": 3}}, "topology.hosts = 3", "a list (senders in each"),
     (
         {"topology": {"kind": "graph", "hosts": ["a", "b"], "edges": ["a-b"]}},
@@ -322,7 +322,7 @@ WRONG = [
         'traffic[0] = "4000GB"',
         "flows of less than 2147483648 packets, 2920GiB",
     ),
-    ({"network.marking": "none"}, 'network.marking = "none"', "marking, which dctcp cannot do without"),
+    ({"network.marking": "none"}, 'network.marking = "none"', "a marking, which dctcp needs"),
     ({"network.marking": "red"}, 'network.marking = "red"', '"none", or a table such as'),
     ({"network.marking.kind": "stop"}, 'network.marking.kind = "stop"', 'did you mean "step"?'),
     ({"network.marking.at": "exit"}, 'network.marking.at = "exit"', '"enqueue" or "dequeue"'),
@@ -368,9 +368,9 @@ WRONG = [
     ({"record.ports": ["s0->s2"]}, 'record.ports = "s0->s2"', 'did you mean "s0->s1"?'),
     ({"record.ports": ["s7->*"]}, 'record.ports = "s7->*"', "a pattern of at least one port such as"),
     ({"record.flows": [0, 54]}, "record.flows = 54", "numbers from 0 to 53: there are 54 flows"),
-    ({"record.flows": []}, "record.flows = []", "a list of numbers from 0 on, such as [812, 900]"),
-    ({"record.flows": [-1]}, "record.flows", "a list of numbers from 0 on"),
-    ({"record.flows": [True]}, "record.flows", "a list of numbers from 0 on"),
+    ({"record.flows": []}, "record.flows = []", "a list of flow numbers, such as [812, 900]"),
+    ({"record.flows": [-1]}, "record.flows", "a list of flow numbers"),
+    ({"record.flows": [True]}, "record.flows", "a list of flow numbers"),
     ({"record.flows": 0}, "record.flows = 0", '"all", or a list'),
     ({"record.ports": "core"}, 'record.ports = "core"', '"bottleneck", "all", or a list'),
     ({"record.queues": "1ns"}, 'record.queues = "1ns"', "not 1000000000: raise it to 50ns"),
@@ -394,7 +394,10 @@ def test_a_mistake_names_file_key_value_and_what_was_expected(overrides, mistake
         ("a =", "x.toml: expected TOML"),
         ('duration = "1s"', "x.toml: topology: expected a value"),
         (DUMBBELL.replace('kind = "dumbbell"', ""), "x.toml: topology.kind: expected one of dumbbell, star"),
-        (DUMBBELL.replace('duration = "1s"', ""), "x.toml: duration: expected a value (how long it runs"),
+        (
+            DUMBBELL.replace('duration = "1s"', ""),
+            "x.toml: duration: expected a value (time at which the run ends",
+        ),
         (DUMBBELL.replace('[cc]\nname = "dctcp"\ng = 0.05', ""), "x.toml: cc: expected an algorithm"),
     ],
 )
@@ -552,12 +555,12 @@ def test_a_buffer_below_one_frame_is_refused(changes):
     ids=["lists", "keys", "tables"],
 )
 def test_tables_too_deep_are_a_sentence(text):
-    with pytest.raises(ScenarioError, match=r"deep\.toml: .*tables at most 8 deep"):
+    with pytest.raises(ScenarioError, match=r"deep\.toml: .*tables nested at most 8 deep"):
         Scenario.from_toml(text, file="deep.toml")
 
 
 def test_overrides_too_deep_are_a_sentence():
-    with pytest.raises(ScenarioError, match="tables at most 8 deep"):
+    with pytest.raises(ScenarioError, match="tables nested at most 8 deep"):
         read().set(".".join(["a"] * 5000), 1)
 
 

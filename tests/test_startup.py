@@ -41,7 +41,7 @@ HEAVY = {
     "shallows.cli.sweep",
     "shallows.comparison",
     "shallows.fluid",
-    "shallows.parts",
+    "shallows.builders",
     "shallows.plot",
     "shallows.sweeps.result",
 }

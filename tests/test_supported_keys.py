@@ -1,4 +1,4 @@
-"""Every world honours a key of the scenario or refuses it: changing one changes what is run, or is an error.
+"""Every world supports a key of the scenario or refuses it: changing one changes what is run, or is an error.
 
 The keys come from the scenario's own models: a new key without another value here fails.
 """
@@ -239,7 +239,7 @@ def test_a_key_of_a_kind_changes_what_is_run_or_is_refused(table, kind, key, wor
 
 
 @pytest.mark.parametrize("key", ["exchange", "off"])
-def test_pauses_are_refused_where_nobody_honours_them(key):
+def test_pauses_are_refused_where_no_world_supports_them(key):
     pauses = {"exchange": {"exchange": "10KB"}, "off": {"on": "2ms", "off": "1ms"}}[key]
     pausing = Scenario(**BASE | {"traffic": [{"kind": "long-lived", **pauses}]})
     for world, why in (("fluid", "do not pause"), ("kernel", "always have something to send")):
@@ -269,7 +269,7 @@ def test_the_documents_tables_are_the_declarations():
         (
             "dcqcn",
             {"timestamps": {}},
-            "hosts.timestamps: expected none: dcqcn goes by no delay",
+            "hosts.timestamps: expected none: dcqcn uses no delay",
         ),
         (
             "dcqcn",
@@ -277,7 +277,7 @@ def test_the_documents_tables_are_the_declarations():
             "expected 1, the default: it acts over tcp or rated, and dcqcn runs over roce",
         ),
         ("expresspass", {"segment": 4}, "expresspass runs over credit"),
-        ("fixed", {"initial_window": "4pkt"}, "fixed begins with a window of its own"),
+        ("fixed", {"initial_window": "4pkt"}, "fixed sets its own initial window"),
         (
             {"name": "dcqcn", "receiver": "inigo"},
             {},
@@ -316,5 +316,5 @@ def test_defaults_written_out_are_refused_nowhere():
 
 
 def test_a_preset_the_kernel_has_not_is_refused():
-    with pytest.raises(ScenarioError, match="the kernel world honours ecn"):
+    with pytest.raises(ScenarioError, match="the kernel world supports ecn"):
         prepare(Scenario(**BASE | {"cc": "cubic@rfc9438"}), world="kernel")

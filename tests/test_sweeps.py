@@ -92,7 +92,7 @@ def test_keys_of_one_option_change_together(scenario):
         ({"over": {"traffic.0.flows": "1:9:0"}}, "FROM:TO:STEP"),
         ({"over": {"traffic.0.flows": "1pkt:9ms:1ms"}}, "FROM:TO:STEP"),
         ({"over": {("warmup", "duration"): [("1ms",)]}}, "rows of 2 values"),
-        ({"over": {"seed": [1, 2]}}, "the seeds by their own option"),
+        ({"over": {"seed": [1, 2]}}, "no seed among the swept keys: use the option for seeds"),
         ({"over": {"cc.name": ["dx"]}}, "each key once"),
         ({"over": {"traffic.0.flows": [2, 2]}}, "two of them are the same"),
         ({"cc": ["dx", "dx"]}, "each algorithm once"),

@@ -246,7 +246,10 @@ HEARS = """
         ({"name": "mine.py:Aimd", "ecn_too": 1}, "true or false"),
         ("broken.py:Aimd", "a file that runs; ZeroDivisionError in line 2: division by zero"),
         ("half.py:Half", "a class with on_ack, on_loss, decision; Half has no on_ack"),
-        ("bare.py:Bare", r"Bare with __init__\(self, initial_window, line_rate\), and what has to be named"),
+        (
+            "bare.py:Bare",
+            r"Bare with __init__\(self, initial_window, line_rate\), then only keyword arguments",
+        ),
         ("deaf.py:Deaf", r"Deaf with on_loss\(self, now, loss\)"),
         ("python:Lost", 'the file of the class, such as "mine.py:Aimd"'),
     ],

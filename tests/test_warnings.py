@@ -179,3 +179,20 @@ def test_timeouts_without_a_loss_took_what_waited_for_lost():
     assert "timeouts, and 0 packets were lost" in said[0]
     assert "hosts.rto_initial = 10ms" in said[0]
     assert warnings(**tables | {"duration": "3s", "warmup": "500ms"}, hosts={"rto": "internet"}) == []
+
+
+def test_a_base_rtt_with_queueing_delay_says_so():
+    """Thirty DX flows 50 us apart (docs/windows.md): cables, three frames and three acks are 203.8 us."""
+    tables = {
+        "duration": "100ms",
+        "cc": "dx@ns-2",
+        "topology": {"kind": "dumbbell", "hosts": 30, "rate": "10Gbps", "rtt": "200us"},
+        "network": {"buffer": "100pkt"},
+        "traffic": [{"kind": "long-lived", "flows": 30, "stagger": "50us"}],
+        "record": {"probes": "10ms", "flows": "all"},
+    }
+    said = [line for line in warnings(**tables, seed=54) if "base RTT" in line]
+    assert len(said) == 1
+    assert "on an empty path of 203.8 us" in said[0]
+    small = [line for line in warnings(**tables, hosts={"initial_window": "2pkt"}) if "base RTT" in line]
+    assert small == []

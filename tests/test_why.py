@@ -576,7 +576,7 @@ def test_who_interrupts_the_second_pass_is_not_told_of_another_run(small, monkey
         return {**answer, "interrupted": True, "fingerprint": "0" * 16}, tables
 
     monkeypatch.setattr(_core, "watch", stopped)
-    with pytest.raises(KeyboardInterrupt, match="what was saved is as it was"):
+    with pytest.raises(KeyboardInterrupt, match="the saved result is unchanged"):
         sh.Run.load(small).why(0)
 
 
@@ -618,7 +618,7 @@ def test_without_the_culprits_the_time_is_gone(seed):
     overrides = {"traffic.0.flows": 1500, "cc": "dctcp", "seed": seed}
     run = sh.run("scenarios/websearch-tree.toml", overrides=overrides)
     near = 0
-    for one in run.why(slowest=10).without().values():
+    for one in run.why(slowest=10).counterfactuals().values():
         print(
             one.flow, one.fct_ps, one.share_ps, one.alone_ps, one.expected_ps, one.ran_ps, len(one.culprits)
         )
@@ -631,7 +631,7 @@ def test_what_a_culprit_cost_is_what_its_absence_saves():
     """The mouse of the first test: 70.2 us behind the elephant, 15.2 alone and without it."""
     edges = [["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]]
     paths = followed(edges, [[0, "a", "c", 20 * 1460], [5e-6, "b", "c", 1460]])
-    cost = paths.without()[1]
+    cost = paths.counterfactuals()[1]
     assert cost.culprits == [0]
     times = (cost.fct_ps, cost.share_ps, cost.alone_ps, cost.expected_ps, cost.ran_ps)
     assert [time / US for time in times] == pytest.approx([70.2, 55, 15.2, 15.2, 15.2], **ABOUT)
@@ -648,7 +648,7 @@ def test_a_flow_keeps_the_one_that_it_waits_for():
     }
     traffic |= {"service": "100us", "jitter": "0s", "from": ["a", "b"], "to": ["c"]}
     paths = followed([["a", "s"], ["b", "s"], ["s", "c", "1Gbps", "1us"]], [traffic])
-    for cost in paths.without().values():
+    for cost in paths.counterfactuals().values():
         assert cost.alone_ps <= cost.ran_ps <= cost.fct_ps
 
 
@@ -664,6 +664,6 @@ def test_flows_without_an_end_can_be_left_out():
     topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b", "d", "c"]}
     cc = {"name": "fixed", "window": "10pkt"}
     run = sh.run(sh.Scenario(duration="2ms", topology=topology, traffic=traffic, cc=cc))
-    cost = run.why([2]).without()[2]
+    cost = run.why([2]).counterfactuals()[2]
     assert set(cost.culprits) == {0, 1}
     assert cost.ran_ps / US == pytest.approx(15.2, **ABOUT)

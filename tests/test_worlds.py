@@ -329,7 +329,9 @@ def _row(table, name):
     return next(row for row in table if row["name"] == name)
 
 
-@pytest.mark.parametrize(("sources", "message"), [("0" * 8, "`make live` builds it again"), (None, "run it")])
+@pytest.mark.parametrize(
+    ("sources", "message"), [("0" * 8, "run `make live` to rebuild it"), (None, "run it")]
+)
 def test_a_program_that_was_not_built_again_says_so(tmp_path, monkeypatch, sources, message):
     """Either it does not know of what is asked, as it is older, or this machine cannot do it."""
     program = tmp_path / "shallows-live"

@@ -141,7 +141,8 @@ def _marks(scenario):
 def _links(request):
     links = request["links"]
     for at in range(len(links["from"])):
-        marking = request["markings"][links["marking"][at]]
+        number = int(links["marking"][at])
+        marking = request["markings"][number - 1] if number else None
         limit, discipline = _queue(int(links["buffer_bytes"][at]), marking, request["mtu_bytes"])
         yield " ".join(
             [
@@ -161,10 +162,10 @@ def _queue(buffer, marking, mtu):
     them in ns-3's device, below the discipline. On a ramp the packet in transmission counts half on average.
     """
     limit = UNLIMITED if buffer == NEVER else buffer // mtu - 1
-    values = {key: value / mtu for key, value in marking.get("parameters", {}).items()}
+    if marking is None:
+        return str(limit), ""
+    values = {key: value / mtu for key, value in marking["parameters"].items()}
     match marking["kind"]:
-        case "none":
-            return str(limit), ""
         case "step":
             threshold = values["threshold"] - 2
             return str(limit), f"red {threshold:g} {threshold:g} 1"
@@ -178,7 +179,8 @@ def _flows(scenario, request, opening):
     flows, handshakes = request["flows"], _handshakes(scenario)
     for at, (there, back) in enumerate(paths(scenario)):
         connect = int(flows["start_ps"][at]) + opening - handshakes[at]
-        ends = (flows["src"][at], flows["dst"][at], flows["bytes"][at], connect)
+        size = 0 if flows["bytes"][at] == NEVER else flows["bytes"][at]
+        ends = (flows["src"][at], flows["dst"][at], size, connect)
         yield " ".join(map(str, ("flow", *ends, *there, "|", *back)))
 
 

@@ -49,9 +49,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shallows import plot, units
-    from shallows.comparison import Comparison, compare
-    from shallows.errors import BooksError, ScenarioError
-    from shallows.parts import (
+    from shallows.builders import (
         CC,
         Dumbbell,
         FatTree,
@@ -78,6 +76,8 @@ if TYPE_CHECKING:
         Trace,
         Trimming,
     )
+    from shallows.comparison import Comparison, compare
+    from shallows.errors import BooksError, ScenarioError
     from shallows.results.run import Run
     from shallows.runner import run
     from shallows.scenario import Scenario
@@ -151,7 +151,7 @@ if not TYPE_CHECKING:  # without this, type checkers would accept any name
             raise AttributeError(f"module 'shallows' has no attribute {name!r}")
         if name in ("plot", "units"):
             return import_module(f"shallows.{name}")
-        return getattr(import_module(_MODULES.get(name, "shallows.parts")), name)
+        return getattr(import_module(_MODULES.get(name, "shallows.builders")), name)
 
 
 def __dir__() -> list[str]:

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.parameters import read, text, within
 from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
+
+if TYPE_CHECKING:
+    from shallows.contract import Control
+    from shallows.contract import Receiver as ReceiverToCore
 
 LEAST_THRESHOLD = {"dctcp": (7, "DCTCP, SIGCOMM 2010 eq. 13")}
 """Least step thresholds of algorithms, as their papers give them."""
@@ -142,17 +146,16 @@ class Algorithm:
         texts = {} if self.native else _texts(_row(self.name), self.parameters, mtu)
         return {"name": self.label, **texts, **receiver}
 
-    @property
-    def crossing(self) -> dict[str, Any]:
-        """The request to the core (docs/crossing.md)."""
-        receiver = self.receiver
-        table = {"receiver": {"kind": receiver.kind, "parameters": receiver.parameters}} if receiver else {}
+    def to_core(self) -> "Control":
+        """This algorithm in a request to the core."""
+        used = self.receiver
+        receiver: ReceiverToCore | None = {"kind": used.kind, "parameters": used.parameters} if used else None
         if self.user_class:
             # Packets and acks are those of the algorithm that it replaces.
             row = "dctcp" if self.needs_marking else "fixed"
             made = partial(self.user_class, **self.parameters)
-            return {"name": row, "parameters": {}, "written": made, **table}
-        return {"name": self.name, "parameters": self.parameters, **table}
+            return {"name": row, "parameters": {}, "written": made, "receiver": receiver}
+        return {"name": self.name, "parameters": self.parameters, "receiver": receiver}
 
 
 def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:

@@ -38,10 +38,10 @@ def entry(name: str) -> dict[str, Any]:
 
     Raises `ScenarioError` for an unknown name.
     """
-    return _row(name, {"cc": algorithms(), **parts_beside()})
+    return _row(name, {"cc": algorithms(), **other_catalogs()})
 
 
-def parts_beside() -> dict[str, list[dict[str, Any]]]:
+def other_catalogs() -> dict[str, list[dict[str, Any]]]:
     """The other catalogs: rows of receivers and of markings, by the key of a scenario."""
     from shallows import _core
 
@@ -59,7 +59,7 @@ def _row(name: str, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     return found
 
 
-def parts(row: dict[str, Any]) -> dict[str, str]:
+def components(row: dict[str, Any]) -> dict[str, str]:
     """The parts of an algorithm in words: sender, receiver, port and transport."""
     port = {"none": row["port"], "required": f"{row['port']} (required)"}
     text = port.get(row["marking"], f"{row['port']} (if {row['marking']} is set)")
@@ -88,16 +88,16 @@ def list_table(rows: list[dict[str, Any]]) -> "Table":
         table.add_column(column, no_wrap=column == "cc")
     for row in rows:
         presets = ", ".join(preset["name"] for preset in row["presets"])
-        table.add_row(row["name"], row["summary"], parts(row)["port"], presets)
+        table.add_row(row["name"], row["summary"], components(row)["port"], presets)
     return table
 
 
-def other_parts() -> list[Any]:
+def other_tables() -> list[Any]:
     """Tables of the other catalogs: receivers and markings."""
     from rich.table import Table
 
     tables: list[Any] = []
-    for title, rows in parts_beside().items():
+    for title, rows in other_catalogs().items():
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in (title, "what it does", "parameters"):
             table.add_column(column, no_wrap=column == title)
@@ -111,17 +111,17 @@ def other_parts() -> list[Any]:
 def page(row: dict[str, Any]) -> list[Any]:
     """The page of an algorithm, as a list of rich renderables."""
     lines = [f"[bold]{row['name']}[/]  {_text(row['summary'])}", ""]
-    lines += [f"{part:<9} {_text(what)}" for part, what in parts(row).items()]
+    lines += [f"{part:<9} {_text(what)}" for part, what in components(row).items()]
     lines += [f"source    {_text(row['source'])}", ""]
     keys = ", ".join(row["honours"])
-    lines += [*wrap(f"besides the keys that act on all flows it honours {keys}", width=79), ""]
+    lines += [*wrap(f"besides the keys that act on all flows it supports {keys}", width=79), ""]
     page = ["\n".join(lines), _parameters(row), ""]
     page += _presets(row)
-    missing = row["not_modelled"] or ["nothing is left out"]
+    missing = row["not_modelled"] or ["everything is modelled"]
     return [*page, "\nnot modelled", *(f"  - {_text(what)}" for what in missing)]
 
 
-def part_page(key: str, row: dict[str, Any]) -> list[Any]:
+def other_page(key: str, row: dict[str, Any]) -> list[Any]:
     """The page of a receiver or a marking, as a list of rich renderables."""
     title = f"[bold]{key}[/] = [bold]{row['name']}[/]  {_text(row['summary'])}"
     return ["\n".join([title, "", f"source    {_text(row['source'])}", ""]), _parameters(row), *_presets(row)]

@@ -1,242 +1,16 @@
-"""The request of a run and its answer as Python has them: the types of what crosses into Rust and comes back.
+"""Types of the core's request and of its answer; docs/crossing.md says what the keys mean.
 
-crates/contract defines them, docs/crossing.md says what they mean; tests/test_request.py holds both to that.
+Generated from crates/sim/src/spec and crates/contract by `make generated`: a change here is lost.
 """
 
-from collections.abc import Callable, Mapping
-from typing import (
-    Any,
-    NotRequired,
-    TypedDict,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 U16, U32, U64 = NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint64]
 F64, Flags = NDArray[np.float64], NDArray[np.bool_]
-
-Links = TypedDict(
-    "Links",
-    {
-        "from": U32,
-        "to": U32,
-        "rate_bps": U64,
-        "delay_ps": U64,
-        "buffer_bytes": U64,
-        "marking": U32,
-        "discipline": NotRequired[U32],
-    },
-)
-
-
-class Marking(TypedDict):
-    kind: str
-    at: NotRequired[str]
-    parameters: NotRequired[dict[str, float]]
-
-
-class Pacer(TypedDict):
-    eta: float
-    beta: float
-    period_ps: int
-    least_bps: int
-
-
-class Class(TypedDict):
-    carries: list[str]
-    limit_packets: NotRequired[int | None]
-    limit_bytes: NotRequired[int | None]
-    trims: NotRequired[bool | None]
-    turn: NotRequired[int | None]
-    shaper_bps: NotRequired[int | None]
-    shaper_burst_bytes: NotRequired[int | None]
-    pacer: NotRequired[Pacer | None]
-
-
-class Shared(TypedDict):
-    size_bytes: int
-    alpha: float
-
-
-class Pause(TypedDict):
-    threshold_bytes: int
-    hysteresis_bytes: int
-    headroom_bytes: NotRequired[int | None]
-
-
-class Faults(TypedDict):
-    time_ps: U64
-    link: U32
-    kind: list[str]
-    value: F64
-
-
-class Applications(TypedDict):
-    first_bytes: U64
-    resume_ps: U64
-    on_ps: U64
-    off_ps: U64
-
-
-class Flows(TypedDict):
-    src: U32
-    dst: U32
-    bytes: U64
-    start_ps: U64
-    stop_ps: U64
-    application: NotRequired[Applications]
-    after: NotRequired[U32]
-    priority: NotRequired[U32]
-    cc: U32
-
-
-class Receiver(TypedDict):
-    kind: str
-    parameters: dict[str, float]
-
-
-class Control(TypedDict):
-    name: str
-    parameters: dict[str, float]
-    receiver: NotRequired[Receiver]
-    written: NotRequired[Callable[..., object]]
-
-
-class Timestamps(TypedDict):
-    burst: int
-    bucket: int
-    poll_ps: int
-    stack_ps: int
-    noise_ps: int
-    drift: float
-    host_delay_removed: bool
-    burst_reduced: bool
-    calibrated: bool
-
-
-class Host(TypedDict):
-    nic: str
-    initial_window_bytes: int
-    rto_min_ps: int
-    rto_max_ps: int
-    rto_initial_ps: int
-    acks_every: int
-    ack_delay_ps: int
-    segment: int
-    timestamps: NotRequired[Timestamps]
-
-
-class Record(TypedDict):
-    queue_interval_ps: int
-    queue_links: U32
-    probe_interval_ps: int
-    probe_flows: U32
-
-
-class Request(TypedDict):
-    hosts: int
-    nodes: int
-    links: Links
-    markings: list[Marking]
-    disciplines: NotRequired[list[list[Class]]]
-    shared: NotRequired[Shared]
-    pause: NotRequired[Pause]
-    balancing: NotRequired[str]
-    faults: NotRequired[Faults]
-    convergence_ps: NotRequired[int]
-    flows: Flows
-    ccs: list[Control]
-    host: Host
-    mtu_bytes: int
-    header_bytes: int
-    duration_ps: int
-    until_done: bool
-    warmup_ps: int
-    seed: int
-    record: Record
-    real_time: NotRequired[bool]
-
-
-class FlowColumns(TypedDict):
-    start_ps: U64
-    finish_ps: U64
-    ideal_ps: U64
-    delivered_bytes: U64
-    goodput_bytes: U64
-    goodput_by_stop_bytes: U64
-    retransmits: U32
-    timeouts: U32
-    credits: U64
-    credits_wasted: U64
-    srtt_mean_ps: U64
-    srtt_max_ps: U64
-
-
-class PortColumns(TypedDict):
-    sent: U64
-    sent_bytes: U64
-    marked: U64
-    dropped: U64
-    dropped_in_warmup: U64
-    trimmed: U64
-    lost: U64
-    busy_ps: U64
-    pauses: U64
-    paused_ps: U64
-    queue_mean_bytes: F64
-    queue_p50_bytes: F64
-    queue_p99_bytes: F64
-    queue_max_bytes: F64
-    delay_mean_ps: F64
-    delay_p99_ps: F64
-
-
-ClassColumns = TypedDict(
-    "ClassColumns",
-    {
-        "link": U32,
-        "class": U32,
-        "sent": U64,
-        "dropped": U64,
-        "largest_bytes": U64,
-        "pauses": U64,
-        "paused_ps": U64,
-    },
-)
-
-
-class Deadlock(TypedDict):
-    links: U32
-    time_ps: int
-
-
-class Queues(TypedDict):
-    time_ps: U64
-    bytes: U32
-
-
-class Histogram(TypedDict):
-    edges_bytes: F64
-    time_ps: U64
-
-
-class Probes(TypedDict):
-    time_ps: U64
-    flow: U32
-    name: U16
-    value: F64
-
-
-class Books(TypedDict):
-    closed: bool
-    problems: list[str]
 
 
 class Quantiles(TypedDict):
@@ -270,6 +44,81 @@ class Threads(TypedDict):
     gain: float | None
 
 
+class Books(TypedDict):
+    closed: bool
+    problems: list[str]
+
+
+class Probes(TypedDict):
+    time_ps: U64
+    flow: U32
+    name: U16
+    value: F64
+
+
+class Histogram(TypedDict):
+    edges_bytes: F64
+    time_ps: U64
+
+
+class Queues(TypedDict):
+    time_ps: U64
+    bytes: U32
+
+
+class Deadlock(TypedDict):
+    links: U32
+    time_ps: int
+
+
+ClassColumns = TypedDict(
+    "ClassColumns",
+    {
+        "link": U32,
+        "class": U32,
+        "sent": U64,
+        "dropped": U64,
+        "largest_bytes": U64,
+        "pauses": U64,
+        "paused_ps": U64,
+    },
+)
+
+
+class PortColumns(TypedDict):
+    sent: U64
+    sent_bytes: U64
+    marked: U64
+    dropped: U64
+    dropped_in_warmup: U64
+    trimmed: U64
+    lost: U64
+    busy_ps: U64
+    pauses: U64
+    paused_ps: U64
+    queue_mean_bytes: F64
+    queue_p50_bytes: F64
+    queue_p99_bytes: F64
+    queue_max_bytes: F64
+    delay_mean_ps: F64
+    delay_p99_ps: F64
+
+
+class FlowColumns(TypedDict):
+    start_ps: U64
+    finish_ps: U64
+    ideal_ps: U64
+    delivered_bytes: U64
+    goodput_bytes: U64
+    goodput_by_stop_bytes: U64
+    retransmits: U32
+    timeouts: U32
+    credits: U64
+    credits_wasted: U64
+    srtt_mean_ps: U64
+    srtt_max_ps: U64
+
+
 class Answer(TypedDict):
     fingerprint: str | None
     events: int
@@ -290,31 +139,156 @@ class Answer(TypedDict):
     lateness: Lateness | None
 
 
-Table = TypeVar("Table")
+class Record(TypedDict):
+    queue_interval_ps: int
+    queue_links: U32
+    probe_interval_ps: int
+    probe_flows: U32
 
 
-def zeros(table: type[Table], rows: int) -> Table:
-    """A table of columns, each of so many zeros."""
-    return cast(Table, {key: np.zeros(rows, _element(kind)) for key, kind in get_type_hints(table).items()})
+class Timestamps(TypedDict):
+    burst: int
+    bucket: int
+    poll_ps: int
+    stack_ps: int
+    noise_ps: int
+    drift: float
+    host_delay_removed: bool
+    burst_reduced: bool
+    calibrated: bool
 
 
-def from_json(answer: Mapping[str, Any]) -> Answer:
-    """An answer of `shallows-live`: its lists as the columns that they are."""
-    return _typed(answer, Answer)
+class Host(TypedDict):
+    nic: str
+    initial_window_bytes: int
+    rto_min_ps: int
+    rto_max_ps: int
+    rto_initial_ps: int
+    acks_every: int
+    ack_delay_ps: int
+    segment: int
+    timestamps: NotRequired[Timestamps | None]
 
 
-def _typed(value: Any, kind: Any) -> Any:
-    if is_typeddict(kind):
-        return {key: _typed(value[key], inner) for key, inner in get_type_hints(kind).items()}
-    if get_origin(kind) is np.ndarray:
-        return np.array(value, _element(kind))
-    if get_origin(kind) is list:
-        (inner,) = get_args(kind)
-        return [_typed(item, inner) for item in value]
-    return value
+class Receiver(TypedDict):
+    kind: str
+    parameters: dict[str, float]
 
 
-def _element(kind: Any) -> Any:
-    """The type of a column's entries."""
-    (element,) = get_args(get_args(kind)[1])
-    return element
+class Control(TypedDict):
+    name: str
+    parameters: dict[str, float]
+    receiver: NotRequired[Receiver | None]
+    written: NotRequired[Callable[..., object] | None]
+
+
+class Applications(TypedDict):
+    first_bytes: U64
+    resume_ps: U64
+    on_ps: U64
+    off_ps: U64
+
+
+class Predecessors(TypedDict):
+    flow: U32
+    predecessor: U32
+
+
+class Flows(TypedDict):
+    src: U32
+    dst: U32
+    bytes: U64
+    start_ps: U64
+    stop_ps: U64
+    after: NotRequired[Predecessors | None]
+    application: NotRequired[Applications | None]
+    priority: Flags
+    cc: U32
+
+
+class Fault(TypedDict):
+    time_ps: int
+    link: int
+    change: str | dict[str, int] | dict[str, float]
+
+
+class Pause(TypedDict):
+    threshold_bytes: int
+    hysteresis_bytes: int
+    headroom_bytes: NotRequired[int | None]
+
+
+class Shared(TypedDict):
+    size_bytes: int
+    alpha: float
+
+
+class Pacer(TypedDict):
+    eta: float
+    beta: float
+    period_ps: int
+    least_bps: int
+    most_bps: int
+
+
+class Shaper(TypedDict):
+    rate_bps: int
+    burst_bytes: int
+    pacer: NotRequired[Pacer | None]
+
+
+class Class(TypedDict):
+    limit: dict[str, int]
+    shaper: NotRequired[Shaper | None]
+    trims: bool
+    turn: NotRequired[int | None]
+
+
+class Discipline(TypedDict):
+    classes: list[Class]
+    class_of: dict[str, int]
+    priority: NotRequired[int | None]
+    paced: NotRequired[int | None]
+
+
+class Marking(TypedDict):
+    kind: str
+    at: str
+    parameters: dict[str, float]
+
+
+Links = TypedDict(
+    "Links",
+    {
+        "from": U32,
+        "to": U32,
+        "rate_bps": U64,
+        "delay_ps": U64,
+        "buffer_bytes": U64,
+        "marking": U32,
+        "discipline": U32,
+    },
+)
+
+
+class Request(TypedDict):
+    hosts: int
+    nodes: int
+    links: Links
+    markings: list[Marking]
+    disciplines: list[Discipline]
+    shared: NotRequired[Shared | None]
+    pause: NotRequired[Pause | None]
+    balancing: str
+    faults: list[Fault]
+    convergence_ps: int
+    flows: Flows
+    ccs: list[Control]
+    host: Host
+    mtu_bytes: int
+    header_bytes: int
+    duration_ps: int
+    until_done: bool
+    warmup_ps: int
+    seed: int
+    record: Record

@@ -4,16 +4,16 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from pydantic import field_validator, model_validator
 
 from shallows.errors import ScenarioError
 from shallows.literal import is_table
-from shallows.switch import class_of
+from shallows.switch import Schedule, class_of, discipline
 from shallows.table import Key, Table
 from shallows.units import NEVER, RATE, Time
 
 if TYPE_CHECKING:
+    from shallows.contract import Fault as FaultToCore
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
@@ -26,9 +26,11 @@ class Fault(Table):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable."""
 
     link: str = Key(description='"s0->s1", or "s0<->s1" for both ways')
-    kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to it")
+    kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to the link")
     at: Time = Key("0s", description="when")
-    value: Any = Key(None, description='of a rate such as "2.5Gbps"; of a loss the share, such as 1e-3')
+    value: Any = Key(
+        None, description='the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3'
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -67,9 +69,14 @@ class Fault(Table):
             raise ScenarioError("value", self.value, str(error)) from None
 
     @property
-    def number(self) -> float:
-        """Its value in the core's units: bit/s, a probability, or 0."""
+    def number(self) -> int | float:
+        """The value in bit/s or as a share; 0 without one."""
         return {"rate": RATE.parse, "loss": _share}.get(self.kind, lambda value: 0)(self.value)
+
+    def of_link(self, link: int) -> "FaultToCore":
+        """The change of a link in a request to the core."""
+        key = {"rate": "rate_bps", "loss": "loss"}.get(self.kind)
+        return {"time_ps": self.at, "link": link, "change": {key: self.number} if key else self.kind}
 
     def links(self, network: "Network") -> list[int]:
         """The numbers of its links. Raises `ScenarioError`."""
@@ -98,30 +105,21 @@ def check(scenario: "Scenario") -> None:
             raise ScenarioError(f"faults[{i}].{error.key}", error.value, error.expected) from None
 
 
-def crossing(
-    scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Add the faults to the `columns` of links and to other keys of the `request`.
+def to_core(
+    scenario: "Scenario", network: "Network", schedule: Schedule
+) -> "tuple[Schedule, list[FaultToCore]]":
+    """The schedule of ports and the faults in a request to the core.
 
-    A link that goes down or slows down needs a port with classes. If it has none, it gets one class as large
-    as its buffer.
+    A link that goes down or slows down needs a port with classes; where it has none it gets one class, as
+    large as its buffer.
     """
     every = [(fault, link) for fault in scenario.faults for link in fault.links(network)]
-    if not every:
-        return columns, request
     every.sort(key=lambda row: row[0].at)
-    discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
-    disciplines = list(request.get("disciplines", []))
+    of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
     scheduled = {link for fault, link in every if fault.kind != "loss"}
     for limit_bytes, nics in ((NEVER, True), (scenario.network_options.buffer, False)):
-        bare = [link for link in scheduled if not discipline[link] and network.is_nic[link] == nics]
+        bare = [link for link in scheduled if not of_link[link] and network.is_nic[link] == nics]
         if bare:
-            disciplines.append([class_of(["other"], limit_bytes)])
-            discipline[bare] = len(disciplines)
-    faults = {
-        "time_ps": np.array([fault.at for fault, _ in every], np.uint64),
-        "link": np.array([link for _, link in every], np.uint32),
-        "kind": [fault.kind for fault, _ in every],
-        "value": np.array([fault.number for fault, _ in every], float),
-    }
-    return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines, "faults": faults}
+            disciplines.append(discipline((["other"], class_of(limit_bytes))))
+            of_link[bare] = len(disciplines)
+    return Schedule(of_link, disciplines), [fault.of_link(link) for fault, link in every]

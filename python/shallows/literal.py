@@ -1,6 +1,6 @@
 """Builders of scenario tables in Python, and their conversion to the tables of a scenario file.
 
-`Builder` is the base class of `shallows.parts`. The aliases are the types that their keys accept.
+`Builder` is the base class of `shallows.builders`. The aliases are the types that their keys accept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,16 +146,16 @@ def _foreign(value: Any) -> Any:
 
 def to_source(tables: TableLike) -> str:
     """The Python expression for the tables of a scenario, with builders."""
-    from shallows import parts
+    from shallows import builders
 
     said = {key: value for key, value in tables.items() if value is not None}
-    for key, made in parts.TABLES.items():
+    for key, made in builders.TABLES.items():
         if isinstance(said.get(key), dict):
             said[key] = _part(said[key], made)
     if isinstance(said.get("topology"), dict):
-        said["topology"] = _part(said["topology"], parts.TOPOLOGIES.get(said["topology"].get("kind")))
+        said["topology"] = _part(said["topology"], builders.TOPOLOGIES.get(said["topology"].get("kind")))
     if isinstance(said.get("traffic"), list):
-        kinds = ((table, parts.TRAFFICS.get(table.get("kind"))) for table in said["traffic"])
+        kinds = ((table, builders.TRAFFICS.get(table.get("kind"))) for table in said["traffic"])
         said["traffic"] = [_part(table, made) for table, made in kinds]
     return f"Scenario({', '.join(f'{key}={value!r}' for key, value in said.items())})"
 

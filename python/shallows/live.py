@@ -72,7 +72,7 @@ def _is_stale(path: str | Path) -> bool:
 
 
 def _rebuilt(path: str | Path) -> str:
-    return f"{path} built from the sources of this package, which it was not: `make live` builds it again"
+    return f"{path} built from the sources of this package; run `make live` to rebuild it"
 
 
 def encode(request: Mapping[str, Any]) -> str:

@@ -13,11 +13,8 @@ from shallows.units import did_you_mean
 
 if TYPE_CHECKING:
     from shallows.contract import U32, U64
+    from shallows.contract import Marking as MarkingToCore
     from shallows.units import Frame
-
-
-RECOMMENDED = None
-"""The step threshold that depends on the rate of each port."""
 
 
 @cache
@@ -30,20 +27,22 @@ def markings() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Marking:
-    """How switch ports mark: `kind`, `at` (enqueue or dequeue), and `parameters` in SI base units."""
+    """How switch ports mark: `kind`, the queue that they observe (`at`), and `parameters` in SI base units.
+
+    recommended: True if the step threshold of each port follows from its rate.
+    """
 
     kind: str
     at: str
-    parameters: dict[str, Any]
+    parameters: dict[str, float]
+    recommended: bool = False
 
     def table(self, mtu: int | None) -> dict[str, Any]:
         """The `marking` table of a scenario that describes this marking, with every parameter."""
         units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
-        texts = {
-            key: "recommended" if value is RECOMMENDED else text(value, units[key], mtu)
-            for key, value in self.parameters.items()
-        }
-        return {"kind": self.kind, "at": self.at, **texts}
+        texts = {key: text(value, units[key], mtu) for key, value in self.parameters.items()}
+        recommended = {"threshold": "recommended"} if self.recommended else {}
+        return {"kind": self.kind, "at": self.at, **recommended, **texts}
 
     @property
     def tells(self) -> str:
@@ -56,16 +55,15 @@ class Marking:
         points, _ = self.at_rates(rate_bps, mtu)
         return max(int(point["parameters"][begins]) for point in points) if begins else 0
 
-    def at_rates(self, rate_bps: "U64", mtu: int) -> "tuple[list[dict[str, Any]], U32]":
-        """The markings for ports with these rates, and the index of each port's marking."""
-        if RECOMMENDED not in self.parameters.values():
-            return [self._crossing(self.parameters)], np.zeros(len(rate_bps), np.uint32)
-        thresholds, place = np.unique(recommended(rate_bps, mtu), return_inverse=True)
-        return [self._crossing({**self.parameters, "threshold": float(t)}) for t in thresholds], place.astype(
-            np.uint32
-        )
+    def at_rates(self, rate_bps: "U64", mtu: int) -> "tuple[list[MarkingToCore], U32]":
+        """The markings of the core's request for ports of these rates, and the index of each port's."""
+        if not self.recommended:
+            return [self._to_core(self.parameters)], np.zeros(len(rate_bps), np.uint32)
+        thresholds, index = np.unique(recommended(rate_bps, mtu), return_inverse=True)
+        markings = [self._to_core({**self.parameters, "threshold": float(t)}) for t in thresholds]
+        return markings, index.astype(np.uint32)
 
-    def _crossing(self, parameters: dict[str, Any]) -> dict[str, Any]:
+    def _to_core(self, parameters: dict[str, float]) -> "MarkingToCore":
         return {"kind": self.kind, "at": self.at, "parameters": parameters}
 
 
@@ -84,18 +82,17 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     table = switch.translated("marking", table)
     row = _row(table.get("kind", "red" if "kmin" in table else "step"))
-    values: dict[str, Any] = {p["name"]: float(p["default"]) for p in row["parameters"]}
-    if row["name"] == "step":
-        values["threshold"] = RECOMMENDED
+    by_rate = row["name"] == "step" and table.get("threshold", "recommended") == "recommended"
+    values: dict[str, float] = {p["name"]: float(p["default"]) for p in row["parameters"]}
+    if by_rate:
+        del values["threshold"]
     for key, value in table.items():
-        if key in ("kind", "at"):
-            continue
-        if not (row["name"] == "step" and key == "threshold" and value == "recommended"):
+        if key not in ("kind", "at") and not (by_rate and key == "threshold"):
             values[key] = read(row, key, value, frame)
     at = table.get("at", row["at"])
     if at not in ("enqueue", "dequeue"):
         raise ScenarioError("at", at, '"enqueue" or "dequeue"')
-    return Marking(row["name"], at, values)
+    return Marking(row["name"], at, values, by_rate)
 
 
 def _row(kind: object) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _mechanisms(summary: dict[str, Any]) -> Any:
         lines.append(f"pauses      {network['pauses']} of ports, {network['paused_us']:.1f} us in all")
     if network["deadlock"]:
         circle = ", ".join(network["deadlock"])
-        lines.append(f"deadlock    {circle} wait for each other and can never go on")
+        lines.append(f"deadlock    {circle} wait for each other for ever")
     return lines
 
 
@@ -132,7 +132,7 @@ def _drain(summary: dict[str, Any]) -> Any:
     if not drained or drained <= 0 or measured <= 0:
         return []
     return [
-        f"drain       the last {drained / measured:.0%} of what was measured came after the last flow's start"
+        f"drain       the last {drained / measured:.0%} of the measured time came after the last flow's start"
     ]
 
 
@@ -250,7 +250,7 @@ def _lateness(record: dict[str, Any]) -> Any:
 
 def _spread(spread: dict[str, Any]) -> Any:
     if spread["runs"] == 1:
-        return "repeated    once: nothing tells how far runs are apart"
+        return "repeated    once: the spread between runs is unknown"
     share, queue = (spread[of] for of in ("utilization", "queue_mean_pkt"))
     used = f"utilisation {share['mean']:.1%} ± {share['half_width']:.1%}"
     queued = f"mean queue {queue['mean']:.2f} ± {queue['half_width']:.2f} packets"

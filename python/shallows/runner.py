@@ -64,7 +64,7 @@ def refuse_unknown(unknown: Mapping[str, object], known: Iterable[str]) -> None:
         key = word.replace("__", ".")
         near = did_you_mean(word, known)
         if key.partition(".")[0] in Scenario.key_names() and not near:
-            expected = f'overrides={{"{key}": …}}: keys of the scenario stand there'
+            expected = f'overrides={{"{key}": …}}: keys of the scenario belong there'
         else:
             expected = f"one of the keywords {', '.join(known)}{near}"
         raise ScenarioError(word, value, expected)
@@ -111,11 +111,11 @@ def in_world(
     """
     simulate: Callable[..., Run] = _module(world).run
     if repeats is not None and world != "kernel":
-        raise ScenarioError("repeats", repeats, "none in a world that gives the same every time")
+        raise ScenarioError("repeats", repeats, "no repeats: this world is deterministic")
     if threads is not None and threads not in range(1, 1001):
-        raise ScenarioError("threads", threads, "a number from 1 to 1000, or none: as many as pay")
+        raise ScenarioError("threads", threads, "a number from 1 to 1000, or no such option")
     if (threads or 1) > 1 and world != "packet":
-        raise ScenarioError("threads", threads, "none but in the packet world")
+        raise ScenarioError("threads", threads, "no threads: only the packet world has them")
     how: dict[str, int | None] = {} if repeats is None else {"repeats": repeats}
     if world == "packet":
         how["threads"] = threads

@@ -89,7 +89,7 @@ def _algorithm() -> Schema:
 
 
 def _receiver() -> Schema:
-    rows = {row["name"]: row for row in catalog.parts_beside()["cc.receiver"]}
+    rows = {row["name"]: row for row in catalog.other_catalogs()["cc.receiver"]}
     names = {name: _names(row) for name, row in rows.items()}
     every = [label for labels in names.values() for label in labels]
     return {"anyOf": [{"enum": every}, *(_table("kind", names[name], row) for name, row in rows.items())]}
@@ -103,7 +103,7 @@ def _names(row: dict[str, Any]) -> list[str]:
 def _marking() -> Schema:
     """ "none", or a table of a kind; without a kind it is a step."""
     tables: list[Schema] = []
-    for row in catalog.parts_beside()["network.marking"]:
+    for row in catalog.other_catalogs()["network.marking"]:
         table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
         if row["name"] == "step":
             table["required"] = []
@@ -147,15 +147,19 @@ def _sweep() -> Schema:
         "cc": {
             "type": "array",
             "items": TEXT,
-            "description": "algorithms, each of which meets the same arrivals",
+            "description": "algorithms, all with the same arrivals",
         },
         "over": {**swept, "description": "every combination of these values of keys"},
         "together": {"type": "array", "items": swept, "description": "keys that change together"},
-        "seeds": {"type": "integer", "minimum": 1, "description": "so many, from the scenario's own on"},
+        "seeds": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "number of seeds, counted from the scenario's own",
+        },
         "until": {
             "anyOf": [TEXT, {"type": "number"}],
-            "description": "seeds until the interval is that narrow",
+            "description": "add seeds until the interval is this narrow",
         },
-        "metric": {**TEXT, "description": "whose interval that is"},
+        "metric": {**TEXT, "description": "metric of that interval"},
     }
     return {"type": "object", "properties": {key: keys[key] for key in KEYS}, "additionalProperties": False}

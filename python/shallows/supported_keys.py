@@ -27,7 +27,7 @@ ALWAYS = frozenset(
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """Keys that every world supports."""
-UNUSED = {"hosts.initial_window": "begins with a window of its own", "hosts.timestamps": "goes by no delay"}
+UNUSED = {"hosts.initial_window": "sets its own initial window", "hosts.timestamps": "uses no delay"}
 """Why an algorithm does not use a key that its transport supports."""
 
 
@@ -79,7 +79,7 @@ class World:
                 if name not in honoured[used.name] and given[name] != default[name]:
                     has = ", ".join(honoured[used.name]) or "no parameter"
                     expected = (
-                        f"{default[name]}, the default: of {used.name} the {self.name} world honours {has}"
+                        f"{default[name]}, the default: of {used.name} the {self.name} world supports {has}"
                     )
                     at = "name" if used.preset else name
                     raise ScenarioError(f"{where}.{at}", used.label if used.preset else given[name], expected)

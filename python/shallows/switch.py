@@ -1,9 +1,9 @@
 """Memory of switches: shared by ports or not, with pauses or trimming.
 
-`Shared`, `Pauses` and `Trimming` are tables of a scenario.
+`Shared`, `Pauses` and `Trimming` are tables of a scenario; `to_core` gives the schedule of a request.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import field_validator, model_validator
@@ -14,21 +14,24 @@ from shallows.table import Key, Table
 from shallows.units import NEVER, Count, Headroom, WireSize
 
 if TYPE_CHECKING:
-    from shallows.contract import U32
+    from shallows.contract import U32, Class, Discipline, Pacer, Shaper
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
 
-Scheduling = tuple[dict[str, Any], dict[str, Any]]
-"""Columns of the links, and keys of the request."""
+class Schedule(NamedTuple):
+    """How ports schedule: the discipline of each link, 0 or one more than an index into `disciplines`."""
+
+    of_link: "U32"
+    disciplines: "list[Discipline]"
 
 
 class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
-    size: WireSize = Key("12MB", description="the memory of each switch, headroom apart")
+    size: WireSize = Key("12MB", description="memory of each switch, without headroom")
     alpha: float = Key(
-        1.0, description="a port, or a link that can be paused, may hold this many times what is free"
+        1.0, description="a port, or a pausable link, may hold this multiple of the free memory"
     )
 
     @model_validator(mode="before")
@@ -47,9 +50,11 @@ class Shared(Table):
 class Pauses(Table):
     """`[network.pfc]`: a switch pauses links that bring too much data."""
 
-    threshold: WireSize = Key("100KB", description="data that one link brought above which it is paused")
-    hysteresis: WireSize = Key("2pkt", description="it goes on this far below")
-    headroom: Headroom = Key("auto", description='what may still come then; "auto": what the link can need')
+    threshold: WireSize = Key("100KB", description="data from one link above which it is paused")
+    hysteresis: WireSize = Key("2pkt", description="the link resumes this far below the threshold")
+    headroom: Headroom = Key(
+        "auto", description='room for data that still arrives; "auto": as much as the link can need'
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -60,105 +65,101 @@ class Pauses(Table):
 class Trimming(Table):
     """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP)."""
 
-    queue: Count = Key(8, description="data packets that a port holds; of one more only the header goes on")
-    headers: WireSize = Key("16pkt", description="what it holds of headers, answers and pulls")
-    ratio: Count = Key(10, description="of these, how many go before one data packet that waits")
+    queue: Count = Key(8, description="data packets that a port holds; further ones are trimmed")
+    headers: WireSize = Key("16pkt", description="queue of headers, answers and pulls")
+    ratio: Count = Key(10, description="headers sent per waiting data packet")
 
 
-def crossing(scenario: "Scenario", network: "Network") -> Scheduling:
-    """(columns of the links, other keys of the request) for the scheduling of ports."""
-    columns, request = _in_switches(scenario, network)
-    return _with_pacers(scenario, network, columns, request) if scenario.pacer else (columns, request)
+def to_core(scenario: "Scenario", network: "Network") -> Schedule:
+    """How the ports of a scenario schedule, in a request to the core."""
+    schedule = _in_switches(scenario, network)
+    return _with_pacers(scenario.pacer, network, schedule) if scenario.pacer else schedule
 
 
-def _in_switches(scenario: "Scenario", network: "Network") -> Scheduling:
-    shared, pauses, credits = scenario.network_options.shared, scenario.network_options.pfc, scenario.credits
+def _in_switches(scenario: "Scenario", network: "Network") -> Schedule:
+    options, switches = scenario.network_options, (~network.is_nic).astype(np.uint32)
     if scenario.trimming:
-        return _trimming(scenario.trimming, network)
-    if shared is None and pauses is None and credits is None:
-        return _priorities(scenario, network) if scenario.flows.priority.any() else ({}, {})
-    if credits:
-        discipline, disciplines = _credits_first(scenario, network)
-    else:
-        everywhere = np.full(len(network.is_nic), bool(pauses))
-        discipline = (everywhere | ~network.is_nic).astype(np.uint32)
-        disciplines = [_lossless() if pauses else [class_of(["other"])]]
-    request: dict[str, Any] = {"disciplines": disciplines}
-    if shared:
-        request["shared"] = {"size_bytes": shared.size, "alpha": shared.alpha}
-    if pauses:
-        request["pause"] = {
-            "threshold_bytes": pauses.threshold,
-            "hysteresis_bytes": pauses.hysteresis,
-            "headroom_bytes": None if pauses.headroom == NEVER else pauses.headroom,
-        }
-    return {"discipline": discipline}, request
+        return Schedule(switches, [_trimming(scenario.trimming)])
+    if scenario.credits:
+        return _credits_first(scenario, network)
+    if options.pfc:
+        return Schedule(np.ones_like(switches), [discipline(*_LOSSLESS)])
+    if options.shared:
+        return Schedule(switches, [discipline((["other"], class_of()))])
+    if scenario.flows.priority.any():
+        return Schedule(switches, [_priorities(options.buffer)])
+    return Schedule(np.zeros_like(switches), [])
 
 
-def _priorities(scenario: "Scenario", network: "Network") -> Scheduling:
-    """Strict priority at switch ports; each class may hold as much as a port without classes."""
-    limit_bytes = scenario.network_options.buffer
-    classes = [class_of(["priority"], limit_bytes), class_of(["other"], limit_bytes)]
-    return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
+def _priorities(limit_bytes: int) -> "Discipline":
+    """Flows with priority go first; each class may hold as much as a port without classes."""
+    return discipline((["priority"], class_of(limit_bytes)), (["other"], class_of(limit_bytes)))
 
 
-def _trimming(trimming: Trimming, network: "Network") -> Scheduling:
-    """Headers and answers before data, except in turns of data; data without room is trimmed into their
-    class.
-    """
-    turns = {"trims": True, "turn": trimming.ratio}
-    data = {**class_of(["data"], None), "limit_packets": trimming.queue, **turns}
-    classes = [class_of(["other"], trimming.headers), data]
-    return {"discipline": (~network.is_nic).astype(np.uint32)}, {"disciplines": [classes]}
+def _trimming(trimming: Trimming) -> "Discipline":
+    """Headers and answers go before data, except for its turns. Data that exceeds the queue is cut."""
+    data: Class = {"limit": {"packets": trimming.queue}, "trims": True, "turn": trimming.ratio}
+    return discipline((["other"], class_of(trimming.headers)), (["data"], data))
 
 
-def _lossless() -> list[dict[str, Any]]:
-    """Pauses before feedback before data. A stop of credits must not overtake the data that it reports."""
-    return [class_of(["pause", "resume"]), class_of(["other"]), class_of(["data", "credit_stop"])]
+def _credits_first(scenario: "Scenario", network: "Network") -> Schedule:
+    """A shaped class of credits at every port.
 
-
-def _credits_first(scenario: "Scenario", network: "Network") -> "tuple[U32, list[Any]]":
-    """(discipline of every link, the disciplines): a shaped class of credits at every port.
-
-    Credits may use the share of a link that the full frames they call leave over.
+    Credits may take what the full frames that they request leave of a link.
     """
     assert scenario.credits is not None
     size, burst, queue = scenario.credits
     kinds, place = np.unique(np.stack([network.rate_bps, network.is_nic]).T, axis=0, return_inverse=True)
-    disciplines: list[list[dict[str, Any]]] = []
+    disciplines: list[Discipline] = []
     for rate, is_nic in kinds.tolist():
-        shaper = {"shaper_bps": rate * size // (size + scenario.mtu), "shaper_burst_bytes": burst}
-        credits = {"carries": ["credit"], "limit_packets": queue, **shaper}
+        shaper: Shaper = {"rate_bps": rate * size // (size + scenario.mtu), "burst_bytes": burst}
+        credits: Class = {"limit": {"packets": queue}, "trims": False, "shaper": shaper}
         if scenario.network_options.pfc:
-            first, *rest = _lossless()
-            disciplines.append([first, credits, *rest])
+            first, *rest = _LOSSLESS
+            disciplines.append(discipline(first, (["credit"], credits), *rest))
         else:
-            disciplines.append(
-                [credits, class_of(["other"], NEVER if is_nic else scenario.network_options.buffer)]
-            )
-    return (1 + place.ravel()).astype(np.uint32), disciplines
+            other = class_of(NEVER if is_nic else scenario.network_options.buffer)
+            disciplines.append(discipline((["credit"], credits), (["other"], other)))
+    return Schedule((1 + place.ravel()).astype(np.uint32), disciplines)
 
 
-def _with_pacers(
-    scenario: "Scenario", network: "Network", columns: dict[str, Any], request: dict[str, Any]
-) -> Scheduling:
-    """The same with a pacer in every NIC: its data waits for tokens, everything else passes."""
-    parameters: dict[str, float] = scenario.pacer or {}
-    disciplines: list[Any] = list(request.get("disciplines", []))
-    discipline = columns.get("discipline", np.zeros(len(network.is_nic), np.uint32)).copy()
+def _with_pacers(parameters: dict[str, float], network: "Network", schedule: Schedule) -> Schedule:
+    """The same with a pacer in every NIC: paced data waits for tokens, everything else passes."""
+    of_link, disciplines = schedule.of_link.copy(), list(schedule.disciplines)
     for rate in sorted(set(network.rate_bps[network.is_nic].tolist())):
-        pacer = {
+        pacer: Pacer = {
             "eta": parameters["eta"],
             "beta": parameters["beta"],
             "period_ps": round(parameters["period"] * 1e12),
             "least_bps": round(parameters["least_rate"] * rate),
+            "most_bps": rate,
         }
-        shaper = {"shaper_bps": rate, "shaper_burst_bytes": int(parameters["bucket"]), "pacer": pacer}
-        disciplines.append([class_of(["other"]), {**class_of(["paced"]), **shaper}])
-        discipline[network.is_nic & (network.rate_bps == rate)] = len(disciplines)
-    return {**columns, "discipline": discipline}, {**request, "disciplines": disciplines}
+        shaper: Shaper = {"rate_bps": rate, "burst_bytes": int(parameters["bucket"]), "pacer": pacer}
+        paced: Class = {**class_of(), "shaper": shaper}
+        disciplines.append(discipline((["other"], class_of()), (["paced"], paced)))
+        of_link[network.is_nic & (network.rate_bps == rate)] = len(disciplines)
+    return Schedule(of_link, disciplines)
 
 
-def class_of(carries: list[str], limit_bytes: int | None = NEVER) -> dict[str, Any]:
-    """A class of a port in the request."""
-    return {"carries": carries, "limit_packets": None, "limit_bytes": limit_bytes, "shaper_bps": None}
+def class_of(limit_bytes: int = NEVER) -> "Class":
+    """A class that holds so many bytes."""
+    return {"limit": {"bytes": limit_bytes}, "trims": False}
+
+
+def discipline(*classes: "tuple[list[str], Class]") -> "Discipline":
+    """Classes in order of priority, each with the packets that it carries.
+
+    Packets are named by kind, or are "other", those of flows with "priority", or "paced".
+    """
+    number = {name: place for place, (carries, _) in enumerate(classes) for name in carries}
+    priority, paced = number.pop("priority", None), number.pop("paced", None)
+    made = [of_packets for _, of_packets in classes]
+    return {"classes": made, "class_of": number, "priority": priority, "paced": paced}
+
+
+_LOSSLESS = (
+    (["pause", "resume"], class_of()),
+    (["other"], class_of()),
+    (["data", "credit_stop"], class_of()),
+)
+"""Pauses before feedback before data. A stop of credits must not overtake the data that precedes it."""

@@ -1,5 +1,6 @@
 """Base of the tables of a scenario: models with exact integers that refuse unknown keys."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -8,6 +9,9 @@ from pydantic.fields import FieldInfo
 
 Key: Callable[..., Any] = Field
 """A key of a table: pydantic's `Field`, whose default may be a text that the type reads."""
+
+
+_UNIT = re.compile("_(ps|bytes|bps)$")
 
 
 class Table(BaseModel):
@@ -25,6 +29,13 @@ class Table(BaseModel):
         """The field of a key, by its name in a scenario file; None if there is no such key."""
         fields = cls.model_fields
         return fields.get(key) or next((field for field in fields.values() if field.alias == key), None)
+
+    def to_core(self, of: type) -> dict[str, Any]:
+        """The keys of `of`, a table of the core's request, from this table's keys of the same names.
+
+        A key of the request ends in its unit, as `stack_ps` does for `stack`.
+        """
+        return {key: getattr(self, _UNIT.sub("", key)) for key in of.__annotations__}
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         """Its keys as texts with units."""

@@ -80,7 +80,7 @@ def find(name: str | type, folder: Path) -> tuple[str, str, type] | None:
         word = name.removeprefix(SESSION)
         if word in _CLASSES:
             return name, word, _CLASSES[word]
-        expected = 'the file of the class, such as "mine.py:Aimd": it was defined in a session that has ended'
+        expected = 'the file of the class, such as "mine.py:Aimd": it was defined in another session'
         raise ScenarioError("name", name, expected)
     if not is_location(name):
         return None
@@ -112,7 +112,7 @@ def labels(names: Sequence[str | type]) -> dict[str, str | type]:
     called = [name.__name__ if isinstance(name, type) else label(name) for name in names]
     for word in called:
         if called.count(word) > 1:
-            raise ScenarioError("cc", ", ".join(called), "each algorithm once, under a name of its own")
+            raise ScenarioError("cc", ", ".join(called), "each algorithm once, with distinct names")
     return dict(zip(called, texts, strict=True))
 
 
@@ -209,7 +209,7 @@ def _checked(name: str, word: str, algorithm: type) -> tuple[str, str, type]:
 def _cannot_be_called(algorithm: type) -> str | None:
     """The expected signature of the first method with other arguments; None if all are right."""
     if not _takes(algorithm, MADE_WITH):
-        return f"__init__(self, {', '.join(MADE_WITH)}), and what has to be named after that"
+        return f"__init__(self, {', '.join(MADE_WITH)}), then only keyword arguments"
     for method, arguments in CALLS.items():
         found = inspect.getattr_static(algorithm, method, None)
         if inspect.isfunction(found) and not _takes(found, ("self", *arguments)):

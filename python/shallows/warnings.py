@@ -27,6 +27,10 @@ TIMES_THEORY = 4
 """Synchronised flows explain at most so many times the drops of theory."""
 UNFAIR, ROUND_TRIPS = 0.7, 1000
 """Jain's index below which equal flows share unequally, and the round trips after which it counts."""
+MINIMUM_RTT = ("dx", "gap", "vegas")
+"""Algorithms whose base RTT is the smallest of the flow."""
+BASE_EXCESS, BASE_FRAMES = 0.1, 2
+"""A base RTT has queueing delay if it exceeds that of the empty path by this share and these frames."""
 FRAMES = 100
 """With fewer frames in the measured time goodput is coarse: a packet counts whole when it arrives."""
 
@@ -43,6 +47,7 @@ def of_run(answer: "Answer") -> list[str]:
         _many_losses,
         _idle_links,
         _unequal_shares,
+        _base_with_queue,
         _several_paths,
         _slow_links,
     )
@@ -260,8 +265,9 @@ def _step(scenario: "Scenario", link: int) -> int | None:
     from shallows.worlds.packet import request
 
     asked = request(scenario)
-    marking = asked["markings"][int(asked["links"]["marking"][link])]
-    return int(marking.get("parameters", {})["threshold"]) if marking["kind"] == "step" else None
+    number = int(asked["links"]["marking"][link])
+    marking = asked["markings"][number - 1] if number else None
+    return int(marking["parameters"]["threshold"]) if marking and marking["kind"] == "step" else None
 
 
 def _about(time_ps: float) -> str:
@@ -313,6 +319,35 @@ def _unequal_shares(answer: "Answer") -> list[str]:
             "packets can cause that; compare other seeds, or a jitter of at least a round trip"
         )
     return warnings
+
+
+def _base_with_queue(answer: "Answer") -> list[str]:
+    """Flows whose base RTT exceeds the round trip of their empty path: they joined a queue that stayed."""
+    probes, names = answer.answer["probes"], list(answer.answer["probe_names"])
+    if "base_rtt_us" not in names or not answer.network.is_nic.any() or answer.scenario.faults:
+        return []
+    its = probes["name"] == names.index("base_rtt_us")
+    last = dict(zip(probes["flow"][its].tolist(), probes["value"][its].tolist(), strict=True))
+    paths, network, mtu = _paths(answer.scenario), answer.network, answer.scenario.mtu
+    late: dict[int, tuple[float, float]] = {}
+    for flow, base_us in last.items():
+        used = answer.scenario.flows.ccs[answer.scenario.flows.cc[flow]]
+        if used.name not in MINIMUM_RTT:
+            continue
+        forward, back = paths[flow]
+        empty_us = _round_trip(network, mtu, forward, back) / 1e6
+        frame_us = 8e6 * mtu / float(network.rate_bps[forward].min())
+        if base_us > empty_us * (1 + BASE_EXCESS) + BASE_FRAMES * frame_us:
+            late[flow] = base_us, empty_us
+    if not late:
+        return []
+    flow = max(late, key=lambda flow: late[flow][0] - late[flow][1])
+    base_us, empty_us = late[flow]
+    return [
+        f"{len(late)} flows have queueing delay in their base RTT, flow {flow} {base_us:.1f} us on an empty "
+        f"path of {empty_us:.1f} us: they joined a queue that stayed, and get more than their share; let "
+        'flows start further apart, or set hosts.initial_window = "2pkt" or traffic.exchange'
+    ]
 
 
 def _equal(answer: "Answer", its: "Flags") -> bool:

@@ -80,7 +80,7 @@ class Sizes:
         (left, right), (low, high) = self.sizes[after - 1 : after + 1], self.shares[after - 1 : after + 1]
         kept = low + (high - low) * (limit - left) / (right - left)
         if kept <= 0:
-            raise ValueError(f"a size that some flow of {self.name} is below")
+            raise ValueError(f"a size above that of some flow of {self.name}")
         return Sizes(
             f"{self.name} below {limit}B",
             np.append(self.sizes[:after], max(limit - 1, left)),

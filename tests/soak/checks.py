@@ -82,11 +82,11 @@ def _cut(scenario):
 
 def _collapsed(error, scenario):
     """Whether a run was ended as nothing gets through: a link stays down, or its flows tried often enough."""
-    waits = all("cannot get on" in said or "have not begun" in said for said in error.problems)
+    waits = all("cannot make progress" in said or "have not started" in said for said in error.problems)
     if waits and _cut(scenario):
         return True
     stuck = [
-        re.match(r"flow \d+(?: and (\d+) others)? cannot get on: timers repeat", said)
+        re.match(r"flow \d+(?: and (\d+) others)? cannot make progress: timers repeat", said)
         for said in error.problems
     ]
     if len(stuck) != 1 or stuck[0] is None:

@@ -40,7 +40,7 @@ VALUES = (
     [1, "a"],
 )
 CATALOG = catalog.algorithms()
-RECEIVERS, MARKINGS = catalog.parts_beside()["cc.receiver"], catalog.parts_beside()["network.marking"]
+RECEIVERS, MARKINGS = catalog.other_catalogs()["cc.receiver"], catalog.other_catalogs()["network.marking"]
 
 
 def text(seed, number):

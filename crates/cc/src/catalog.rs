@@ -1,6 +1,5 @@
-//! What an algorithm is made of: the parts that a row of the table of all algorithms names. The rows stand with the reaction
-//! points that they begin with, in [`crate::sender`]; whoever lists algorithms (the command line, the documentation, the
-//! conformance tests, the Python front) reads them from here.
+//! The parts of an algorithm, which a row of the table of all algorithms names. The rows are in [`crate::sender`]. The command
+//! line, the documentation, the conformance tests and the Python package list algorithms from here.
 
 use crate::event::Ack;
 use crate::parameter::{Parameter, Preset, Values};
@@ -15,65 +14,65 @@ pub use crate::sender::ALGORITHMS;
 /// Whether an algorithm can work without marks from the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking {
-    /// It does not look at marks, and its packets are not marked.
+    /// It does not use marks, and its packets are not marked.
     Unused,
-    /// It is lost without this kind ([`crate::port::MECHANISMS`]).
+    /// It needs marks of this kind ([`crate::port::MECHANISMS`]).
     Required(&'static str),
-    /// It uses them, of the second kind, when the first, a flag parameter, is set.
+    /// It uses marks of the second kind if the first, a flag parameter, is set.
     WhenFlag(&'static str, &'static str),
-    /// It is lost without this kind, which tells its packets a rate instead of marking them.
+    /// It needs this kind, which writes a rate into packets instead of marking them.
     Rates(&'static str),
-    /// It is lost without this kind, which writes records into its packets instead of marking them.
+    /// It needs this kind, which writes records into packets instead of marking them.
     Records(&'static str),
 }
 
-/// How a transport finds out what was lost, and sends it again.
+/// How a transport detects and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
-    /// Cumulative and selective acknowledgements, repair packet by packet.
+    /// Cumulative and selective acknowledgements; lost packets are retransmitted one by one.
     Selective {
-        /// How many packets must arrive behind a hole before it counts as lost (`DupThresh` of RFC 6675).
+        /// Packets that must arrive behind a hole before it counts as lost (`DupThresh` of RFC 6675).
         dup_thresh: u32,
     },
-    /// Every packet is acknowledged, or asked for again, by itself; in which order they come means nothing.
+    /// Each packet is acknowledged, or requested again, by itself; their order has no meaning.
     Unordered,
-    /// Frames out of order are discarded, and everything from the first missing one on is sent again.
+    /// Frames out of order are discarded, and everything from the first missing frame on is sent again.
     GoBackN,
 }
 
-/// What lets a packet of a flow leave.
+/// What allows a packet of a flow to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendControl {
     /// The window and the pace of its algorithm.
     InWindow,
-    /// The same; its data asks the ports on its way for a rate, which acknowledgements bring back.
+    /// The same; its data asks the ports on its path for a rate, which acknowledgements return.
     AtRates,
-    /// A credit of its receiver. Every port needs a class of credits ([`crate::port::credit`]), and credits cross the links
-    /// that their frames will load.
+    /// A credit of its receiver. Every port needs a class for credits ([`crate::port::credit`]), and credits take the reverse
+    /// path of the frames that they call.
     OnCredits,
-    /// The window of its algorithm, once; then a pull of its receiver each, whose host paces them for all its flows. Data may
-    /// be cut to its header at ports that trim.
+    /// The first window of its algorithm, then one packet for each pull of its receiver, whose host paces the pulls of all its
+    /// flows. Ports that trim may cut data to its header.
     OnPulls,
 }
 
-/// What carries an algorithm's packets, in parts that the packet world puts together.
+/// The transport of an algorithm, in parts that the packet world combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
     /// Its name in tables.
     pub name: &'static str,
-    /// How it mends losses.
+    /// How it repairs losses.
     pub reliability: Reliability,
     /// When it sends.
     pub leave: SendControl,
     /// The keys of a scenario that act on its flows, of those that do not act on every flow. A scenario that sets
-    /// another one is refused, so a transport that learns to honour a key says so here.
+    /// another key is an error.
     pub honours: &'static [&'static str],
 }
 
 /// `DupThresh` of RFC 6675 §2.
 const DUP_THRESH: u32 = 3;
 
-/// A window, cumulative and selective acknowledgements, repair packet by packet.
+/// TCP: a window, cumulative and selective acknowledgements, retransmission packet by packet.
 pub static TCP: Transport = Transport {
     name: "tcp",
     reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
@@ -93,7 +92,7 @@ pub static TCP: Transport = Transport {
     ],
 };
 
-/// The same, where ports tell rates.
+/// TCP whose ports offer rates.
 pub static RATED: Transport = Transport {
     name: "rated",
     reliability: Reliability::Selective { dup_thresh: DUP_THRESH },
@@ -108,7 +107,7 @@ pub static RATED: Transport = Transport {
     ],
 };
 
-/// A rate, from the first packet on, and a window where the algorithm has one.
+/// RoCE: a rate from the first packet on, a window if the algorithm has one, and go-back-N.
 pub static ROCE: Transport = Transport {
     name: "roce",
     reliability: Reliability::GoBackN,
@@ -124,7 +123,7 @@ pub static CREDIT: Transport = Transport {
     honours: &["hosts.rto_initial"],
 };
 
-/// A first window at the rate of the link, then a packet for each pull of the receiver; ports cut what they have no room for.
+/// A first window at the rate of the link, then a packet for each pull of the receiver; full ports cut packets to headers.
 pub static PULLED: Transport = Transport {
     name: "pulled",
     reliability: Reliability::Unordered,
@@ -132,7 +131,7 @@ pub static PULLED: Transport = Transport {
     honours: &["hosts.rto_initial", "hosts.rto_max"],
 };
 
-/// Builds what hands out the credits of one flow.
+/// Builds the source of credits of one flow.
 pub type BuildCredits = fn(values: &Values, path: &CreditPath) -> Box<dyn Credits>;
 
 /// A notification point by name.
@@ -150,9 +149,9 @@ pub(crate) const ACCURATE_ECHO: Notification = Notification { name: "ecn echo (R
 pub(crate) const CNP: Notification = Notification { name: "congestion notification (SIGCOMM 2015)", build: Cnp::boxed };
 /// Nothing beside the transport's own acknowledgements.
 pub(crate) const COMPLETIONS: Notification = Notification { name: "completions", build: Silent::boxed };
-/// Credits; what they answer is the transport's affair.
+/// Credits, which the transport handles.
 pub(crate) const CREDITS: Notification = Notification { name: "credits (SIGCOMM 2017)", build: Silent::boxed };
-/// Pulls; what they call is the transport's affair.
+/// Pulls, which the transport handles.
 pub(crate) const PULLS: Notification = Notification { name: "pulls (SIGCOMM 2017)", build: Silent::boxed };
 /// Marks echoed until the sender reacts.
 pub(crate) const CLASSIC_ECHO: Notification = Notification { name: "ecn echo (RFC 3168)", build: Classic::boxed };
@@ -170,7 +169,7 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
     /// Named sets of values.
     pub presets: &'static [Preset],
-    /// What its source has and this code leaves out, or does otherwise.
+    /// Differences from its source.
     pub not_modelled: &'static [&'static str],
     /// The reaction point.
     pub sender: fn(&Values, &Path) -> Box<dyn Sender>,
@@ -180,12 +179,12 @@ pub struct Algorithm {
     pub marking: Marking,
     /// What carries its packets.
     pub transport: &'static Transport,
-    /// What hands out the credits of a flow, where it waits for credits.
+    /// The source of credits, if its flows wait for credits.
     pub credits: Option<BuildCredits>,
 }
 
 impl Algorithm {
-    /// Whether its packets ask to be marked rather than dropped (ECN-capable transport).
+    /// Returns whether its packets are ECN-capable.
     #[must_use]
     pub fn ecn_capable(&self, values: &Values) -> bool {
         match self.marking {
@@ -195,9 +194,9 @@ impl Algorithm {
         }
     }
 
-    /// The keys of a scenario that act on its flows, of those that do not act on every flow: its transport's, without the
-    /// initial window where its sender begins with one of its own, and over RoCE without stamps where it goes by no delay
-    /// (others may be compared with one that does).
+    /// Returns the keys of a scenario that act on its flows, of those that do not act on every flow. These are the keys of
+    /// its transport, without the initial window if its sender has its own, and over RoCE without timestamps if it does not
+    /// use delays.
     #[must_use]
     pub fn honours(&self) -> Vec<&'static str> {
         let own_window = self.after(10, Time::ZERO) == self.after(11, Time::ZERO);
@@ -210,7 +209,7 @@ impl Algorithm {
         self.transport.honours.iter().copied().filter(acts).collect()
     }
 
-    /// What its sender decides that begins with a window of so many packets, and then hears of ten of these round trips.
+    /// Returns the decision of its sender after ten acknowledgements with this round trip, from this initial window on.
     fn after(&self, packets: u64, rtt: Time) -> Decision {
         let mss = Bytes(1460);
         let (line_rate, base_rtt) = (Rate::from_gbps(10), Time::from_micros(50));
@@ -225,13 +224,13 @@ impl Algorithm {
     }
 }
 
-/// The algorithm of that name.
+/// Returns the algorithm of that name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().find(|a| a.name == name)
 }
 
-/// Makes the table out of its rows: what a row leaves out is TCP-like, hands out no credits, and has its module's name.
+/// Builds the table from its rows. A row has the name of its module, TCP as transport and no credits unless it says otherwise.
 macro_rules! algorithms {
     ($($module:ident $(as $name:literal)? $(over $transport:ident)? $(granting $credits:ident)?: $receiver:ident, $marking:expr;
         $summary:literal, $source:literal;)*) => {
@@ -264,8 +263,8 @@ pub(crate) use algorithms;
 mod tests {
     use super::*;
 
-    /// A flow that waits for rates needs ports that tell them, one that waits for credits a receiver that hands them out, and
-    /// records come back in selective acknowledgements.
+    /// A flow that waits for rates needs ports that offer them, a flow that waits for credits needs a receiver that sends them,
+    /// and records return in selective acknowledgements.
     #[test]
     fn the_parts_of_a_row_go_together() {
         for row in ALGORITHMS {

@@ -1,6 +1,6 @@
-//! One-way queueing delay from four timestamps on clocks that nobody has synchronised.
+//! One-way queueing delay from four timestamps of clocks that are not synchronised.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | t1, t2 | `data_sent`, `data_received` | data leaves the sender, reaches the receiver |
 //! | t3, t4 | `ack_sent`, `ack_received` | its acknowledgement leaves the receiver, reaches the sender |
@@ -10,9 +10,9 @@
 //!
 //! Source: Lee et al., IEEE/ACM ToN 25(1), 2017, §III: host delay removed by t3 - t2; stamps of one batch spaced by the
 //! transmission time (Fig. 5); the base delay taken when the RTT is at its minimum, new or seen again, which follows
-//! drifting clocks. Pure: stamps come in, a sample goes out.
+//! drifting clocks.
 //!
-//! Differs: "seen again" allows a tolerance. With noise the very minimum comes once, and a base that is never renewed
+//! Differs: "seen again" allows a tolerance. With noise the exact minimum occurs once, and a base that is never renewed
 //! drifts with the clocks.
 
 use crate::units::Time;
@@ -32,7 +32,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// The round trip; with `host_delay_removed` without the time that the receiver's host took.
+    /// Returns the round trip; with `host_delay_removed` without the time that the receiver's host took.
     #[must_use]
     pub fn rtt(&self, host_delay_removed: bool) -> Time {
         let whole = self.ack_received.saturating_sub(self.data_sent);
@@ -42,21 +42,21 @@ impl Stamps {
         whole.saturating_sub(self.ack_sent.saturating_sub(self.data_received))
     }
 
-    /// The one-way delay, off by the difference of the clocks: only differences of it mean anything.
+    /// Returns the one-way delay plus the difference of the clocks; only its changes have a meaning.
     #[must_use]
     pub fn one_way(&self) -> Time {
         Time(self.data_received.0.wrapping_sub(self.data_sent.0))
     }
 }
 
-/// Spaces the stamps of a batch (Fig. 5): none is closer to the one before than the link could have sent it.
+/// Spaces the stamps of a batch (Fig. 5) by at least the time that the link takes to send a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Calibration {
     last: Option<Time>,
 }
 
 impl Calibration {
-    /// The stamp of the next packet, which takes `sending` on the link.
+    /// Returns the corrected stamp of the next packet, which takes `sending` on the link.
     pub fn correct(&mut self, stamp: Time, sending: Time) -> Time {
         let corrected = self.last.map_or(stamp, |last| stamp.max(last + sending));
         self.last = Some(corrected);
@@ -75,19 +75,19 @@ pub struct Base {
 }
 
 impl Base {
-    /// Nothing seen yet. RTTs within `tolerance` of the smallest count as the smallest seen again.
+    /// Creates a base without samples. RTTs within `tolerance` of the smallest count as the smallest seen again.
     #[must_use]
     pub const fn new(tolerance: Time) -> Self {
         Self { rtt: Time::MAX, delay: Time::MAX, tolerance }
     }
 
-    /// Whether anything has been seen.
+    /// Returns whether there was a sample.
     #[must_use]
     pub fn known(&self) -> bool {
         self.rtt < Time::MAX
     }
 
-    /// A measured round trip and its one-way delay.
+    /// Takes a measured round trip and its one-way delay.
     pub fn observe(&mut self, rtt: Time, one_way: Time) {
         if rtt <= self.rtt || rtt - self.rtt <= self.tolerance {
             self.rtt = self.rtt.min(rtt);
@@ -95,7 +95,7 @@ impl Base {
         }
     }
 
-    /// How much a one-way delay, or a mean of them, exceeds the base.
+    /// Returns how far a one-way delay, or a mean of them, exceeds the base.
     #[must_use]
     pub fn queueing(&self, one_way: Time) -> Time {
         one_way.saturating_sub(self.delay)

@@ -1,7 +1,6 @@
-//! What an algorithm may learn.
+//! Events that an algorithm receives.
 //!
-//! Events are structs with defaults, so that a new signal reaches the algorithms that want it without touching the
-//! others: whoever makes one names what it knows and adds `..Ack::default()`.
+//! They are structs with defaults, so a new signal does not change algorithms that do not use it.
 
 use crate::units::{Bytes, Rate, Time};
 
@@ -23,31 +22,31 @@ pub struct Ack {
     pub marked: Bytes,
     /// Payload still in flight after it.
     pub in_flight: Bytes,
-    /// Whether the window, and nothing else, kept the flow from sending in the window of data that this one belongs to. A
-    /// flow that is held back by its application or its NIC learns nothing about the network and must not grow; nor must
-    /// it by what arrives behind a hole (RFC 5681 §3.2), which is why this is false then.
+    /// Whether only the window limited the flow in the window of data to which this packet belongs. A flow that its
+    /// application or its NIC limits learns nothing about the network and must not grow. False behind a hole too
+    /// (RFC 5681 §3.2).
     pub window_limited: bool,
-    /// Whether lost packets are being repaired; a window does not grow meanwhile.
+    /// Whether lost packets are being retransmitted; the window does not grow meanwhile.
     pub recovering: bool,
 }
 
-/// How a loss was noticed.
+/// How a loss was detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossKind {
-    /// Three packets behind it arrived; told once for each window of data (RFC 6582, RFC 6675).
+    /// Three packets behind it arrived; reported once for each window of data (RFC 6582, RFC 6675).
     #[default]
     FastRetransmit,
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout,
 }
 
 /// A packet was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// How it was noticed.
+    /// How it was detected.
     pub kind: LossKind,
-    /// Payload in flight when it was noticed, the lost packet included (FlightSize of RFC 5681), and never more than the
-    /// window was: packets that leave while earlier ones are repaired do not raise what is left of it.
+    /// Payload in flight when it was detected, the lost packet included (FlightSize of RFC 5681), at most the window of
+    /// then: packets that leave during recovery do not raise it.
     pub in_flight: Bytes,
     /// A timeout with nothing acknowledged since the one before: the threshold is held (RFC 5681 §3.1).
     pub repeated: bool,
@@ -58,10 +57,10 @@ pub struct Loss {
 pub struct HopRecord {
     /// Rate of its link.
     pub rate: Rate,
-    /// What it left behind in the queue.
+    /// Queue behind the packet.
     pub queue: Bytes,
-    /// What had left before it, from the beginning on.
+    /// Bytes that left before it since the start.
     pub sent: Bytes,
-    /// When.
+    /// Time at which it began to leave.
     pub at: Time,
 }

@@ -1,9 +1,9 @@
 //! Congestion control algorithms as pure state machines.
 //!
 //! An algorithm is a row of [`catalog`]: a reaction point ([`sender`]), a notification point
-//! ([`receiver`]) and, where it needs one, a congestion point ([`port`]). Nothing here knows a clock,
-//! draws a random number or performs I/O: time and events come in as arguments, decisions go out as
-//! values. The packet world, the kernel world and the tests drive the very same code.
+//! ([`receiver`]) and, if it needs one, a congestion point ([`port`]). This crate has no clock and performs no I/O: time and
+//! events are arguments, decisions are return values, and random draws follow from a seed. The packet world, the kernel
+//! world and the tests run the same code.
 
 pub mod catalog;
 pub mod delay;

@@ -1,9 +1,9 @@
-//! The rate of HULL's pacer: it follows what is handed to the pacer, and grows with what waits in it.
+//! The rate of HULL's pacer, which follows the rate of arrivals and grows with the backlog.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | R_tb | `rate` | rate of the pacer's token bucket, bit/s |
-//! | M_r/T_r | `arriving` | what was handed to the pacer in a period, bit/s |
+//! | M_r/T_r | `arriving` | rate at which bits arrive in a period, bit/s |
 //! | T_r | `period` | how often the rate is updated |
 //! | eta, beta | `eta`, `beta` | weights of the newest period and of the backlog |
 //! | Q_tb | `backlog` | bits waiting in the pacer |
@@ -12,18 +12,18 @@
 
 use crate::units::{Rate, Time};
 
-/// What its rate follows from.
+/// Constants of a pacer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacerSpec {
     /// Weight of the newest period.
     pub eta: f64,
-    /// bit/s by which a waiting bit raises the rate each period.
+    /// Increase of the rate, bit/s, for each waiting bit and period.
     pub beta: f64,
-    /// Between two updates.
+    /// Time between two updates.
     pub period: Time,
-    /// The slowest rate.
+    /// The lowest rate.
     pub least: Rate,
-    /// The fastest, and the first.
+    /// The highest rate, and the first.
     pub most: Rate,
 }
 
@@ -35,13 +35,13 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// As fast as it may be.
+    /// Creates a pacer at its highest rate.
     #[must_use]
     pub fn new(spec: PacerSpec) -> Self {
         Self { spec, rate: spec.most.0 as f64 }
     }
 
-    /// Between two updates.
+    /// Time between two updates.
     #[must_use]
     pub fn period(&self) -> Time {
         self.spec.period
@@ -53,7 +53,7 @@ impl Pacer {
         Rate(self.rate as u64)
     }
 
-    /// A period is over.
+    /// Updates the rate at the end of a period.
     pub fn update(&mut self, arriving: f64, backlog: f64) {
         let PacerSpec { eta, beta, least, most, .. } = self.spec;
         let rate = (1.0 - eta) * self.rate + eta * arriving + beta * backlog;

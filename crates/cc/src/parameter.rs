@@ -1,11 +1,10 @@
-//! Parameters as data: one table from which the command line, the documentation, the Python front and
-//! the algorithm itself read.
+//! Parameters as data: one table that the command line, the documentation, the Python package and the algorithm read.
 
 use std::ops::RangeInclusive;
 
 use crate::units::{Bytes, Rate, Time};
 
-/// What a parameter is measured in.
+/// Unit of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share, a gain, a count.
@@ -23,7 +22,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as tables print it.
+    /// Returns the unit as tables print it.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -46,11 +45,11 @@ pub struct Parameter {
     pub symbol: &'static str,
     /// Its unit; `default`, `min` and `max` are in SI base units.
     pub unit: Unit,
-    /// Its value where a scenario says nothing.
+    /// Its value unless a scenario sets it.
     pub default: f64,
-    /// The smallest lawful value.
+    /// The smallest allowed value.
     pub min: f64,
-    /// The largest lawful value.
+    /// The largest allowed value.
     pub max: f64,
     /// What it does, in a sentence.
     pub meaning: &'static str,
@@ -58,7 +57,7 @@ pub struct Parameter {
     pub source: &'static str,
 }
 
-/// A share, a gain or a count with its default and its lawful values.
+/// A share, a gain or a count with its default and its allowed values.
 #[must_use]
 pub const fn number(name: &'static str, symbol: &'static str, default: f64, lawful: RangeInclusive<f64>) -> Parameter {
     Parameter::new(name, symbol, default, lawful)
@@ -100,13 +99,13 @@ impl Parameter {
         Self { name, symbol, unit: Unit::One, default, min, max, meaning: "", source: "" }
     }
 
-    /// With what it does, in a sentence.
+    /// Adds what it does, in a sentence.
     #[must_use]
     pub const fn meaning(self, meaning: &'static str) -> Self {
         Self { meaning, ..self }
     }
 
-    /// With where its default comes from.
+    /// Adds the source of its default.
     #[must_use]
     pub const fn source(self, source: &'static str) -> Self {
         Self { source, ..self }
@@ -116,7 +115,7 @@ impl Parameter {
 /// A named set of values that belongs to a paper or an implementation, as in `vegas@ns-2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What follows the `@`.
+    /// The part after the `@`.
     pub name: &'static str,
     /// The values that differ from the defaults.
     pub values: &'static [(&'static str, f64)],
@@ -132,7 +131,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Every parameter at its default.
+    /// Creates the defaults of all parameters.
     #[must_use]
     pub fn defaults(parameters: &'static [Parameter]) -> Self {
         Self { parameters, values: parameters.iter().map(|p| p.default).collect() }
@@ -141,7 +140,7 @@ impl Values {
     /// Sets one parameter.
     ///
     /// # Errors
-    /// A sentence that names the parameter and what was expected.
+    /// A message that names the parameter and the expected values.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
         let Some(at) = self.parameters.iter().position(|p| p.name == name) else {
             let known: Vec<_> = self.parameters.iter().map(|p| p.name).collect();

@@ -1,32 +1,32 @@
-//! Numbers that look random and follow from a seed: what draws keeps one of these as part of its state.
+//! Pseudorandom numbers from a seed, as part of the state of an algorithm.
 //!
 //! Source: `SplitMix64`, Steele, Lea and Flood, OOPSLA 2014 (the finaliser is Stafford's mix 13).
 
-/// A stream of draws. Two keys give two streams that have nothing to do with each other.
+/// A stream of random numbers. Streams of different keys are independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// The stream number `key` of a run with this seed.
+    /// Creates stream `key` of a run with this seed.
     #[must_use]
     pub fn new(seed: u64, key: u64) -> Self {
         Self { state: scramble(seed) ^ scramble(key.wrapping_add(GAMMA)) }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GAMMA);
         scramble(self.state)
     }
 
-    /// Passes over the next so many times 64 bits.
+    /// Skips this many values of 64 bits.
     pub fn skip(&mut self, times: u64) {
         self.state = self.state.wrapping_add(GAMMA.wrapping_mul(times));
     }
 
-    /// The next number in [0, 1).
+    /// Returns the next number in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         const ULP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.bits() >> 11) as f64 * ULP

@@ -1,16 +1,16 @@
-//! Once a round trip, without sequence numbers.
+//! Detection of round trips without sequence numbers.
 
 use crate::event::Ack;
 use crate::units::Time;
 
-/// Feedback when a round is over: when a packet sent after the round began is acknowledged.
+/// The present round, which ends when a packet is acknowledged that was sent after the round began.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
     start: Time,
 }
 
 impl Round {
-    /// Whether this acknowledgement ends the round; if so, the next one begins now.
+    /// Returns whether this acknowledgement ends the round; if so, the next one begins now.
     pub fn ends(&mut self, now: Time, ack: &Ack) -> bool {
         let over = ack.sent_at >= self.start;
         if over {
@@ -19,7 +19,7 @@ impl Round {
         over
     }
 
-    /// Starts a round now, whatever was under way.
+    /// Starts a new round now.
     pub fn restart(&mut self, now: Time) {
         self.start = now;
     }

@@ -1,11 +1,10 @@
-//! Slow start and congestion avoidance (RFC 5681 §3.1): the window that most algorithms grow alike and
-//! cut each in its own way.
+//! The congestion window with slow start and congestion avoidance (RFC 5681 §3.1), which most algorithms share.
 
 use crate::event::{Ack, Loss};
 use crate::sender::Path;
 use crate::units::Bytes;
 
-/// A congestion window and its slow-start threshold, in packets, fractions kept.
+/// A congestion window and its slow-start threshold, in packets with fractions.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// cwnd.
@@ -17,26 +16,26 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window a connection begins with, in slow start.
+    /// Creates the initial window, in slow start.
     #[must_use]
     pub fn initial(path: &Path) -> Self {
         Self { packets: path.initial_window / path.mss, threshold: f64::INFINITY, mss: path.mss.0 as f64 }
     }
 
-    /// Whether it still doubles every round trip.
+    /// Returns whether the window is in slow start.
     #[must_use]
     pub fn slow_start(&self) -> bool {
         self.packets < self.threshold
     }
 
-    /// How many packets this many bytes of payload are.
+    /// Converts bytes of payload to packets.
     #[must_use]
     pub fn packets_in(&self, payload: Bytes) -> f64 {
         payload.0 as f64 / self.mss
     }
 
-    /// Grows by what was acknowledged: one packet a packet in slow start, up to the threshold; one
-    /// packet a window after. A flow that was not held back by its window, or that repairs losses, stays.
+    /// Grows by what was acknowledged: one packet for each packet in slow start, up to the threshold, then one packet a
+    /// window. Does not grow if the window did not limit the flow, or during loss recovery.
     pub fn grow(&mut self, ack: &Ack) {
         if !ack.window_limited || ack.recovering {
             return;
@@ -59,14 +58,13 @@ impl Window {
         self.threshold = self.packets;
     }
 
-    /// Half of what is in flight, at least two packets, is the new threshold (RFC 5681 eq. 4); after a
-    /// timeout the window begins again at one packet.
+    /// Sets window and threshold to half of what is in flight, at least two packets (RFC 5681 eq. 4).
     pub fn halve(&mut self, in_flight: Bytes) {
         self.cut_to(self.packets_in(in_flight) / 2.0, 2.0);
     }
 
-    /// A timeout: begins again at one packet, with half of what was in flight as the threshold, which further timeouts
-    /// of the same packet leave as it is (RFC 5681 §3.1).
+    /// Handles a timeout: the window is one packet, the threshold half of what was in flight. Further timeouts of the same
+    /// packet leave the threshold (RFC 5681 §3.1).
     pub fn collapse(&mut self, loss: &Loss) {
         if !loss.repeated {
             self.halve(loss.in_flight);
@@ -74,7 +72,7 @@ impl Window {
         self.packets = 1.0;
     }
 
-    /// The window in bytes of payload.
+    /// Returns the window in bytes of payload.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         Bytes::nearest(self.packets * self.mss)

@@ -1,44 +1,43 @@
-//! What a world in Rust answers, in the units of the request.
+//! The answer of a run, in the units of the request.
 
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::{Answer as Outcome, FlowReport, ProbeTable, QueueTable};
-use shallows_sim::port::PortReport;
-use shallows_sim::port::scheduler::ClassReport;
+use shallows_sim::port::{ClassReport, PortReport};
 
 use crate::value::{IntoValue, Value};
 
 answer! {
-    /// Of one run.
+    /// The answer of one run.
     pub struct Answer {
-        /// 16 hexadecimal digits; none in the kernel world, where no two runs are alike
+        /// 16 hexadecimal digits; none in the kernel world, where no two runs are equal
         fingerprint: Option<String>,
-        /// What the world's clock stopped for
+        /// Number of events
         events: u64,
-        /// Packets received over one link, data and acks
+        /// Packets received over one link, data and acknowledgements
         packet_hops: u64,
-        /// When the run ended
+        /// End of the run
         ended_ps: u64,
-        /// The span of the statistics of ports, from the warm-up's end
+        /// Time that the statistics of ports cover, from the end of the warm-up
         measured_ps: u64,
-        /// Whether its user ended it early
+        /// True if the user ended the run early
         interrupted: bool,
-        /// An entry a flow
+        /// Statistics of flows, an entry each
         flows: FlowColumns,
-        /// An entry a link: its egress port, after the warm-up
+        /// Statistics of egress ports after the warm-up, an entry for each link
         ports: PortColumns,
-        /// A row for each class of each port that has some, after the warm-up
+        /// Statistics of classes after the warm-up, a row for each class of each port that has classes
         classes: ClassColumns,
-        /// Ports that wait for each other for ever
+        /// Ports that wait for each other forever
         deadlock: Deadlock,
         /// Samples of the recorded queues
         queues: Queues,
-        /// How long each of `queue_links` had which length, exactly
+        /// Exact distribution over time of the length of each queue of `queue_links`
         queue_histograms: Vec<Histogram>,
-        /// What a probe is of. Values are in the unit of the name's suffix (`window_pkt`, `rate_gbps`, `rtt_us`, `alpha`)
+        /// Names of the probes. Values have the unit of the name's suffix (`window_pkt`, `rate_gbps`, `rtt_us`, `alpha`)
         probe_names: Vec<String>,
         /// Samples of the recorded senders, a row each
         probes: Probes,
-        /// Whether all packets and flows are accounted for
+        /// Audit: whether all packets and flows are accounted for
         books: Books,
         /// Packet world only
         threads: Option<Threads>,
@@ -46,177 +45,178 @@ answer! {
         lateness: Option<Lateness>,
     }
 
-    /// Who went through a run. It makes no difference to anything else in the answer.
+    /// Threads of a run. They do not affect the rest of the answer.
     pub struct Threads {
-        /// How many threads there were in the end
+        /// Threads at the end of the run
         count: u64,
-        /// Into how many domains the network was parted for them
+        /// Domains into which the network was split
         domains: u64,
-        /// How many times as fast all threads were as one on the same domains when the run last tried both; less than one, and it went on with one
+        /// Speed of all threads relative to one thread on the same domains, when the run last tried both; below 1 it continued with
+        /// one thread
         gain: Option<f64>,
     }
 
-    /// What became of flows.
+    /// Columns of flows.
     pub struct FlowColumns {
-        /// When it started; `2**64-1` if the flow that it waits for never finished
+        /// Start; `2**64-1` if a flow that it waits for never finished
         start_ps: Vec<u64>,
         /// When the receiver had every byte; `2**64-1` is never
         finish_ps: Vec<u64>,
         /// The completion time of the same bytes on the empty path: serialisation at every hop and propagation; 0 for unlimited
         /// flows
         ideal_ps: Vec<u64>,
-        /// Payload that the receiver has, in whatever order it came; in the kernel world what its application has read
+        /// Payload that the receiver has, in any order; in the kernel world, what its application has read
         delivered_bytes: Vec<u64>,
-        /// The part of it that came after the warm-up
+        /// The part of it that arrived after the warm-up
         goodput_bytes: Vec<u64>,
-        /// The part of that which came by the flow's stop
+        /// The part of it that arrived after the warm-up and before the flow's stop
         goodput_by_stop_bytes: Vec<u64>,
-        /// Packets sent again
+        /// Retransmitted packets
         retransmits: Vec<u32>,
-        /// Timeouts
+        /// Retransmission timeouts
         timeouts: Vec<u32>,
-        /// Credits that the receiver handed out; zero without credits
+        /// Credits that the receiver sent; 0 without credits
         credits: Vec<u64>,
-        /// Those that came and found nothing to send. The rest was answered by a data frame, dropped, or is on its way
+        /// Credits that arrived when there was nothing to send. The others were answered by a data frame, were dropped, or are in flight
         credits_wasted: Vec<u64>,
-        /// Mean over its acknowledgements of the smoothed round trip of RFC 6298; 0 where there is none
+        /// Mean of the smoothed round trip (RFC 6298) over the acknowledgements; 0 if there is none
         srtt_mean_ps: Vec<u64>,
-        /// And the largest
+        /// Largest smoothed round trip
         srtt_max_ps: Vec<u64>,
     }
 
-    /// What became of ports.
+    /// Columns of ports.
     pub struct PortColumns {
-        /// Packets
+        /// Packets sent
         sent: Vec<u64>,
-        /// Their bytes
+        /// Bytes sent
         sent_bytes: Vec<u64>,
         /// Packets marked
         marked: Vec<u64>,
         /// Packets dropped
         dropped: Vec<u64>,
-        /// And before the warm-up's end
+        /// Packets dropped before the end of the warm-up
         dropped_in_warmup: Vec<u64>,
-        /// Packets cut to their headers
+        /// Packets trimmed to their headers
         trimmed: Vec<u64>,
-        /// Packets lost because something happened to the link: on its wire, or because it was down
+        /// Packets lost by faults of the link: on its wire, or because it was down
         lost: Vec<u64>,
         /// Time spent sending
         busy_ps: Vec<u64>,
-        /// How often data was paused
+        /// Number of pauses of data
         pauses: Vec<u64>,
-        /// And for how long
+        /// Time paused
         paused_ps: Vec<u64>,
-        /// Mean over time, exact; the packet being sent counts by what is left of it
+        /// Exact mean of the queue over time; of the packet in transmission the unsent part counts
         queue_mean_bytes: Vec<f64>,
-        /// Median over time
+        /// Median of the queue over time
         queue_p50_bytes: Vec<f64>,
-        /// 99th percentile over time
+        /// 99th percentile of the queue over time
         queue_p99_bytes: Vec<f64>,
-        /// Longest
+        /// Longest queue
         queue_max_bytes: Vec<f64>,
-        /// Time in the queue and in sending, mean of packets
+        /// Mean over packets of the time from arrival to the last bit sent
         delay_mean_ps: Vec<f64>,
-        /// Time to send what is queued, 99th percentile over time
+        /// 99th percentile over time of the time needed to send the queue
         delay_p99_ps: Vec<f64>,
     }
 
-    /// What became of classes.
+    /// Columns of classes.
     pub struct ClassColumns {
-        /// Whose port
+        /// The link of the port
         link: Vec<u32>,
-        /// Which, the first served first
+        /// The class; class 0 has the highest priority
         class: Vec<u32>,
-        /// Packets
+        /// Packets sent
         sent: Vec<u64>,
         /// Packets dropped
         dropped: Vec<u64>,
-        /// The most it held
+        /// Largest backlog
         largest_bytes: Vec<u64>,
-        /// How often it was paused
+        /// Number of pauses
         pauses: Vec<u64>,
-        /// And for how long
+        /// Time paused
         paused_ps: Vec<u64>,
     }
 
-    /// A circle of ports.
+    /// A cycle of ports.
     pub struct Deadlock {
-        /// In order, each waiting for the next; none if there is no deadlock
+        /// The links of the cycle in order, each waiting for the next; empty if there is no deadlock
         links: Vec<u32>,
-        /// When that was seen
+        /// When the deadlock was detected
         time_ps: u64,
     }
 
-    /// Queues at fixed times.
+    /// Samples of queues at fixed times.
     pub struct Queues {
-        /// When
+        /// Times of the samples
         time_ps: Vec<u64>,
-        /// A row for each of `queue_links`
+        /// Queues, a row for each of `queue_links`
         bytes: Vec<Vec<u32>>,
     }
 
-    /// One queue.
+    /// Distribution of one queue over time.
     pub struct Histogram {
-        /// Of the bins, one more than those
+        /// Edges of the bins, one more than there are bins
         edges_bytes: Vec<f64>,
-        /// How long it was in each
+        /// Time in each bin
         time_ps: Vec<u64>,
     }
 
-    /// Internals of senders.
+    /// Samples of senders.
     pub struct Probes {
-        /// When
+        /// Times of the samples
         time_ps: Vec<u64>,
-        /// Of which flow
+        /// The flow
         flow: Vec<u32>,
         /// Index into `probe_names`
         name: Vec<u16>,
-        /// What it was
+        /// The value
         value: Vec<f64>,
     }
 
-    /// Whether all is accounted for.
+    /// Audit of a run.
     pub struct Books {
-        /// Whether it is
+        /// True if all packets and flows are accounted for
         closed: bool,
-        /// What is not
+        /// Discrepancies
         problems: Vec<String>,
     }
 
-    /// How late the emulated network was, and what that means.
+    /// Lateness of the emulated network.
     pub struct Lateness {
-        /// Whether the machine kept up
+        /// True if the machine kept up
         accepted: bool,
-        /// If not, in what
+        /// Otherwise the reason
         reason: Option<String>,
-        /// What lateness is held against: propagation both ways and the longest mean queue
+        /// Reference for lateness: propagation both ways plus the longest mean queue
         round_trip_us: f64,
-        /// Of every packet delivered to a host, how much later than the emulated network says
+        /// For each packet delivered to a host, its delay beyond that of the emulated network
         deliveries: Quantiles,
-        /// The time between two looks at the hosts' devices
+        /// Time between two polls of the hosts' devices
         looks: Quantiles,
-        /// Where senders go by stamps: by how much the delays they were told exceeded the network's own, beyond the least, as
-        /// means of round trips
+        /// For senders that use time stamps: how much the delays that they were given exceeded the network's own, above the
+        /// smallest excess, as means of round trips
         stamps: Option<Quantiles>,
-        /// The share of its window that a sender gave up a round trip for such delays above its headroom
+        /// Share of its window that a sender gave up each round trip because of such delays above its headroom
         given_up: f64,
-        /// The mean round trip of flows without an end, as senders' kernels measured it
+        /// Mean round trip of flows without an end, as senders' kernels measured it
         seen_round_trip_us: Option<f64>,
-        /// And by the network's propagation and queues
+        /// The same by the network's propagation and queues
         network_round_trip_us: Option<f64>,
-        /// DX's headroom as it was measured before the run; none where it was told
+        /// Headroom of DX, measured before the run; none if it was given
         headroom_us: Option<f64>,
-        /// The longest time without a look
+        /// Longest time without a poll
         longest_gap_us: f64,
-        /// The sum of those above 1 ms
+        /// Sum of the times without a poll that exceed 1 ms
         stalled_us: f64,
-        /// Frames for no host: multicast of the hosts' own
+        /// Frames for no host, such as the hosts' own multicast
         unroutable: u64,
     }
 
     /// A distribution.
     pub struct Quantiles {
-        /// Of how many
+        /// Number of samples
         count: u64,
         /// Mean
         mean_us: f64,
@@ -238,7 +238,7 @@ impl IntoValue for Vec<Histogram> {
 }
 
 impl Answer {
-    /// Of the packet world; `queue_ports` are the ports whose queues were recorded.
+    /// The answer of the packet world; `queue_ports` are the ports whose queues were recorded.
     #[must_use]
     pub fn of(outcome: Outcome, queue_ports: &[u32], mtu: Bytes, interrupted: bool) -> Self {
         let deadlock = outcome.deadlock.unwrap_or_default();
@@ -265,7 +265,9 @@ impl Answer {
 }
 
 impl FlowColumns {
-    fn of(flows: &[FlowReport]) -> Self {
+    /// Columns of flows.
+    #[must_use]
+    pub fn of(flows: &[FlowReport]) -> Self {
         let wide = |value: fn(&FlowReport) -> u64| flows.iter().map(value).collect();
         let narrow = |value: fn(&FlowReport) -> u32| flows.iter().map(value).collect();
         Self {
@@ -286,7 +288,7 @@ impl FlowColumns {
 }
 
 impl PortColumns {
-    /// Of ports that were looked at for a `span`.
+    /// Columns of ports that were observed for a `span`.
     #[must_use]
     pub fn of(ports: &[PortReport], span: Time, mtu: Bytes) -> Self {
         let counts = |value: fn(&PortReport) -> u64| ports.iter().map(value).collect();

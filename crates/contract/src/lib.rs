@@ -1,31 +1,31 @@
-//! What crosses between Python and a world in Rust: the request of a run and its answer, defined once.
+//! The request of a run and its answer, as Python and the kernel world's program exchange them.
 //!
-//! The bindings read a request from Python's own objects and `shallows-live` reads it as JSON, both through serde, which
-//! refuses a field that is not here. The tables of docs/crossing.md are made from the fields' kinds and meanings
-//! ([`shapes`]), and the types in python/shallows/contract.py are held to them.
+//! A request is [`shallows_sim::spec::network::Network`]: the bindings read it from Python's own objects and `shallows-live` reads
+//! it as JSON, both through serde, which refuses an unknown key. The answer is defined here. The tables of docs/crossing.md and
+//! the types in python/shallows/contract.py are generated from the descriptions of both ([`shapes`]).
 
 #[macro_use]
-mod shape;
 mod value;
 
 pub mod answer;
-pub mod host;
-mod network;
-pub mod request;
+pub mod live;
 
-pub use shape::{Field, Shape};
+use shallows_sim::spec::network::Network;
+use shallows_sim::spec::shape::Tables;
+pub use shallows_sim::spec::shape::{Field, Shape};
 pub use value::{IntoValue, Value};
 
-/// A checksum of the Rust sources that this was built from, but for those of the kernel world's program.
+/// A checksum of the Rust sources that this was built from, except those of the kernel world's program.
 pub const SOURCES: &str = env!("SHALLOWS_SOURCES");
 
-/// Every table of the contract by its name, the request and the answer first.
+/// Every table by name: those of the request, of the answer, and of the other requests to `shallows-live`.
 #[must_use]
-pub fn shapes() -> Vec<(&'static str, Vec<Field>)> {
-    let mut all = Vec::new();
-    request::Request::collect(&mut all);
+pub fn shapes() -> Tables {
+    let mut all = Tables::new();
+    Network::collect(&mut all);
     answer::Answer::collect(&mut all);
-    host::Attachment::collect(&mut all);
-    host::Cable::collect(&mut all);
+    live::Run::collect(&mut all);
+    live::Attachment::collect(&mut all);
+    live::Cable::collect(&mut all);
     all
 }

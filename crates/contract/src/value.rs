@@ -1,17 +1,17 @@
-//! An answer with its columns whole, so that whoever hands it to another language copies none of them.
+//! An answer as a tree of values with whole columns, so that bindings to other languages need not copy them.
 
 /// One value of an answer.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Left out.
+    /// An absent field.
     Nothing,
-    /// Yes or no.
+    /// A truth value.
     Flag(bool),
-    /// A number of something.
+    /// A count.
     Count(u64),
     /// A quantity.
     Real(f64),
-    /// Words.
+    /// A text.
     Text(String),
     /// A column.
     U64(Vec<u64>),
@@ -23,15 +23,15 @@ pub enum Value {
     F64(Vec<f64>),
     /// Rows of equal length.
     Rows(Vec<Vec<u32>>),
-    /// Several.
+    /// A list of values.
     List(Vec<Value>),
-    /// By key.
+    /// A table, by key.
     Table(Vec<(&'static str, Value)>),
 }
 
-/// What a field of an answer may hold.
+/// Field of an answer.
 pub trait IntoValue {
-    /// Itself, unfolded.
+    /// The field as a value.
     fn into_value(self) -> Value;
 }
 
@@ -62,4 +62,25 @@ impl<T: IntoValue> IntoValue for Option<T> {
     fn into_value(self) -> Value {
         self.map_or(Value::Nothing, T::into_value)
     }
+}
+
+/// Defines and describes a table that is written: as JSON, or as a [`Value`].
+macro_rules! answer {
+    ($($(#[doc = $about:literal])+ pub struct $name:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $kind:ty $(= $key:literal)?,)+
+    })+) => {
+        $(shallows_sim::table! {
+            $(#[doc = $about])+
+            #[derive(Clone, Debug, Default, serde::Serialize)]
+            $name (stringify!($name)) { $($(#[doc = $doc])+ $field: $kind $(= $key)?,)+ }
+        }
+
+        impl $crate::value::IntoValue for $name {
+            fn into_value(self) -> $crate::value::Value {
+                $crate::value::Value::Table(vec![$(
+                    (shallows_sim::key!($field $($key)?), $crate::value::IntoValue::into_value(self.$field)),
+                )+])
+            }
+        })+
+    };
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use shallows_cc::units::{Bytes, Rate, Time};
-use shallows_contract::request::Request;
+use shallows_sim::packet::{PACKET_KINDS, PacketKind};
+use shallows_sim::spec::fault::{Change, Fault};
 use shallows_sim::spec::network::{Limit, Network};
 
 /// Two hosts at a switch, a marking port and a flow.
@@ -14,11 +15,12 @@ fn two_hosts() -> Value {
             "rate_bps": [1_000_000_000_u64, 1_000_000_000_u64, 1_000_000_000_u64, 1_000_000_000_u64],
             "delay_ps": [5_000_000, 5_000_000, 5_000_000, 5_000_000],
             "buffer_bytes": [u64::MAX, 150_000, u64::MAX, 150_000],
-            "marking": [0, 1, 0, 1],
+            "marking": [0, 1, 0, 1], "discipline": [0, 0, 0, 0],
         },
-        "markings": [{"kind": "none"}, {"kind": "step", "parameters": {"threshold": 30_000.0}}],
+        "markings": [{"kind": "step", "at": "enqueue", "parameters": {"threshold": 30_000.0}}],
+        "disciplines": [], "balancing": "flow", "faults": [], "convergence_ps": u64::MAX,
         "flows": {
-            "src": [0], "dst": [1], "bytes": [0], "start_ps": [0], "stop_ps": [u64::MAX], "cc": [0],
+            "src": [0], "dst": [1], "bytes": [u64::MAX], "start_ps": [0], "stop_ps": [u64::MAX], "priority": [false], "cc": [0],
         },
         "ccs": [{"name": "dctcp", "parameters": {"g": 0.125}}],
         "host": {
@@ -30,15 +32,16 @@ fn two_hosts() -> Value {
     })
 }
 
-fn network(told: Value) -> Result<Network, String> {
-    let request: Request = serde_json::from_value(told).map_err(|error| error.to_string())?;
-    request.network(&|_| None)
+fn network(request: Value) -> Result<Network, String> {
+    let mut network: Network = serde_json::from_value(request).map_err(|error| error.to_string())?;
+    network.resolve(&|_| None)?;
+    Ok(network)
 }
 
 fn refusal(change: impl FnOnce(&mut Value)) -> String {
-    let mut told = two_hosts();
-    change(&mut told);
-    network(told).expect_err("it is refused")
+    let mut request = two_hosts();
+    change(&mut request);
+    network(request).expect_err("it is refused")
 }
 
 #[test]
@@ -47,56 +50,101 @@ fn a_request_becomes_a_network() {
     assert!(network.check().is_ok());
     assert_eq!((network.ports[1].from, network.ports[1].rate), (2, Rate::from_gbps(1)));
     assert_eq!((network.ports[0].buffer, network.ports[1].buffer), (Bytes::MAX, Bytes(150_000)));
-    // Ports that do not mark have no marking, and the others count without them.
     assert_eq!([0, 1, 2, 3].map(|at| network.ports[at].marking), [None, Some(0), None, Some(0)]);
     assert_eq!((network.markings.len(), network.markings[0].mechanism.name), (1, "step"));
-    assert_eq!((network.flows[0].bytes, network.flows[0].after), (Bytes::MAX, None));
+    assert_eq!((network.flows[0].bytes, &network.flows[0].after), (Bytes::MAX, &Vec::new()));
     assert_eq!((network.host.rto_initial, network.seed), (Time::from_millis(10), 7));
 }
 
 #[test]
-fn a_class_is_limited_in_packets_where_both_limits_are_told() {
-    let mut told = two_hosts();
-    told["disciplines"] = json!([[
-        {"carries": ["credit"], "limit_packets": 8, "limit_bytes": 9, "shaper_bps": 1000, "shaper_burst_bytes": 2},
-        {"carries": ["other"], "limit_bytes": 9},
-    ]]);
-    told["links"]["discipline"] = json!([0, 1, 0, 1]);
-    let network = network(told).unwrap();
-    let classes = &network.disciplines[0].classes;
-    assert_eq!([classes[0].limit, classes[1].limit], [Limit::Packets(8), Limit::Bytes(Bytes(9))]);
-    assert_eq!((network.ports[0].discipline, network.ports[1].discipline), (None, Some(0)));
+fn classes_have_limits_shapers_and_kinds_of_packets() {
+    let mut request = two_hosts();
+    let pacer = json!({"eta": 0.5, "beta": 1.0, "period_ps": 7, "least_bps": 2000, "most_bps": 1000});
+    let shaper = json!({"rate_bps": 1000, "burst_bytes": 2, "pacer": pacer});
+    request["disciplines"] = json!([{
+        "classes": [
+            {"limit": {"packets": 8}, "shaper": shaper, "trims": false},
+            {"limit": {"bytes": 9}, "trims": true, "turn": 3},
+        ],
+        "class_of": {"credit": 0, "other": 1}, "paced": 0,
+    }]);
+    request["links"]["discipline"] = json!([0, 1, 0, 1]);
+    let network = network(request).unwrap();
+    let discipline = &network.disciplines[0];
+    assert_eq!([0, 1].map(|at| discipline.classes[at].limit), [Limit::Packets(8), Limit::Bytes(Bytes(9))]);
+    assert_eq!(
+        [0, 1].map(|at| (discipline.classes[at].trims, discipline.classes[at].turn)),
+        [(false, None), (true, Some(3))]
+    );
+    let shaper = discipline.classes[0].shaper.unwrap();
+    assert_eq!((shaper.rate, shaper.burst), (Rate(1000), Bytes(2)));
+    // The lowest rate of a pacer is at most its highest one.
+    assert_eq!(shaper.pacer.map(|pacer| (pacer.least, pacer.most)), Some((Rate(1000), Rate(1000))));
+    let classes = PACKET_KINDS.map(|kind| u8::from(kind != PacketKind::Credit));
+    assert_eq!((discipline.class_of, discipline.priority, discipline.paced), (classes, None, Some(0)));
+    assert_eq!([0, 1].map(|at| network.ports[at].discipline), [None, Some(0)]);
 }
 
 #[test]
-fn a_field_that_nobody_knows_is_refused() {
-    for table in ["links", "flows", "host", "record"] {
-        assert!(refusal(|told| told[table]["colour"] = json!(1)).contains("unknown field `colour`"));
+fn a_flow_waits_for_several_and_links_change() {
+    let mut request = two_hosts();
+    for (key, value) in [("src", json!([0, 0, 0])), ("dst", json!([1, 1, 1])), ("bytes", json!([5, 6, 7]))] {
+        request["flows"][key] = value;
     }
-    assert!(refusal(|told| told["colour"] = json!(1)).contains("unknown field `colour`"));
-    assert!(refusal(|told| told["ccs"][0]["colour"] = json!(1)).contains("unknown field `colour`"));
+    for key in ["start_ps", "cc"] {
+        request["flows"][key] = json!([0, 0, 0]);
+    }
+    request["flows"]["stop_ps"] = json!([u64::MAX, u64::MAX, u64::MAX]);
+    request["flows"]["priority"] = json!([false, true, false]);
+    request["flows"]["after"] = json!({"flow": [2, 1, 2], "predecessor": [0, 0, 1]});
+    request["faults"] = json!([
+        {"time_ps": 3, "link": 1, "change": {"rate_bps": 500_000_000}},
+        {"time_ps": 4, "link": 1, "change": "down"},
+        {"time_ps": 5, "link": 2, "change": {"loss": 0.25}},
+    ]);
+    let network = network(request).unwrap();
+    assert_eq!([0, 1, 2].map(|at| network.flows[at].after.clone()), [vec![], vec![0], vec![0, 1]]);
+    assert_eq!([0, 1, 2].map(|at| network.flows[at].priority), [false, true, false]);
+    let fault = |at, link, change| Fault { at: Time(at), link, change };
+    let expected =
+        [fault(3, 1, Change::Rate(Rate(500_000_000))), fault(4, 1, Change::Down), fault(5, 2, Change::Loss(0.25))];
+    assert_eq!(network.faults, expected);
 }
 
 #[test]
-fn what_contradicts_itself_is_refused_by_name() {
-    let cases: [(&str, &str, Value); 8] = [
-        ("/links/to", "links: columns of lengths [4, 1, 4, 4, 4, 4, 4]", json!([1])),
-        ("/links/marking", "links.marking[2]: no such marking", json!([0, 1, 2, 1])),
-        ("/flows/cc", "flows: columns of lengths [1, 1, 1, 1, 1, 0, 1, 1]", json!([])),
-        ("/markings/1/kind", "no marking is called \"stop\"", json!("stop")),
-        ("/markings/1/at", "unknown variant `exit`", json!("exit")),
+fn an_unknown_key_is_refused() {
+    for table in ["links", "flows", "host", "record"] {
+        assert!(refusal(|request| request[table]["colour"] = json!(1)).contains("unknown field `colour`"));
+    }
+    assert!(refusal(|request| request["colour"] = json!(1)).contains("unknown field `colour`"));
+    assert!(refusal(|request| request["ccs"][0]["colour"] = json!(1)).contains("unknown field `colour`"));
+}
+
+#[test]
+fn a_contradiction_is_refused_by_key() {
+    let cases: [(&str, &str, Value); 9] = [
+        ("/links/to", "columns of different lengths (from has 4, to has 1, rate_bps has 4", json!([1])),
+        ("/flows/cc", "priority has 1, cc has 0): expected an entry a row", json!([])),
+        ("/flows/after", "after: flow 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
+        ("/flows/application", "application: 0 rows, expected 1", {
+            json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": []})
+        }),
+        ("/markings/0/kind", "no marking is called \"stop\"", json!("stop")),
+        ("/markings/0/at", "unknown variant `exit`", json!("exit")),
         ("/ccs/0/name", "no algorithm is called \"dctpc\"", json!("dctpc")),
         ("/ccs/0/parameters", "dctcp: no parameter \"beta\"", json!({"beta": 1})),
         ("/host/nic", "unknown variant `fast`, expected `fair` or `fifo`", json!("fast")),
     ];
     for (path, expected, value) in cases {
-        let said = refusal(|told| {
+        let said = refusal(|request| {
             let (parent, key) = path.rsplit_once('/').unwrap();
-            told.pointer_mut(parent).unwrap()[key] = value;
+            request.pointer_mut(parent).unwrap()[key] = value;
         });
         assert!(said.contains(expected), "{path}: {said}");
     }
-    let classes = json!([[{"carries": ["data"], "limit_bytes": 1}]]);
-    assert!(refusal(|told| told["disciplines"] = classes).contains("no class for \"ack\""));
-    assert!(refusal(|told| told["ccs"][0]["written"] = json!(0)).contains("no class 0"));
+    let discipline = |class_of| json!([{"classes": [{"limit": {"bytes": 1}, "trims": false}], "class_of": class_of}]);
+    let refused = |class_of| refusal(|request| request["disciplines"] = discipline(class_of));
+    assert!(refused(json!({"data": 0})).contains("no class for \"ack\""));
+    assert!(refused(json!({"other": 0, "beer": 0})).contains("no packet is called \"beer\""));
+    assert!(refusal(|request| request["ccs"][0]["written"] = json!(0)).contains("no class 0"));
 }

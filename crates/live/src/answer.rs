@@ -1,4 +1,4 @@
-//! What this world tells besides what every world does: the record of lateness, and two hosts on a cable.
+//! Parts of the answer that only this world has: the record of lateness, and the test of two hosts on a cable.
 
 use serde::Serialize;
 use shallows_contract::answer::{Lateness, Probes, Quantiles};
@@ -6,7 +6,7 @@ use shallows_live::lateness::Delays;
 
 use crate::wire::Report;
 
-/// What is sampled of senders; the unit is the name's suffix.
+/// Names of sender samples; the suffix is the unit.
 pub const PROBE_NAMES: &[&str] =
     &["window_pkt", "rtt_us", "alpha", "queueing_delay_us", "base_rtt_us", "one_way_delay_us", "stamped_rtt_us"];
 
@@ -30,10 +30,10 @@ fn quantiles(delays: &Delays) -> Quantiles {
     }
 }
 
-/// What was made of the record.
+/// The verdict on the record.
 #[derive(Debug)]
 pub struct Judged {
-    /// Why the run cannot be believed.
+    /// Why the run is rejected.
     pub reason: Option<String>,
     pub given_up: f64,
     pub round_trips: Option<(f64, f64)>,
@@ -62,7 +62,7 @@ impl Judged {
     }
 }
 
-/// What two hosts joined by a cable have seen.
+/// Measurements of two hosts joined by a cable.
 #[derive(Debug, Serialize)]
 pub struct TwoHosts {
     pub traffic: &'static str,
@@ -70,13 +70,13 @@ pub struct TwoHosts {
     pub goodput_bps: f64,
     pub retransmits: u64,
     pub checksum_errors: u64,
-    /// By stamps, from the first; nothing where the algorithm takes none.
+    /// By timestamps, relative to the first; `None` if the algorithm uses none.
     pub one_way_delay: Option<Varies>,
-    /// The kernel's own, of the same acknowledgements.
+    /// By the kernel, for the same acknowledgements.
     pub kernel_rtt: Option<Varies>,
 }
 
-/// How much a delay varies.
+/// Distribution of a delay.
 #[derive(Debug, Serialize)]
 pub struct Varies {
     count: usize,

@@ -1,20 +1,20 @@
-//! An algorithm on a real host: put in force for new connections, looked at, and taken off again.
+//! An algorithm on a real host: attach it for new connections, show its status, and detach it.
 //!
-//! Taking it off is removing pinned links ([`crate::in_force`]): the kernel then drops programs, maps and the name. The
-//! host's default congestion control stays what it is throughout, and connections that run keep theirs.
+//! Detaching removes the pinned links ([`crate::active`]): the kernel then drops programs, maps and the name. The
+//! host's default congestion control never changes, and existing connections keep theirs.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use shallows_contract::host::Attachment;
+use shallows_contract::live::Attachment;
 
+use crate::active::{self, PINS, Record, STAMPED_SEGMENTS, Whereabouts};
 use crate::device::Device;
-use crate::in_force::{self, PINS, Record, STAMPED_SEGMENTS, Whereabouts};
 use crate::programs::{self, Loaded, Plan, Purpose};
 use crate::{Outcome, control_group, namespaces};
 
-/// Puts an algorithm in force.
+/// Attaches an algorithm.
 pub fn attach(asked: &Attachment) -> Outcome<bool> {
     if asked.control.is_none() && asked.receiver.is_none() {
         return Err("nothing to attach: name an algorithm, a receiver or both".into());
@@ -24,8 +24,8 @@ pub fn attach(asked: &Attachment) -> Outcome<bool> {
     }
     let device = Device::named(&asked.interface)?;
     let plans = plans(asked)?;
-    let place = in_force::hold()?;
-    if in_force::complete() {
+    let place = active::hold()?;
+    if active::complete() {
         return Err(format!("something is attached already ({PINS}): detach it first").into());
     }
     let root = control_group::root().ok_or("no cgroup version 2 is mounted")?;
@@ -40,13 +40,13 @@ pub fn attach(asked: &Attachment) -> Outcome<bool> {
     };
     if asked.dry_run == Some(true) {
         describe(&record, &plans);
-        in_force::remove()?;
+        active::remove()?;
         return Ok(true);
     }
     let outcome = pin(asked, &record, group.as_raw_fd());
     if outcome.is_err() {
-        in_force::restore()?;
-        in_force::remove()?;
+        active::restore()?;
+        active::remove()?;
     }
     drop(place);
     outcome
@@ -100,7 +100,7 @@ fn pin(asked: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
     if let Some(receiver) = &asked.receiver {
         all.push(programs::load_receiver(receiver, purpose)?);
     }
-    in_force::mount_pins()?;
+    active::mount_pins()?;
     for (loaded, name) in all.iter().zip(&record.names) {
         for (at, mut link) in loaded.see(record.device.index as i32)?.into_iter().enumerate() {
             link.pin(Path::new(PINS).join(format!("{name}-packets-{at}")))?;
@@ -117,39 +117,39 @@ fn pin(asked: &Attachment, record: &Record, group: i32) -> Outcome<bool> {
         }
         println!("{name} is in force for new connections of {}; `shallows live detach` takes it off", whose(record));
     }
-    in_force::completed()?;
+    active::completed()?;
     Ok(true)
 }
 
-/// Takes off whatever is in force. Where the device cannot be found nothing is taken off, unless it is given up.
+/// Detaches the active algorithm. If the device cannot be found, it fails without a change, unless `force` is set.
 pub fn detach(give_up_device: bool) -> Outcome<bool> {
-    let _place = in_force::hold()?;
+    let _place = active::hold()?;
     let record = Record::read()?;
-    let lost = match in_force::restore() {
+    let lost = match active::restore() {
         Err(error) if !give_up_device => return Err(error),
         outcome => outcome.is_err(),
     };
-    let links = in_force::remove()?;
+    let links = active::remove()?;
     println!("{links} links removed; connections that run keep their congestion control until they end");
     match record.filter(|_| lost) {
-        Some(record) => Err(format!("{}: set it by hand", in_force::left(&record.device)).into()),
+        Some(record) => Err(format!("{}: set it by hand", active::left(&record.device)).into()),
         None => Ok(true),
     }
 }
 
-/// Says what is in force.
+/// Prints what is attached.
 pub fn status() -> Outcome<bool> {
     namespaces::enter_first_mounts()?;
-    let Some(record) = Record::read()?.filter(|_| in_force::complete()) else {
+    let Some(record) = Record::read()?.filter(|_| active::complete()) else {
         println!("nothing is attached");
         return Ok(true);
     };
     println!("in force    {}", record.names.join(", "));
     println!("for         new connections of {}", whose(&record));
-    println!("links       {} below {PINS}", in_force::links().len());
+    println!("links       {} below {PINS}", active::links().len());
     let Device { name, index, segments } = &record.device;
     let was = format!("{name} (index {index}, network namespace {})", record.namespace);
-    match in_force::find_device()? {
+    match active::find_device()? {
         Whereabouts::Here(now) => {
             let namespace = namespaces::number(&namespaces::own()?)?;
             println!("device      {} (index {}, network namespace {namespace})", now.name, now.index);

@@ -1,4 +1,4 @@
-//! What this machine can do, and what exactly is missing where it cannot.
+//! Checks of what this machine offers, and of what is missing.
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::{Outcome, control_group};
 
-/// Prints a line for each thing that is needed; whether all are there.
+/// Prints a line for each requirement; true if all are met.
 pub fn check() -> Outcome<bool> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let things = [
@@ -24,7 +24,7 @@ pub fn check() -> Outcome<bool> {
     Ok(things.iter().all(|(_, there, _)| *there))
 }
 
-/// Whether this is root.
+/// True for root.
 pub fn root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -1,4 +1,4 @@
-//! A control group of our own: sockops programs see the sockets of its processes.
+//! A control group of the run: sockops programs see the sockets of its processes.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use crate::Outcome;
-use crate::held::Held;
+use crate::lockdir::LockDir;
 
-/// What ours are called, before the number of their process.
+/// Prefix of its name, before the process number.
 const PREFIX: &str = "shallows-run-";
 
-/// A control group with this process in it; it goes back and the group goes when this is dropped.
+/// A control group that contains this process. Dropping it moves the process back and removes the group.
 #[derive(Debug)]
 pub struct ControlGroup {
-    held: Held,
+    lock: LockDir,
     came_from: PathBuf,
 }
 
-/// Where the hierarchy of version 2 is mounted.
+/// Mount point of the hierarchy of version 2.
 pub fn root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let fields = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -26,28 +26,28 @@ pub fn root() -> Option<PathBuf> {
 }
 
 impl ControlGroup {
-    /// Makes one and moves this process into it.
+    /// Creates a group and moves this process into it.
     pub fn enter() -> Outcome<Self> {
         let root = root().ok_or("no cgroup version 2 is mounted")?;
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let way = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("");
         let path = root.join(format!("{PREFIX}{}", process::id()));
-        let held = Held::make(&path)?.ok_or_else(|| format!("{} is in use", path.display()))?;
-        let group = Self { held, came_from: root.join(way) };
-        move_to(&group.held.path)?;
+        let lock = LockDir::make(&path)?.ok_or_else(|| format!("{} is in use", path.display()))?;
+        let group = Self { lock, came_from: root.join(way) };
+        move_to(&group.lock.path)?;
         Ok(group)
     }
 
-    /// For attaching programs.
+    /// File descriptor for attaching programs.
     pub fn descriptor(&self) -> i32 {
-        self.held.file.as_raw_fd()
+        self.lock.file.as_raw_fd()
     }
 }
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
         let _ = move_to(&self.came_from);
-        let _ = fs::remove_dir(&self.held.path);
+        let _ = fs::remove_dir(&self.lock.path);
     }
 }
 
@@ -56,12 +56,12 @@ fn move_to(group: &Path) -> Outcome<()> {
         .map_err(|error| format!("{}: {error}", group.display()).into())
 }
 
-/// Removes those of killed runs; a process that a run had started may be a moment in ending.
+/// Removes groups of killed runs, whose processes may need a moment to end.
 pub fn sweep() -> Outcome<()> {
     let Some(root) = root() else { return Ok(()) };
     let Ok(entries) = fs::read_dir(root) else { return Ok(()) };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) && Held::abandoned(&entry.path())?.is_some() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && LockDir::abandoned(&entry.path())?.is_some() {
             let _ = fs::remove_dir(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! The C cores of `bpf/`, called natively. Their structures are bound by `build/bind.rs`: no field is written twice.
+//! The C cores of `bpf/`, called natively. `build/bind.rs` generates their structures from the C headers.
 
 #![allow(unsafe_code, reason = "C is called")]
 
@@ -10,34 +10,34 @@ include!(concat!(env!("OUT_DIR"), "/cores.rs"));
 
 /// One packet of window.
 pub const PACKET: u64 = 65_536;
-/// The step in which a flow begins.
+/// The step at the start of a flow.
 pub const INIT: u32 = 0;
 /// An acknowledgement arrives; at a receiver, a packet.
 pub const ACK: u32 = 1;
-/// A loss is noticed; at a receiver, an acknowledgement leaves.
+/// A loss is detected; at a receiver, an acknowledgement leaves.
 pub const LOSS: u32 = 2;
 
-/// The memory that one step of a core works on.
+/// The memory of one step of a core.
 pub trait Step: Clone + Debug + PartialEq + FromBytes + IntoBytes + Immutable + KnownLayout {
     /// Name of the C function.
     const NAME: &'static str;
 
-    /// Takes the step natively; what it returns.
+    /// Calls the step natively and returns its result.
     fn native(&mut self) -> u64;
 }
 
 /// The step of a sender.
 pub trait SenderStep: Step {
-    /// Its parameters.
+    /// The parameters of the algorithm.
     type Params: Copy + IntoBytes + Immutable;
 
-    /// A new flow.
+    /// The state of a new flow.
     fn begin(params: Self::Params, initial_window: u32, seed: u64) -> Self;
 
-    /// The event of the next step.
+    /// Sets the event of the next step.
     fn event(&mut self, kind: u32, ack: CoreAck, loss: CoreLoss);
 
-    /// The window as it is, not in whole packets.
+    /// The exact window, not rounded to whole packets.
     fn window(&self) -> CoreWindow;
 }
 

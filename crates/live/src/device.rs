@@ -1,4 +1,4 @@
-//! A network device by its index, which a new name does not change: its setting, and the programs at its ends.
+//! A network device by its index, which does not change when it is renamed: its setting, and the attached programs.
 
 #![allow(unsafe_code, reason = "the query of tcx is not in libbpf-rs")]
 
@@ -11,30 +11,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, namespaces};
 
-/// Errors of netlink for a device that is not there.
+/// Netlink errors for a missing device.
 const NOT_THERE: [i32; 2] = [libc::ENODEV, libc::ENXIO];
-/// More programs at one end of a device than anyone attaches.
+/// Upper bound of the number of programs at one hook of a device.
 const PROGRAMS_MOST: usize = 64;
 
 /// A device of the calling thread's network namespace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Device {
     pub index: u32,
-    /// What it was called when it was read.
+    /// The name when it was read.
     pub name: String,
-    /// `gso_max_segs`: how many segments a buffer that it is given may hold.
+    /// `gso_max_segs`: the most segments in a buffer for the device.
     pub segments: u32,
 }
 
 impl Device {
-    /// The device of this name.
+    /// The device with this name.
     pub fn named(name: &str) -> Outcome<Self> {
         let mut ask = LinkMessage::default();
         ask.attributes.push(LinkAttribute::IfName(name.to_owned()));
         Self::get(ask)?.ok_or_else(|| format!("no network device {name:?} in this network namespace").into())
     }
 
-    /// The device of this index; nothing where there is none.
+    /// The device with this index; `None` if there is none.
     pub fn numbered(index: u32) -> Outcome<Option<Self>> {
         let mut ask = LinkMessage::default();
         ask.header.index = index;
@@ -56,7 +56,7 @@ impl Device {
         Ok(Some(device))
     }
 
-    /// Sets `gso_max_segs`, and looks whether it was set.
+    /// Sets `gso_max_segs`, and verifies it.
     pub fn set_segments(&mut self, segments: u32) -> Outcome<()> {
         let mut change = LinkMessage::default();
         change.header.index = self.index;
@@ -70,7 +70,7 @@ impl Device {
         Ok(())
     }
 
-    /// Whether this tcx link is attached to it.
+    /// True if this tcx link is attached to the device.
     pub fn has(&self, link: u32) -> bool {
         [ProgramAttachType::TcxIngress, ProgramAttachType::TcxEgress].into_iter().any(|end| {
             let (mut programs, mut links) = ([0; PROGRAMS_MOST], [0; PROGRAMS_MOST]);
@@ -87,8 +87,8 @@ impl Device {
         })
     }
 
-    /// The device that has this link, in whatever network namespace it is now, and leaves the calling thread there;
-    /// nothing where no process is in that namespace.
+    /// The device with this link in any network namespace, which the calling thread enters; `None` if no process is in
+    /// that namespace.
     pub fn with_link(index: u32, link: u32) -> Outcome<Option<Self>> {
         let home = namespaces::own()?;
         for namespace in namespaces::all()? {
@@ -102,7 +102,7 @@ impl Device {
     }
 }
 
-/// What the kernel answers to a request of rtnetlink; nothing where the device is not there.
+/// The kernel's reply to an rtnetlink request; `None` if there is no such device.
 fn request(message: RouteNetlinkMessage, flags: u16) -> Outcome<Option<RouteNetlinkMessage>> {
     let mut packet = NetlinkMessage::from(message);
     packet.header.flags = NLM_F_REQUEST | flags;

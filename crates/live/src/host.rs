@@ -1,4 +1,4 @@
-//! Hosts: a network namespace each, with a device that the emulated network reads and writes, and the sockets of its
+//! Hosts: each has a network namespace, a device that the emulated network reads and writes, and the sockets of its
 //! flows.
 
 #![allow(unsafe_code, reason = "socket options that rustix does not have")]
@@ -19,21 +19,21 @@ use crate::interface::{self, Settings};
 use crate::programs::Loaded;
 use crate::{Outcome, namespaces};
 
-/// Ports of the two ends of flow 0; the others follow.
+/// Ports of the two ends of flow 0; those of other flows follow.
 const FIRST_SENDER: u16 = 10_000;
 const FIRST_RECEIVER: u16 = 30_000;
 
-/// A host that is up.
+/// A running host.
 pub struct Host {
-    /// Frames it sends are read here, frames for it written.
+    /// The device: frames that the host sends are read, frames for it are written.
     pub device: File,
-    /// The namespace ends with it.
+    /// The namespace, which ends with the host.
     _namespace: File,
     _seen: Vec<Vec<Link>>,
 }
 
 impl Host {
-    /// Makes a host and leaves the calling thread in its namespace.
+    /// Creates a host and leaves the calling thread in its namespace.
     pub fn create(settings: &Settings, loaded: &[Loaded]) -> Outcome<Self> {
         namespaces::enter_new()?;
         let device = interface::tap()?;
@@ -44,40 +44,40 @@ impl Host {
     }
 }
 
-/// The receiving end of a flow, listening.
+/// The listening receiver of a flow.
 pub fn listen(flow: u32, congestion_control: &str) -> Outcome<TcpListener> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, receiver_port(flow)))?;
     prepare(&listener, congestion_control)?;
     Ok(listener)
 }
 
-/// The sending end of a flow, not yet connected.
+/// The unconnected sender of a flow.
 pub fn sender(flow: u32, congestion_control: &str, stops: bool) -> Outcome<TcpStream> {
     let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     prepare(&socket, congestion_control)?;
     if stops {
-        // What has been written and not sent by then goes out still: 16 ms' worth at 500 Mbps.
+        // Data already written when the flow stops is still sent: 16 ms at 500 Mbps.
         set(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &1_000_000_i32)?;
     }
     net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, FIRST_SENDER + flow as u16))?;
     Ok(socket.into())
 }
 
-/// Gives a socket its congestion control. Closed, it is reset: otherwise the kernel keeps what a killed run has not sent,
-/// and with it namespace and programs, for a minute. Accepted connections have both from their listener.
+/// Sets the congestion control of a socket, and a reset on close: otherwise the kernel would keep the unsent data of a
+/// killed run, with its namespace and programs, for a minute. Accepted connections inherit both.
 fn prepare(socket: impl AsFd, congestion_control: &str) -> Outcome<()> {
     sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
     sockopt::set_tcp_congestion(&socket, congestion_control)
         .map_err(|error| format!("congestion control {congestion_control}: {error}").into())
 }
 
-/// Lets an application sleep until there is that much to read: woken for every packet it takes the processor from the
-/// network.
+/// Lets an application sleep until there are this many bytes to read. Waking up for every packet would take the
+/// processor from the network.
 pub fn read_in_chunks(stream: &TcpStream, bytes: i32) -> Outcome<()> {
     set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
-/// Keeps a sender to a rate.
+/// Limits the rate of a sender.
 pub fn pace(stream: &TcpStream, bits_per_s: u64) -> Outcome<()> {
     set(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(bits_per_s / 8))
 }
@@ -106,12 +106,12 @@ fn set<T>(socket: RawFd, level: i32, option: i32, value: &T) -> Outcome<()> {
     }
 }
 
-/// What the kernel tells of a connection (`struct tcp_info`).
+/// Kernel statistics of a connection (`struct tcp_info`).
 #[derive(Clone, Copy, Debug)]
 pub struct Info([u8; 256]);
 
 impl Info {
-    /// Of this socket.
+    /// The statistics of this socket.
     pub fn of(socket: RawFd) -> Self {
         let mut info = [0; 256];
         let mut length = size_of_val(&info) as libc::socklen_t;
@@ -126,7 +126,7 @@ impl Info {
         u32::from_ne_bytes(self.0[at..at + 4].try_into().expect("four bytes"))
     }
 
-    /// Whether both ends agreed on ECN (`TCPI_OPT_ECN`).
+    /// True if both ends agreed on ECN (`TCPI_OPT_ECN`).
     pub fn ecn(&self) -> bool {
         self.0[5] & 8 != 0
     }
@@ -152,13 +152,13 @@ impl Info {
     }
 }
 
-/// `struct sample` of bpf/kernel.h: what a flow tells of an acknowledgement.
+/// `struct sample` of bpf/kernel.h: the sample of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     pub time_ns: u64,
     /// In 65536ths of a packet.
     pub window: u64,
-    /// The sender's.
+    /// Port of the sender.
     pub port: u32,
     /// In 2^20ths.
     pub alpha: u32,
@@ -170,7 +170,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// From what the ring buffer has.
+    /// Reads a sample from the ring buffer.
     pub fn read(bytes: &[u8]) -> Self {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));

@@ -12,15 +12,15 @@ use rustix::ioctl::{Opcode, Updater, ioctl};
 
 use crate::Outcome;
 
-/// Every device has this name: each is alone in its namespace.
+/// Name of every device: each is alone in its namespace.
 pub const NAME: &str = "shallows0";
-/// And this address, so that nobody has to ask for it: there is one frame's way between any two hosts.
+/// Fixed address of every device, which makes ARP unnecessary: each pair of hosts is one hop apart.
 const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
 
-/// Of linux/sockios.h.
+/// From linux/sockios.h.
 const SIOCETHTOOL: Opcode = 0x8946;
 
-/// Makes the device; frames are read from and written to the file, without blocking.
+/// Creates the device; the file reads and writes frames without blocking.
 pub fn tap() -> Outcome<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
     let mut request = named();
@@ -31,7 +31,7 @@ pub fn tap() -> Outcome<File> {
     Ok(file)
 }
 
-/// A request of the kernel that means the device of this name.
+/// A kernel request for the device with this name.
 fn named() -> libc::ifreq {
     // SAFETY: an ifreq is plain data, for which zeros are lawful.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -41,13 +41,13 @@ fn named() -> libc::ifreq {
     request
 }
 
-/// Makes a cable from the calling thread's namespace to this one; both ends have [`NAME`].
+/// Creates a cable from the calling thread's namespace to this one; both ends are called [`NAME`].
 pub fn cable(to: &File) -> Outcome<()> {
     let to = format!("/proc/{}/fd/{}", std::process::id(), to.as_raw_fd());
     ip(&format!("link add {NAME} type veth peer name {NAME} netns {to}\n"))
 }
 
-/// Has the calling thread's device check what it receives, and TCP compute what it sends: a cable would spare both.
+/// Enables checksums of the calling thread's device, which a veth cable would skip.
 pub fn checksums_in_software() -> Outcome<()> {
     /// `struct ethtool_value`.
     #[repr(C)]
@@ -66,7 +66,7 @@ pub fn checksums_in_software() -> Outcome<()> {
     Ok(())
 }
 
-/// What a host's network is set to.
+/// Network settings of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     pub address: [u8; 4],
@@ -77,8 +77,8 @@ pub struct Settings {
     pub ecn: bool,
 }
 
-/// Sets up the device and the namespace. No offloads and one segment a buffer: what TCP sends is what the network
-/// sees, and what a stamp belongs to.
+/// Configures the device and the namespace. There are no offloads and one segment per buffer, so that the network sees
+/// what TCP sends, and a timestamp belongs to one packet.
 pub fn configure(settings: &Settings) -> Outcome<()> {
     let Settings { address: [a, b, c, d], mtu, initial_window, .. } = *settings;
     let quick = if settings.quick_acks { "quickack 1" } else { "" };
@@ -94,10 +94,10 @@ pub fn configure(settings: &Settings) -> Outcome<()> {
     set("ipv4/tcp_slow_start_after_idle", "0")?;
     set("ipv4/tcp_rmem", "4096 4194304 33554432")?;
     set("ipv4/tcp_wmem", "4096 4194304 33554432")?;
-    // Nothing waits for answers once its process is gone: a connection keeps its congestion control, and that its programs.
+    // Connections end with their process: otherwise they would keep their congestion control and its programs.
     set("ipv4/tcp_orphan_retries", "1")?;
     set("ipv4/tcp_fin_timeout", "1")?;
-    // Linux 6.11 and later; earlier ones keep their 200 ms.
+    // Linux 6.11 and later; earlier versions keep 200 ms.
     let _ = set("ipv4/tcp_rto_min_us", &settings.rto_min_us.max(1000).to_string());
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! How late an emulation in real time was: a machine that is busy with other things gives wrong answers, and this
-//! tells which ones to throw away.
+//! Lateness of an emulation in real time. A busy machine delivers packets late and gives wrong results; runs that were
+//! too late are rejected.
 
-/// Bins an octave.
+/// Bins per octave.
 const STEPS: u32 = 8;
 
 /// Delays in nanoseconds, in bins an eighth of an octave wide.
@@ -20,7 +20,7 @@ impl Default for Delays {
 }
 
 impl Delays {
-    /// Adds one.
+    /// Adds a delay.
     pub fn record(&mut self, nanos: u64) {
         let value = nanos + u64::from(STEPS);
         let octave = value.ilog2();
@@ -31,19 +31,19 @@ impl Delays {
         self.largest = self.largest.max(nanos);
     }
 
-    /// How many there are.
+    /// The number of delays.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean; 0 of none.
+    /// The mean delay; 0 without delays.
     #[must_use]
     pub fn mean(&self) -> u64 {
         self.sum / self.count.max(1)
     }
 
-    /// The largest.
+    /// The largest delay.
     #[must_use]
     pub fn largest(&self) -> u64 {
         self.largest
@@ -61,14 +61,14 @@ impl Delays {
         found.map_or(0, |at| self.end(at))
     }
 
-    /// The mean of what `value` makes of them, each taken for the upper end of its bin; 0 of none.
+    /// The mean of `value` over the delays, each taken as the upper end of its bin; 0 without delays.
     #[must_use]
     pub fn mean_of(&self, value: impl Fn(u64) -> f64) -> f64 {
         let bins = self.bins.iter().enumerate().filter(|(_, count)| **count > 0);
         bins.map(|(at, &count)| value(self.end(at)) * count as f64).sum::<f64>() / (self.count as f64).max(1.0)
     }
 
-    /// The upper end of a bin, or the largest.
+    /// The upper end of a bin, or the largest delay.
     fn end(&self, at: usize) -> u64 {
         let (octave, step) = (at as u32 / STEPS, at as u64 % u64::from(STEPS));
         let end = u128::from(u64::from(STEPS) + step + 1) << octave >> STEPS.ilog2();
@@ -79,29 +79,29 @@ impl Delays {
 /// The record of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// Of every packet delivered to a host: how much later than the emulated network says.
+    /// Lateness of every packet delivered to a host, relative to the emulated network.
     pub deliveries: Delays,
-    /// Between two looks at the hosts' devices, weighted by the packets that waited.
+    /// Time between two polls of the hosts' devices, weighted by the waiting packets.
     pub looks: Delays,
-    /// The longest time without a look.
+    /// The longest time without a poll.
     pub longest_gap: u64,
-    /// Time in gaps longer than the allowance, in all.
+    /// Total time in gaps longer than the allowance.
     pub stalled: u64,
 }
 
-/// What a run is held against.
+/// Limits for a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// A round trip, in nanoseconds: propagation both ways and the queue.
+    /// A round trip in nanoseconds: propagation in both directions and the queue.
     pub round_trip: u64,
-    /// How long the run was.
+    /// Duration of the run.
     pub span: u64,
 }
 
 impl Lateness {
-    /// Why the run cannot be believed; none if it can. What is late adds to the round trip that senders see: on
-    /// average by a tenth at most, one packet in a hundred by no more than twice the whole. A frame waits for half
-    /// the time between two looks.
+    /// Why the run is rejected; `None` if it is accepted. Lateness adds to the round trip that senders measure: at most
+    /// a tenth on average, and at most twice the round trip for one packet in a hundred. A frame waits half the time
+    /// between two polls.
     #[must_use]
     pub fn reject(&self, allowance: Allowance) -> Option<String> {
         let Allowance { round_trip, span } = allowance;
@@ -126,24 +126,24 @@ impl Lateness {
     }
 }
 
-/// What senders saw of a run.
+/// Measurements of the senders of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Saw {
-    /// The share of its window that a sender gave up a round trip for delays that were the machine's.
+    /// The share of its window that a sender cut per round trip because of delays of the machine.
     pub given_up: f64,
-    /// The mean round trip as senders' kernels measured it, and as the emulated network says.
+    /// The mean round trip as measured by senders' kernels, and in the emulated network.
     pub round_trips_us: Option<(f64, f64)>,
-    /// What stamps vary by on this machine, and what they may vary by.
+    /// The variation of timestamps on this machine, and the accepted variation.
     pub vary_ns: Option<(u64, u64)>,
 }
 
 impl Saw {
-    /// A window of a hundred packets that loses one of them a round trip grows it back.
+    /// A window of a hundred packets recovers the loss of one packet per round trip.
     const GIVEN_UP_MOST: f64 = 0.01;
-    /// By this share of it a round trip may be longer than the network's: stacks take their time too.
+    /// The accepted excess of the measured round trip over the network's, for the time in the stacks.
     const LONGER_MOST: f64 = 0.1;
 
-    /// Why the run cannot be believed; none if it can.
+    /// Why the run is rejected; `None` if it is accepted.
     #[must_use]
     pub fn reject(&self) -> Option<String> {
         if let Some((vary, most)) = self.vary_ns.filter(|(vary, most)| vary > most) {

@@ -1,8 +1,8 @@
 //! The kernel world: the algorithms of `bpf/` on an unmodified Linux kernel.
 //!
-//! Hosts are network namespaces, each with a TAP device; between the devices stands a [`switch`], whose ports are
-//! those of the packet world, driven by the real clock. [`lateness`] tells whether the machine kept up. What needs
-//! root stands behind the feature `bpf`: `main.rs` and what it lists.
+//! Hosts are network namespaces, each with a TAP device. A [`switch`] between the devices has the ports of the packet
+//! world, driven by the real clock. [`lateness`] tells whether the machine kept up. Code that needs root is behind the
+//! feature `bpf`: `main.rs` and its modules.
 
 pub mod cores;
 pub mod lateness;

@@ -1,10 +1,11 @@
-//! `shallows-live`: the kernel world as a program of its own. `shallows` starts it; what goes in and comes out is
-//! JSON, as docs/crossing.md has it.
+//! `shallows-live`: the kernel world as a separate program, which `shallows` starts. Requests and answers are JSON
+//! (docs/crossing.md).
 //!
-//! Of a run nothing outlives the process: namespaces have no name, devices are held open, eBPF links are not pinned,
-//! connections end in a reset. A kill -9 leaves an empty cgroup, which the next command removes. What `attach` leaves in
-//! force is pinned in one place.
+//! Nothing of a run outlives the process: namespaces have no name, devices are open files, eBPF links are not pinned,
+//! connections end with a reset. A kill -9 leaves an empty control group, which the next command removes. `attach` pins
+//! its links in one directory.
 
+mod active;
 mod answer;
 mod attach;
 mod check;
@@ -13,10 +14,9 @@ mod control_group;
 mod device;
 mod emulation;
 mod headroom;
-mod held;
 mod host;
-mod in_force;
 mod interface;
+mod lockdir;
 mod namespaces;
 mod priority;
 mod programs;
@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What every command may fail with: a sentence.
+/// The error of a command: a sentence.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const USAGE: &str = "usage: shallows-live check | run | two-hosts | attach | detach [--force] | status | sources   (run, \
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 fn run_command(words: &[&str]) -> Outcome<bool> {
     if check::root() {
-        if let Err(error) = in_force::sweep() {
+        if let Err(error) = active::sweep() {
             eprintln!("a killed command has left something: {error}");
         }
         control_group::sweep()?;

@@ -1,4 +1,4 @@
-//! Network and mount namespaces: where a thread is, and which there are.
+//! Network and mount namespaces.
 
 #![allow(unsafe_code, reason = "unshare")]
 
@@ -22,20 +22,20 @@ pub fn number(namespace: &File) -> Outcome<u64> {
     Ok(namespace.metadata()?.ino())
 }
 
-/// Moves the calling thread into a network namespace.
+/// Enters a network namespace.
 pub fn enter(namespace: &File) -> Outcome<()> {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
         .map_err(|error| format!("a network namespace: {error}").into())
 }
 
-/// Moves the calling thread, and those it starts later, into a new network namespace. It has no name and ends with
-/// its last thread.
+/// Moves the calling thread, and threads that it starts later, into a new network namespace without a name, which ends
+/// with its last thread.
 pub fn enter_new() -> Outcome<()> {
     // SAFETY: only sharing files would be unsafe, and they stay shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(|error| format!("a network namespace: {error}").into())
 }
 
-/// Every network namespace that a thread is in or that is mounted somewhere, each once, the caller's own first.
+/// Every network namespace of a thread or a mount, each once, the caller's own first.
 pub fn all() -> Outcome<Vec<File>> {
     let mut seen = BTreeSet::new();
     let paths = [PathBuf::from("/proc/thread-self/ns/net")].into_iter().chain(of_threads()).chain(mounted());
@@ -53,7 +53,7 @@ fn of_threads() -> impl Iterator<Item = PathBuf> {
     numbered("/proc".into()).flat_map(move |process| numbered(process.join("task"))).map(|path| path.join("ns/net"))
 }
 
-/// As `ip netns add` and container runtimes keep them.
+/// Mounted as by `ip netns add` and container runtimes.
 fn mounted() -> impl Iterator<Item = PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let nets = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -61,8 +61,8 @@ fn mounted() -> impl Iterator<Item = PathBuf> {
     paths.map(|fields| fields[4].into()).collect::<Vec<_>>().into_iter()
 }
 
-/// Moves this process to where the machine's first process sees its files. `ip netns exec` gives a command mounts of its
-/// own, and what is pinned there would end with it.
+/// Enters the mount namespace of process 1. `ip netns exec` gives a command its own mounts, with which pinned links
+/// would end.
 pub fn enter_first_mounts() -> Outcome<()> {
     if in_first_mounts() {
         return Ok(());
@@ -72,7 +72,7 @@ pub fn enter_first_mounts() -> Outcome<()> {
         .map_err(|error| format!("the mounts of process 1: {error}").into())
 }
 
-/// Whether this process sees the files that the machine's first process sees, as far as it may know.
+/// True if this process has the mounts of process 1, as far as it can tell.
 pub fn in_first_mounts() -> bool {
     let Ok(first) = fs::read_link("/proc/1/ns/mnt") else { return true };
     fs::read_link("/proc/self/ns/mnt").is_ok_and(|own| own == first)

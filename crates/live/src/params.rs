@@ -1,20 +1,20 @@
-//! Parameters of the catalog in the fixed point of the cores.
+//! Parameters of the catalog in the fixed-point numbers of the cores.
 
 use shallows_cc::parameter::Values;
 
 use crate::cores::{DctcpParams, DxParams, InigoParams, InigoReceiverParams, PACKET};
 
-/// Shares and gains are in 2^20ths.
+/// Shares and gains are multiples of 2^-20.
 const SHARE_BITS: u32 = 20;
-/// Thresholds and increases are in 65536ths.
+/// Thresholds and increases are multiples of 2^-16.
 const PART_BITS: u32 = 16;
 
-/// A share or a gain in 2^`bits` parts.
+/// A share or a gain as a multiple of 2^-`bits`.
 fn fixed(share: f64, bits: u32) -> u32 {
     (share * f64::from(1_u32 << bits) + 0.5) as u32
 }
 
-/// Refuses what the integers do not have.
+/// Refuses parameters that the cores do not have.
 fn without(flags: &[&str], values: &Values) -> Result<(), String> {
     match flags.iter().find(|flag| values.flag(flag)) {
         Some(flag) => Err(format!("no algorithm for the kernel has {flag}")),
@@ -22,10 +22,10 @@ fn without(flags: &[&str], values: &Values) -> Result<(), String> {
     }
 }
 
-/// Of DCTCP.
+/// Parameters of DCTCP.
 ///
 /// # Errors
-/// A sentence where they ask for what the core does not have.
+/// A sentence for a parameter that the core does not have.
 pub fn dctcp(values: &Values) -> Result<DctcpParams, String> {
     without(&["ns2"], values)?;
     Ok(DctcpParams {
@@ -35,7 +35,7 @@ pub fn dctcp(values: &Values) -> Result<DctcpParams, String> {
     })
 }
 
-/// Of DX.
+/// Parameters of DX.
 ///
 /// # Errors
 /// None.
@@ -43,10 +43,10 @@ pub fn dx(values: &Values) -> Result<DxParams, String> {
     Ok(DxParams { headroom_ns: (values.get("headroom") * 1e9 + 0.5) as u32, unused: 0 })
 }
 
-/// Of Inigo's sender.
+/// Parameters of Inigo's sender.
 ///
 /// # Errors
-/// A sentence where they ask for what the core does not have.
+/// A sentence for a parameter that the core does not have.
 pub fn inigo(values: &Values) -> Result<InigoParams, String> {
     without(&["published", "ecn", "by_packets"], values)?;
     let sub_window = values.get("sub_window") as u32;
@@ -63,10 +63,10 @@ pub fn inigo(values: &Values) -> Result<InigoParams, String> {
     })
 }
 
-/// Of Inigo's receiver.
+/// Parameters of Inigo's receiver.
 ///
 /// # Errors
-/// A sentence where they ask for what the core does not have.
+/// A sentence for a parameter that the core does not have.
 pub fn inigo_receiver(values: &Values) -> Result<InigoReceiverParams, String> {
     without(&["tsecr"], values)?;
     Ok(InigoReceiverParams {

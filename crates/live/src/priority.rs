@@ -1,4 +1,4 @@
-//! Who goes first on a busy machine.
+//! Scheduling priority on a busy machine.
 
 #![allow(unsafe_code, reason = "scheduling policies")]
 
@@ -7,22 +7,22 @@ use std::num::NonZeroU64;
 use rustix::process::{setpriority_process, setsid};
 use rustix::thread::set_current_timer_slack;
 
-/// Asks for this process, and the threads it starts later, to go before ordinary ones, and to be woken when they asked
-/// for it rather than up to 50 us later. An application that waits for a processor while it holds its socket keeps
-/// acknowledgements waiting too. Where the kernel shares processors among sessions first (autogroup), niceness counts
-/// only within one: so it gets its own, which goes before the others. What is refused stays as it was, and the record of
-/// lateness shows what that did.
+/// Requests a higher priority than that of ordinary processes, for this process and its later threads, and exact
+/// wakeups instead of up to 50 us of slack. An application that waits for a processor while it holds its socket also
+/// delays acknowledgements. If the kernel divides processors among sessions first (autogroup), niceness counts only
+/// within a session: the process gets a session of its own, which precedes others. Refused requests are ignored; the
+/// record of lateness shows their effect.
 pub fn set_priority() {
     let _ = setpriority_process(None, -20);
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    // Where this fails, the session is someone else's, and stays as it is.
+    // On failure the session belongs to another process, and is not changed.
     if setsid().is_ok() {
         let _ = std::fs::write("/proc/self/autogroup", "-20");
     }
 }
 
-/// Asks the kernel to run the calling thread before all others, 95 of every 100 us (SCHED_DEADLINE). On a machine that is
-/// busy it helps; on one with a processor to spare it costs pauses of a tick, in which the kernel settles accounts.
+/// Requests that the calling thread runs before all others for 95 of every 100 us (SCHED_DEADLINE). This helps on a
+/// busy machine; on an idle one it causes pauses of a tick, in which the kernel updates its accounts.
 pub fn deadline() {
     #[repr(C)]
     struct Attributes {

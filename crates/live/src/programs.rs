@@ -1,22 +1,21 @@
-//! The eBPF programs: loading, parameters, where they are attached.
+//! The eBPF programs: loading, parameters and attachment.
 
 #![allow(unsafe_code, reason = "tcx is not in libbpf-rs")]
 
-use std::collections::BTreeMap;
 use std::ptr::{self, NonNull};
 
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, ObjectBuilder, ProgramMut};
 use shallows_cc::catalog;
-use shallows_cc::parameter::{Parameter, Values};
+use shallows_cc::parameter::Values;
 use shallows_cc::receiver;
-use shallows_contract::request::{Control, Receiver};
 use shallows_live::params;
+use shallows_sim::spec::control::{ControlSpec, ReceiverSpec, values};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::Outcome;
 
-/// What `struct settings` of bpf/kernel.h has before the algorithm's own parameters.
+/// Fields of `struct settings` in bpf/kernel.h before the algorithm's own parameters.
 #[derive(Clone, Copy, Debug, FromBytes, Immutable, IntoBytes, KnownLayout)]
 #[repr(C)]
 struct Settings {
@@ -25,7 +24,7 @@ struct Settings {
     select: u64,
 }
 
-/// One algorithm, or one receiver, that the kernel does not have.
+/// An algorithm or a receiver that the kernel does not have.
 struct Row {
     name: &'static str,
     object: &'static [u8],
@@ -50,7 +49,7 @@ static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inig
 const SEE_PACKETS: [&str; 2] = ["leave", "arrive"];
 const STAMPS: &str = "stamps";
 
-/// What the kernel calls an algorithm: its own, or ours.
+/// The kernel's name of an algorithm, its own or ours.
 pub fn kernel_name(name: &str) -> Outcome<String> {
     if ROWS.iter().any(|row| row.name == name) {
         return Ok(format!("shallows_{name}"));
@@ -62,77 +61,69 @@ pub fn kernel_name(name: &str) -> Outcome<String> {
     Err(format!("cc.name = {name:?}: this world has {}, reno, cubic and bbr", ours.join(", ")).into())
 }
 
-/// Whether the packets of an algorithm ask to be marked, or its receiver marks them.
-pub fn ecn_capable(control: &Control) -> Outcome<bool> {
+/// True if packets of the algorithm are ECN-capable, or its receiver marks them.
+pub fn ecn_capable(control: &ControlSpec) -> Outcome<bool> {
     let sender = match catalog::find(&control.name) {
-        Some(row) => row.ecn_capable(&values(row.parameters, &control.parameters)?),
+        Some(row) => row.ecn_capable(&values(row.name, row.parameters, &control.parameters)?),
         None => false,
     };
     Ok(sender || control.receiver.as_ref().is_some_and(|receiver| receiver.parameters.get("mark") == Some(&1.0)))
 }
 
-fn values(parameters: &'static [Parameter], given: &BTreeMap<String, f64>) -> Outcome<Values> {
-    let mut values = Values::defaults(parameters);
-    for (name, &value) in given {
-        values.set(name, value)?;
-    }
-    Ok(values)
-}
-
-/// A loaded algorithm, in force while this lives.
+/// A loaded algorithm, active while this value lives.
 pub struct Loaded {
     links: Vec<Link>,
     pub object: Object,
 }
 
-/// What a program is loaded for.
+/// The purpose of loading a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Purpose {
-    /// A flow gives a sample every so often; 0 is never.
+    /// Interval between samples of a flow; 0 is never.
     pub sample_ns: u64,
     pub seed: u64,
-    /// Whether new connections are given the algorithm without having asked.
+    /// True if new connections get the algorithm by default.
     pub select: bool,
 }
 
-/// What attaching an algorithm or a receiver would do, without loading anything.
+/// What attaching an algorithm or a receiver would change.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub name: String,
-    /// Whether it is a congestion control.
+    /// True for a congestion control.
     pub control: bool,
-    /// Whether it sees packets at the device.
+    /// True if it sees packets at the device.
     pub packets: bool,
-    /// Whether it stamps them.
+    /// True if it stamps packets.
     pub stamps: bool,
 }
 
-/// Of an algorithm; nothing where the kernel has it.
-pub fn plan(control: &Control) -> Outcome<Option<Plan>> {
+/// The changes of an algorithm; `None` for one of the kernel's own.
+pub fn plan(control: &ControlSpec) -> Outcome<Option<Plan>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     Ok(Some(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? }))
 }
 
-/// Of a receiver.
-pub fn plan_receiver(receiver: &Receiver) -> Outcome<Plan> {
+/// The changes of a receiver.
+pub fn plan_receiver(receiver: &ReceiverSpec) -> Outcome<Plan> {
     receiver_row(receiver)?.plan(&format!("{}-receiver", receiver.kind))
 }
 
-/// Loads an algorithm and makes it known; nothing where the kernel has it.
-pub fn load(control: &Control, purpose: Purpose) -> Outcome<Option<Loaded>> {
+/// Loads and registers an algorithm; `None` for one of the kernel's own.
+pub fn load(control: &ControlSpec, purpose: Purpose) -> Outcome<Option<Loaded>> {
     let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
     let catalogued = catalog::find(row.name).ok_or("an algorithm of the catalog")?;
-    Ok(Some(row.load(&values(catalogued.parameters, &control.parameters)?, purpose)?))
+    Ok(Some(row.load(&values(row.name, catalogued.parameters, &control.parameters)?, purpose)?))
 }
 
 /// Loads a receiver.
-pub fn load_receiver(receiver: &Receiver, purpose: Purpose) -> Outcome<Loaded> {
+pub fn load_receiver(receiver: &ReceiverSpec, purpose: Purpose) -> Outcome<Loaded> {
     let row = receiver_row(receiver)?;
     let known = receiver::SUBSTITUTES.iter().find(|known| known.name == row.name).ok_or("a receiver of the table")?;
-    row.load(&values(known.parameters, &receiver.parameters)?, purpose)
+    row.load(&values(row.name, known.parameters, &receiver.parameters)?, purpose)
 }
 
-fn receiver_row(receiver: &Receiver) -> Outcome<&'static Row> {
+fn receiver_row(receiver: &ReceiverSpec) -> Outcome<&'static Row> {
     let unknown = || format!("receiver = {:?}: this world has inigo", receiver.kind);
     Ok(RECEIVERS.iter().find(|row| row.name == receiver.kind).ok_or_else(unknown)?)
 }
@@ -165,7 +156,7 @@ impl Row {
 }
 
 impl Loaded {
-    /// Attaches what watches connections to a control group.
+    /// Attaches the programs that watch connections to a control group.
     pub fn watch(&mut self, control_group: i32) -> Outcome<()> {
         for program in self.object.progs_mut().filter(|program| program.name() == "connections") {
             self.links.push(program.attach_cgroup(control_group)?);
@@ -173,23 +164,23 @@ impl Loaded {
         Ok(())
     }
 
-    /// What keeps it in force: without the process, once they are pinned.
+    /// The links that keep it active, without the process once they are pinned.
     pub fn into_links(self) -> Vec<Link> {
         self.links
     }
 
-    /// Limits a receiver to connections of this local port, and those of other calls.
+    /// Restricts a receiver to connections with these local ports.
     pub fn choose(&self, port: u16) -> Outcome<()> {
         let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a receiver's map")?;
         Ok(map.update(&u32::from(port).to_ne_bytes(), &[0; 4], MapFlags::ANY)?)
     }
 
-    /// Where its flows tell of their acknowledgements.
+    /// The ring buffer of acknowledgement samples.
     pub fn samples(&self) -> Option<Map<'_>> {
         self.object.maps().find(|map| map.name() == "samples")
     }
 
-    /// Attaches what sees packets to a device of the calling thread's namespace.
+    /// Attaches the programs that see packets to a device of the calling thread's namespace.
     pub fn see(&self, interface: i32) -> Outcome<Vec<Link>> {
         let mut links = Vec::new();
         for program in self.object.progs_mut().filter(|p| SEE_PACKETS.iter().any(|seen| p.name() == *seen)) {

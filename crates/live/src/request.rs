@@ -1,20 +1,25 @@
-//! What of a request this world would ignore, or fall over: refused before anything is made.
+//! Checks of a request: keys that this world does not support are refused before anything is created.
 
-use shallows_contract::request::{Balancing, Nic, Request};
+use shallows_sim::spec::network::{Application, Balancing, Network, Nic};
 
 use crate::Outcome;
 
-/// An error for the first thing that cannot be done as it is asked.
-pub fn check(request: &Request) -> Outcome<()> {
-    let Request { flows, host, .. } = request;
+/// An error for the first key that this world does not support.
+pub fn check(request: &Network) -> Outcome<()> {
+    let Network { flows, host, .. } = request;
     let refusals = [
-        ("disciplines", request.disciplines.is_some(), "its ports are FIFOs"),
+        ("disciplines", !request.disciplines.is_empty(), "its ports are FIFOs"),
         ("shared", request.shared.is_some(), "its ports have a buffer each"),
         ("pause", request.pause.is_some(), "its ports never pause"),
-        ("balancing", request.balancing.is_some_and(|one| one != Balancing::Flow), "every flow has one way"),
-        ("faults", request.faults.is_some(), "its links never fail"),
-        ("flows.application", flows.application.is_some(), "its flows always have something to send"),
-        ("flows.priority", flows.priority.iter().flatten().any(|&one| one > 0), "its ports have one class"),
+        ("balancing", request.balancing != Balancing::Flow, "every flow has one path"),
+        ("faults", !request.faults.is_empty(), "its links never fail"),
+        (
+            "flows.application",
+            flows.iter().any(|flow| flow.application != Application::EAGER),
+            "its flows always have something to send",
+        ),
+        ("flows.priority", flows.iter().any(|flow| flow.priority), "its ports have one class"),
+        ("flows.after", flows.iter().any(|flow| flow.after.len() > 1), "its flows wait for one other at most"),
         ("ccs.written", request.ccs.iter().any(|control| control.written.is_some()), "it runs no Python"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),
         ("host.timestamps", host.timestamps.is_some(), "the stamps are this machine's own"),
@@ -22,19 +27,19 @@ pub fn check(request: &Request) -> Outcome<()> {
     if let Some((key, _, why)) = refusals.iter().find(|(_, asked, _)| *asked) {
         return Err(format!("{key}: expected none or its default in the kernel world: {why}").into());
     }
-    request.ports()?;
-    flows.specs()?;
-    within("links.from", &request.links.from, request.nodes)?;
-    within("links.to", &request.links.to, request.nodes)?;
-    within("flows.src", &flows.src, request.hosts)?;
-    within("flows.dst", &flows.dst, request.hosts)?;
-    within("flows.cc", &flows.cc, request.ccs.len() as u32)?;
-    within("record.queue_links", &request.record.queue_links, request.links.from.len() as u32)?;
-    within("record.probe_flows", &request.record.probe_flows, flows.src.len() as u32)
+    let links = request.ports.len() as u32;
+    within("links.from", request.ports.iter().map(|port| port.from), request.nodes)?;
+    within("links.to", request.ports.iter().map(|port| port.to), request.nodes)?;
+    within("links.marking", request.ports.iter().filter_map(|port| port.marking), request.markings.len() as u32)?;
+    within("flows.src", flows.iter().map(|flow| flow.src), request.hosts)?;
+    within("flows.dst", flows.iter().map(|flow| flow.dst), request.hosts)?;
+    within("flows.cc", flows.iter().map(|flow| flow.control), request.ccs.len() as u32)?;
+    within("record.queue_links", request.record.ports.iter().copied(), links)?;
+    within("record.probe_flows", request.record.flows.iter().copied(), flows.len() as u32)
 }
 
-fn within(key: &str, indices: &[u32], count: u32) -> Outcome<()> {
-    match indices.iter().find(|&&index| index >= count) {
+fn within(key: &str, mut indices: impl Iterator<Item = u32>, count: u32) -> Outcome<()> {
+    match indices.find(|&index| index >= count) {
         Some(index) => Err(format!("{key}: {index} is not one of {count}").into()),
         None => Ok(()),
     }

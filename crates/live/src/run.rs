@@ -1,15 +1,17 @@
-//! One run: what is asked for is built and driven, and what came of it.
+//! One run: builds the request, drives it, and collects the results.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
-use shallows_cc::units::Bytes;
+use shallows_cc::units::{Bytes, Time};
 use shallows_contract::answer::{Answer, ClassColumns, Deadlock, FlowColumns, PortColumns, Probes};
-use shallows_contract::request::{Control, Flows, Request};
+use shallows_contract::live::Run;
 use shallows_live::lateness::{Allowance, Saw};
+use shallows_sim::engine::answer::FlowReport;
 use shallows_sim::port::PortReport;
+use shallows_sim::spec::network::{ControlSpec, FlowSpec, Network};
 
 use crate::answer::{self, Judged};
 use crate::control_group::ControlGroup;
@@ -21,28 +23,29 @@ use crate::traffic::{Beginning, Flow};
 use crate::wire::Report;
 use crate::{Outcome, clock, headroom, priority, request as asked};
 
-/// From everything connected to the first flow.
+/// Time from connecting everything to the first flow.
 const PAUSE_NS: u64 = 50_000_000;
-/// Between two looks at the flows.
+/// Time between two polls of the flows.
 const TICK_NS: u64 = 1_000_000;
-/// Between two looks at senders' round trips.
+/// Time between two samples of senders' round trips.
 const LOOK_NS: u64 = 10_000_000;
 const NEVER: u64 = u64::MAX;
 
-/// Runs what is asked for.
-pub fn run(request: &Request) -> Outcome<Answer> {
+/// Runs a request.
+pub fn run(run: &Run) -> Outcome<Answer> {
+    let request = &run.request;
     asked::check(request)?;
     let stop = Stop::watch()?;
     priority::set_priority();
     let group = ControlGroup::enter()?;
-    let (controls, measured_ns) = headroom::given_or_measured(request, group.descriptor(), &stop)?;
-    let emulation = Emulation::begin(request, &controls, group.descriptor())?;
+    let (controls, measured_ns) = headroom::given_or_measured(run, group.descriptor(), &stop)?;
+    let emulation = Emulation::begin(run, &controls, group.descriptor())?;
     let outcome = drive(request, &emulation, &stop);
     let report = emulation.end()?;
     Ok(outcome?.answer(request, &controls, measured_ns, report))
 }
 
-/// What was measured of the flows.
+/// Measurements of the flows.
 struct Measured {
     flows: FlowColumns,
     probes: Probes,
@@ -51,18 +54,18 @@ struct Measured {
     interrupted: bool,
 }
 
-fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measured> {
+fn drive(request: &Network, emulation: &Emulation, stop: &Stop) -> Outcome<Measured> {
     let Emulation { flows, loaded, times, .. } = emulation;
     let begin = clock::now() + PAUSE_NS;
     let at = |ps: u64| if ps == NEVER { NEVER } else { begin + ps / 1000 };
-    let (warm, end) = (at(request.warmup_ps), at(request.duration_ps));
+    let (warm, end) = (at(request.warmup.0), at(request.duration.0));
     times.begin_ns.store(begin, Ordering::Relaxed);
     times.warm_ns.store(warm, Ordering::Relaxed);
     for (number, (flow, (beginning, waiting))) in flows.iter().zip(beginnings(&request.flows, at)).enumerate() {
-        flow.start(beginning, at(request.flows.stop_ps[number]).min(end), waiting)?;
+        flow.start(beginning, at(request.flows[number].stop.0).min(end), waiting)?;
     }
     let probes = RefCell::new(Probes::default());
-    let samples = sample_buffer(loaded, begin, &request.record.probe_flows, &probes)?;
+    let samples = sample_buffer(loaded, begin, &request.record.flows, &probes)?;
     let (mut polled, mut looked) = (begin, warm);
     let mut warm_bytes = None;
     let mut round_trips = RoundTrips::default();
@@ -79,7 +82,7 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
             break;
         }
         samples.as_ref().map_or(Ok(()), RingBuffer::consume)?;
-        let interval = request.record.probe_interval_ps / 1000;
+        let interval = request.record.probe_interval.0 / 1000;
         if interval > 0 && now >= polled {
             polled = now + interval.max(TICK_NS);
             poll_native(request, flows, (now - begin.min(now)) * 1000, &mut probes.borrow_mut());
@@ -100,25 +103,25 @@ fn drive(request: &Request, emulation: &Emulation, stop: &Stop) -> Outcome<Measu
     })
 }
 
-/// When every flow begins, and whom it tells that it has ended.
-fn beginnings(flows: &Flows, at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
+/// The start of every flow, and the flows that it starts when it ends.
+fn beginnings(flows: &[FlowSpec], at: impl Fn(u64) -> u64) -> Vec<(Beginning, Vec<Sender<u64>>)> {
     let mut all: Vec<(Beginning, Vec<_>)> = Vec::new();
-    for (number, &start_ps) in flows.start_ps.iter().enumerate() {
-        let first = flows.after.as_ref().and_then(|after| all.get_mut(after[number] as usize));
-        let beginning = first.map_or(Beginning::At(at(start_ps)), |(_, waiting)| {
+    for flow in flows {
+        let first = flow.after.first().and_then(|&first| all.get_mut(first as usize));
+        let beginning = first.map_or(Beginning::At(at(flow.start.0)), |(_, waiting)| {
             let (teller, end) = channel();
             waiting.push(teller);
-            Beginning::After(end, start_ps / 1000)
+            Beginning::After(end, flow.start.0 / 1000)
         });
         all.push((beginning, Vec::new()));
     }
     all
 }
 
-/// Senders that the kernel knows without us tell only what any connection does.
-fn poll_native(request: &Request, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
-    for &number in &request.record.probe_flows {
-        let control = &request.ccs[request.flows.cc[number as usize] as usize];
+/// The kernel's own algorithms provide only the statistics of every connection.
+fn poll_native(request: &Network, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
+    for &number in &request.record.flows {
+        let control = &request.ccs[request.flows[number as usize].control as usize];
         if ["reno", "cubic", "bbr"].contains(&control.name.as_str()) {
             let info = flows[number as usize].info();
             answer::push(probes, time_ps, number, "window_pkt", info.window().into());
@@ -165,27 +168,27 @@ fn probe(sample: &Sample, flow: u32, time_ps: u64, probes: &mut Probes) {
 }
 
 fn columns(flows: &[Flow], begin: u64, warm_bytes: &[u64]) -> FlowColumns {
-    let mut columns = FlowColumns::default();
-    for (number, flow) in flows.iter().enumerate() {
+    let since_begin = |time: Option<u64>| time.map_or(Time::MAX, |time| Time((time - begin) * 1000));
+    let report = |(number, flow): (usize, &Flow)| {
         let (received, info) = (flow.received(), flow.info());
-        columns.start_ps.push(flow.started_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        columns.finish_ps.push(flow.finished_ns().map_or(NEVER, |time| (time - begin) * 1000));
-        columns.delivered_bytes.push(received);
         let warm = warm_bytes.get(number).copied().unwrap_or(received);
-        columns.goodput_bytes.push(received - warm);
-        columns.goodput_by_stop_bytes.push(flow.received_by_stop().saturating_sub(warm));
-        columns.retransmits.push(info.retransmits());
-        columns.timeouts.push(info.timeouts());
-    }
-    let none = || vec![0; flows.len()];
-    (columns.credits, columns.credits_wasted) = (none(), none());
-    (columns.srtt_mean_ps, columns.srtt_max_ps) = (none(), none());
-    columns
+        FlowReport {
+            start: since_begin(flow.started_ns()),
+            finish: since_begin(flow.finished_ns()),
+            delivered: received,
+            goodput: received - warm,
+            goodput_by_stop: flow.received_by_stop().saturating_sub(warm),
+            retransmits: info.retransmits(),
+            timeouts: info.timeouts(),
+            ..FlowReport::default()
+        }
+    };
+    FlowColumns::of(&flows.iter().enumerate().map(report).collect::<Vec<_>>())
 }
 
 impl Measured {
-    fn answer(self, request: &Request, controls: &[Control], measured_ns: Option<u64>, report: Report) -> Answer {
-        let ports = PortColumns::of(&report.ports, report.measured, Bytes(request.mtu_bytes));
+    fn answer(self, request: &Network, controls: &[ControlSpec], measured_ns: Option<u64>, report: Report) -> Answer {
+        let ports = PortColumns::of(&report.ports, report.measured, request.mtu);
         let judged = judge(request, controls, measured_ns, &report, &self);
         let lateness = judged.lateness(&report, longest_round_trip(&report));
         Answer {
@@ -198,12 +201,7 @@ impl Measured {
             books: problems(&report).into(),
             classes: ClassColumns::default(),
             deadlock: Deadlock::default(),
-            queue_histograms: request
-                .record
-                .queue_links
-                .iter()
-                .map(|&at| (&report.ports[at as usize]).into())
-                .collect(),
+            queue_histograms: request.record.ports.iter().map(|&at| (&report.ports[at as usize]).into()).collect(),
             flows: FlowColumns { ideal_ps: report.ideal, ..self.flows },
             ports,
             queues: report.queues.into(),
@@ -215,10 +213,10 @@ impl Measured {
     }
 }
 
-/// Whether the run can be believed: the machine kept up, and its senders saw what the emulated network did.
+/// The verdict on the run: the machine kept up, and senders measured what the emulated network did.
 fn judge(
-    request: &Request,
-    controls: &[Control],
+    request: &Network,
+    controls: &[ControlSpec],
     measured_ns: Option<u64>,
     report: &Report,
     measured: &Measured,
@@ -227,7 +225,7 @@ fn judge(
     let headroom_ns = headrooms.map(|seconds| (seconds * 1e9) as u64).min();
     let given_up = headroom_ns.map_or(0.0, |nanos| report.stamps.given_up(nanos));
     let round_trips = measured.round_trips.mean_us().zip(network_us(request, report));
-    // An acknowledgement that waits for the next packet makes a round trip longer, on time or not.
+    // A delayed acknowledgement lengthens the round trip without being late.
     let compared = round_trips.filter(|_| request.host.acks_every == 1);
     let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));
     let saw = Saw { given_up, round_trips_us: compared, vary_ns };
@@ -236,25 +234,25 @@ fn judge(
     Judged { reason, given_up, round_trips, measured_ns }
 }
 
-/// Propagation both ways and the longest mean delay of a port, in nanoseconds.
+/// Propagation in both directions and the longest mean delay of a port, in nanoseconds.
 fn longest_round_trip(report: &Report) -> u64 {
     (report.round_trip.0 + report.ports.iter().map(mean_delay).fold(0.0, f64::max) as u64) / 1000
 }
 
-/// In picoseconds.
+/// The same in picoseconds.
 fn mean_delay(port: &PortReport) -> f64 {
     port.counters.sojourn as f64 / (port.counters.sent as f64).max(1.0)
 }
 
-/// The mean round trip of the flows without an end, by propagation and the ports' mean delays.
-fn network_us(request: &Request, report: &Report) -> Option<f64> {
-    let delay = |&port: &u32| request.links.delay_ps[port as usize] as f64 + mean_delay(&report.ports[port as usize]);
-    let endless = report.ways.iter().zip(&request.flows.bytes).filter(|(_, bytes)| **bytes == 0);
+/// The mean round trip of the flows without an end, from propagation and the ports' mean delays.
+fn network_us(request: &Network, report: &Report) -> Option<f64> {
+    let delay = |&port: &u32| request.ports[port as usize].delay.0 as f64 + mean_delay(&report.ports[port as usize]);
+    let endless = report.ways.iter().zip(&request.flows).filter(|(_, flow)| flow.bytes == Bytes::MAX);
     let each: Vec<f64> = endless.map(|(way, _)| way.iter().map(delay).sum::<f64>() / 1e6).collect();
     (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
 }
 
-/// Sender's smoothed round trips, of flows without an end, as their kernels measured them.
+/// Senders' smoothed round trips, of flows without an end, as measured by their kernels.
 #[derive(Debug, Default)]
 struct RoundTrips {
     sum_us: u64,
@@ -274,7 +272,7 @@ impl RoundTrips {
     }
 }
 
-/// What does not add up.
+/// Errors in the accounts of packets.
 fn problems(report: &Report) -> Vec<String> {
     let mut problems = Vec::new();
     let held: u64 = report.ports.iter().map(|port| port.in_flight).sum();

@@ -1,8 +1,8 @@
-//! What stamps say of one-way delays, held against what the emulated network did: the difference is the machine's own,
-//! and to a sender that goes by stamps it looks like a queue.
+//! Differences between one-way delays by timestamps and those of the emulated network. They are caused by the machine,
+//! and a delay-based sender takes them for queueing.
 //!
-//! The option is that of `bpf/stamps.h`. On the way from a host an acknowledgement has in it when the packet that it
-//! answers was sent and when it arrived, both by stamps.
+//! The TCP option is that of `bpf/stamps.h`. An acknowledgement carries the time when its packet was sent and the time
+//! when it arrived, both by timestamps.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,23 +10,23 @@ use crate::lateness::Delays;
 
 const ETHERNET: usize = 14;
 const OPTION: [u8; 4] = [254, 16, 0x53, 0x48];
-/// An echo that takes longer is not waited for.
+/// The longest time for which an echo is awaited.
 const FORGET_NS: u64 = 1_000_000_000;
 
-/// The words of the option of a frame: when it was sent, and the packet that it answers.
+/// The words of the option of a frame: its send time, and the packet that it acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
     /// 0: not stamped.
     pub sent: u32,
-    /// When the packet that it answers was sent; 0: it answers none.
+    /// Send time of the acknowledged packet; 0: none.
     pub echo_sent: u32,
-    /// When that arrived.
+    /// Arrival time of that packet.
     pub echo_arrived: u32,
-    /// Addresses and ports, of which each connection has its own.
+    /// Addresses and ports, which identify the connection.
     pub connection: (u32, u32, u32),
 }
 
-/// Reads the option of an IPv4 frame; nothing where there is none.
+/// Reads the option of an IPv4 frame; `None` if there is none.
 #[must_use]
 pub fn read(frame: &[u8]) -> Option<Words> {
     let ip = frame.get(ETHERNET..).filter(|ip| ip.len() >= 40)?;
@@ -49,20 +49,20 @@ pub fn read(frame: &[u8]) -> Option<Words> {
     None
 }
 
-/// What a sender's stamps were off by, a round trip at a time.
+/// The errors of a sender's timestamps, one round trip at a time.
 #[derive(Clone, Debug)]
 pub struct Stamps {
-    /// How long the network took for packets that have not been answered yet, by when they were sent.
+    /// Network delays of unacknowledged packets, by send time.
     took: BTreeMap<u32, u64>,
-    /// When they were delivered.
+    /// Their delivery times.
     waiting: VecDeque<(u64, u32)>,
     connections: BTreeMap<(u32, u32, u32), Rounds>,
     round_ns: u64,
-    /// The mean of each round: by how much its delays were longer than the network's, less the least that they ever were.
+    /// The mean error of each round: excess of its delays over the network's, minus the least excess.
     pub rounds: Delays,
 }
 
-/// The round under way of a connection.
+/// The current round of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     begun_ns: u64,
@@ -72,19 +72,19 @@ struct Rounds {
 }
 
 impl Stamps {
-    /// Of rounds that last this long.
+    /// Creates a record with rounds of this length.
     #[must_use]
     pub fn new(round_ns: u64) -> Self {
         let (took, waiting, connections) = Default::default();
         Self { took, waiting, connections, round_ns, rounds: Delays::default() }
     }
 
-    /// Statistics start now; what packets on their way have taken is kept.
+    /// Starts the statistics; delays of packets in flight are kept.
     pub fn restart(&mut self) {
         self.rounds = Delays::default();
     }
 
-    /// A frame is delivered, for which the network took that long.
+    /// Records a delivered frame and its network delay.
     pub fn delivered(&mut self, now_ns: u64, frame: &[u8], took_ns: u64) {
         let Some(Words { sent: sent @ 1.., .. }) = read(frame) else { return };
         while let Some(&(since_ns, forgotten)) = self.waiting.front()
@@ -97,7 +97,7 @@ impl Stamps {
         self.waiting.push_back((now_ns, sent));
     }
 
-    /// A host has sent a frame.
+    /// Records a frame sent by a host.
     pub fn left(&mut self, now_ns: u64, frame: &[u8]) {
         let Some(words) = read(frame).filter(|words| words.echo_sent != 0) else { return };
         let Some(took_ns) = self.took.remove(&words.echo_sent) else { return };
@@ -116,14 +116,14 @@ impl Stamps {
         round.count += 1;
     }
 
-    /// What stamps vary by: twice what nine rounds of ten stay below.
+    /// The variation of timestamps: twice the 90th percentile of the rounds.
     #[must_use]
     pub fn vary_ns(&self) -> Option<u64> {
         (self.rounds.count() > 0).then(|| 2 * self.rounds.quantile(0.9))
     }
 
-    /// The share of its window that a sender gave up a round for delays that were not the network's: it answers those
-    /// above its headroom, each by its share of the round trip.
+    /// The share of its window that a sender cut per round because of delays outside of the network: it reacts to those
+    /// above its headroom, in proportion to the round trip.
     #[must_use]
     pub fn given_up(&self, headroom_ns: u64) -> f64 {
         let cut = |off_ns: u64| if off_ns > headroom_ns { off_ns as f64 / self.round_ns as f64 } else { 0.0 };

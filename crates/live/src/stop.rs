@@ -1,4 +1,4 @@
-//! When to end early: on SIGINT, SIGTERM and SIGHUP, and when whoever reads the answer has gone.
+//! Early end of a run: on SIGINT, SIGTERM and SIGHUP, and when the reader of the answer has closed the pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::{Outcome, clock};
 
-/// How long an early end may take before the process is ended regardless.
+/// The longest time of an early end before the process is killed.
 const PATIENCE_NS: u64 = 5_000_000_000;
 
-/// Told once something wants an early end.
+/// A flag that is set to request an early end.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Begins to listen.
+    /// Starts to listen.
     pub fn watch() -> Outcome<Self> {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -34,13 +34,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Whether to end now.
+    /// True if the run should end now.
     pub fn wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Returns when the reader of standard output has gone, or cannot: it is no pipe.
+/// Returns when the reader of standard output has closed the pipe, or when it is no pipe.
 fn wait_for_reader_to_go() -> bool {
     let output = io::stdout();
     let mut wanted = [PollFd::new(&output, PollFlags::empty())];

@@ -1,7 +1,7 @@
-//! The emulated network: the packet world's ports, driven by whatever clock the caller has.
+//! The emulated network: the ports of the packet world, driven by the caller's clock.
 //!
-//! Frames (Ethernet and IPv4) go in where hosts send and come out, with the marks they met, when the network would
-//! have delivered them. On the wire a frame is as long as its IP packet: a scenario's `mtu` is the hosts' own.
+//! Frames (Ethernet and IPv4) enter where hosts send, and leave with their marks when the network would have delivered
+//! them. On the wire a frame has the length of its IP packet: a scenario's `mtu` is that of the hosts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,26 +11,26 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Flags, Packet, Slab};
-use shallows_sim::port::admission::Outcome;
+use shallows_sim::port::admission::{Incoming, Outcome};
 use shallows_sim::port::clock::Clock;
 use shallows_sim::port::{Port, PortReport};
 use shallows_sim::spec::network::{Marking, PortSpec};
 
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;
-/// A frame that is longer does not exist: the hosts' devices do not offload.
+/// The longest frame: the hosts' devices do not offload.
 pub const LONGEST_FRAME: usize = ETHERNET + 9216;
 
-/// What a network is made of.
+/// The specification of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Wiring<'a> {
-    /// Nodes from 0 to this are hosts.
+    /// Number of hosts, which are the first nodes.
     pub hosts: u32,
-    /// Those from there to this are switches.
+    /// Number of switches, which follow.
     pub nodes: u32,
     /// The ports.
     pub specs: &'a [PortSpec],
-    /// How they mark; a specification has the index.
+    /// Markings; a port has an index into them.
     pub markings: &'a [Marking],
 }
 
@@ -44,13 +44,13 @@ struct Frame {
 /// A frame that is due at its host.
 #[derive(Debug)]
 pub struct Delivery<'a> {
-    /// Where to.
+    /// The destination host.
     pub host: u32,
-    /// To keep, if another buffer is left in its place.
+    /// The frame. The caller may keep the buffer if it leaves another one.
     pub bytes: &'a mut Vec<u8>,
-    /// When it was sent.
+    /// Send time.
     pub sent: Time,
-    /// When it is due.
+    /// Delivery time.
     pub due: Time,
 }
 
@@ -59,19 +59,19 @@ pub struct Delivery<'a> {
 pub struct Switch {
     hosts: u32,
     ports: Vec<Port>,
-    /// By node and host: the port on the way there.
+    /// The next port by node and destination host.
     way: Vec<Option<u32>>,
     delays: Vec<Time>,
     clocks: Vec<Clock>,
     packets: Slab,
     frames: Vec<Frame>,
-    agenda: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Frames that were not IPv4 for a host of this network.
+    event_queue: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Frames that were not IPv4 to a host of this network.
     pub unroutable: u64,
 }
 
 impl Switch {
-    /// An idle network; `mtu` sets how finely its queues are recorded.
+    /// An idle network; `mtu` sets the resolution of queue histograms.
     #[must_use]
     pub fn new(wiring: &Wiring, mtu: Bytes, seed: u64) -> Self {
         let &Wiring { hosts, nodes, specs, markings } = wiring;
@@ -90,12 +90,12 @@ impl Switch {
             delays: specs.iter().map(|spec| spec.delay).collect(),
             packets: Slab::default(),
             frames: Vec::new(),
-            agenda: BinaryHeap::new(),
+            event_queue: BinaryHeap::new(),
             unroutable: 0,
         }
     }
 
-    /// A host sends a frame now.
+    /// Sends a frame of a host now.
     pub fn send(&mut self, now: Time, host: u32, frame: &[u8]) {
         let Some((to, flags, length)) = read_header(frame).filter(|&(to, ..)| to < self.hosts && to != host) else {
             self.unroutable += 1;
@@ -120,26 +120,26 @@ impl Switch {
             self.packets.remove(at);
             return;
         };
-        let enqueued = self.ports[port as usize].enqueue(now, at, &mut self.packets);
+        let enqueued = self.ports[port as usize].enqueue(now, Incoming::local(at), &mut self.packets);
         if let Some(arrives) = enqueued.arrives {
-            self.agenda.push(Reverse((arrives, port)));
+            self.event_queue.push(Reverse((arrives, port)));
         } else if let Outcome::Dropped(_) = enqueued.outcome {
             self.packets.remove(at);
         }
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
-        self.agenda.peek().map(|Reverse((time, _))| *time)
+        self.event_queue.peek().map(|Reverse((time, _))| *time)
     }
 
-    /// Lets everything happen up to `now`, in order.
+    /// Processes all events up to `now`, in order.
     pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(Delivery<'_>)) {
-        while let Some(&Reverse((time, number))) = self.agenda.peek()
+        while let Some(&Reverse((time, number))) = self.event_queue.peek()
             && time <= now
         {
-            self.agenda.pop();
+            self.event_queue.pop();
             let port = &mut self.ports[number as usize];
             if port.marks_at_dequeue() {
                 port.before_delivery(time, &mut self.packets);
@@ -147,7 +147,7 @@ impl Switch {
             let link = &mut port.link;
             let (at, node) = (link.deliver(time, &self.packets), link.to);
             if let Some(next) = link.first_arrival(&self.packets) {
-                self.agenda.push(Reverse((next, number)));
+                self.event_queue.push(Reverse((next, number)));
             }
             if node < self.hosts {
                 let Frame { bytes, sent } = &mut self.frames[at as usize];
@@ -168,18 +168,18 @@ impl Switch {
         self.ports[port as usize].queue(now)
     }
 
-    /// Statistics start now.
+    /// Starts the statistics.
     pub fn end_warmup(&mut self, now: Time) {
         self.ports.iter_mut().for_each(|port| port.end_warmup(now, 0));
     }
 
-    /// Closes the statistics of the `span` that ends now.
+    /// Ends the statistics of the `span` up to now.
     #[must_use]
     pub fn report(&mut self, now: Time, span: Time) -> Vec<PortReport> {
         self.ports.iter_mut().map(|port| port.report(now, span, port.carried(), &self.packets)).collect()
     }
 
-    /// The ports on the way from a host to another.
+    /// The ports on the path between two hosts.
     #[must_use]
     pub fn way(&self, from: u32, to: u32) -> Vec<u32> {
         let mut node = from;
@@ -191,14 +191,13 @@ impl Switch {
         ports
     }
 
-    /// Propagation from a host to another; nothing where there is no way.
+    /// Propagation delay between two hosts; `None` without a path.
     #[must_use]
     pub fn propagation(&self, from: u32, to: u32) -> Time {
         self.way(from, to).iter().fold(Time::ZERO, |sum, &port| sum + self.delays[port as usize])
     }
 
-    /// The least time in which this much payload can come from a host to another, in frames of this length with this
-    /// much payload.
+    /// The least time in which this payload can reach another host, in frames of this length and payload.
     #[must_use]
     pub fn ideal(&self, from: u32, to: u32, payload: Bytes, frame: (Bytes, Bytes)) -> Time {
         let (mtu, full) = frame;
@@ -220,7 +219,7 @@ impl Switch {
     }
 }
 
-/// For every node and host the first port of a shortest way, of equal ones the first.
+/// The first port of a shortest path for every node and host; ties take the first.
 fn ways(hosts: u32, nodes: u32, specs: &[PortSpec]) -> Vec<Option<u32>> {
     let mut ways = vec![None; (nodes * hosts) as usize];
     for host in 0..hosts {
@@ -259,7 +258,7 @@ fn read_header(frame: &[u8]) -> Option<(u32, Flags, u16)> {
     (ours && number > 0 && usize::from(length) <= ip.len()).then_some((number.wrapping_sub(1), flags, length))
 }
 
-/// Sets Congestion Experienced in an IPv4 header and mends its checksum (RFC 1624 eq. 3).
+/// Sets Congestion Experienced in an IPv4 header and updates its checksum (RFC 1624 eq. 3).
 fn mark(ip: &mut [u8]) {
     let before = u16::from_be_bytes([ip[0], ip[1]]);
     ip[1] |= 3;

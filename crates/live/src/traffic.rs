@@ -1,4 +1,4 @@
-//! What the hosts' applications do: a thread that writes and one that reads, for each flow.
+//! Applications of the hosts: a writing and a reading thread for each flow.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,24 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
+use shallows_cc::units::Bytes;
+
 use crate::host::{self, Info};
 use crate::{Outcome, clock};
 
 const NEVER: u64 = u64::MAX;
-/// What a flow without an end is read in.
+/// Read size of a flow without an end.
 const CHUNK: i32 = 1 << 16;
 
-/// When a flow begins.
+/// The start of a flow.
 #[derive(Debug)]
 pub enum Beginning {
     /// At a time.
     At(u64),
-    /// So long after another has said that it ended.
+    /// A time after the end of another flow.
     After(Receiver<u64>, u64),
 }
 
 impl Beginning {
-    /// Waits for it to be known; nothing if the other never ends.
+    /// Waits until the start is known; `None` if the other flow never ends.
     fn time_ns(self) -> Option<u64> {
         match self {
             Self::At(time_ns) => Some(time_ns),
@@ -39,8 +41,8 @@ impl Beginning {
 pub struct Flow {
     sender: TcpStream,
     receiver: TcpStream,
-    /// Payload; 0 is unlimited.
-    bytes: u64,
+    /// Payload; [`Bytes::MAX`] is unlimited.
+    bytes: Bytes,
     received: Arc<AtomicU64>,
     by_stop: Arc<AtomicU64>,
     started_ns: Arc<AtomicU64>,
@@ -48,16 +50,16 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow between two connected sockets.
-    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: u64) -> Self {
+    /// Creates a flow between two connected sockets.
+    pub fn new(sender: TcpStream, receiver: TcpStream, bytes: Bytes) -> Self {
         let never = || Arc::new(AtomicU64::new(NEVER));
         let (received, by_stop) = (Arc::default(), Arc::default());
         Self { sender, receiver, bytes, received, by_stop, started_ns: never(), finished_ns: never() }
     }
 
-    /// Begins then, sends nothing new after `stop_ns`, and tells those that wait for its end.
+    /// Starts the flow, stops writing at `stop_ns`, and notifies its dependents at the end.
     pub fn start(&self, beginning: Beginning, stop_ns: u64, waiting: Vec<Sender<u64>>) -> Outcome<()> {
-        if self.bytes == 0 {
+        if self.bytes == Bytes::MAX {
             host::read_in_chunks(&self.receiver, CHUNK)?;
         }
         let (mut sender, mut receiver) = (self.sender.try_clone()?, self.receiver.try_clone()?);
@@ -67,7 +69,7 @@ impl Flow {
             let Some(start_ns) = beginning.time_ns() else { return };
             started.store(start_ns, Ordering::Relaxed);
             clock::sleep_until(start_ns);
-            write_all(&mut sender, if bytes == 0 { NEVER } else { bytes }, stop_ns);
+            write_all(&mut sender, bytes.0, stop_ns);
             let _ = sender.shutdown(Shutdown::Write);
         })?;
         thread::Builder::new().name("read".into()).stack_size(1 << 19).spawn(move || {
@@ -80,7 +82,7 @@ impl Flow {
                 if now <= stop_ns {
                     by_stop.store(total, Ordering::Relaxed);
                 }
-                if total == bytes {
+                if total == bytes.0 {
                     finished.store(now, Ordering::Relaxed);
                     for follower in &waiting {
                         let _ = follower.send(now);
@@ -91,47 +93,47 @@ impl Flow {
         Ok(())
     }
 
-    /// Sends a little before it begins; nobody reads it.
+    /// Sends some data before the start, which nobody reads.
     pub fn trickle(&self, bytes: &[u8]) -> Outcome<()> {
         Ok((&self.sender).write_all(bytes)?)
     }
 
-    /// Payload that its receiver has read.
+    /// Payload bytes that the receiver has read.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// What of that came by its stop.
+    /// Of these, the bytes received before the flow's stop.
     pub fn received_by_stop(&self) -> u64 {
         self.by_stop.load(Ordering::Relaxed)
     }
 
-    /// When it was to begin, once that is known.
+    /// The start time, once it is known.
     pub fn started_ns(&self) -> Option<u64> {
         Some(self.started_ns.load(Ordering::Relaxed)).filter(|&time| time != NEVER)
     }
 
-    /// When the receiver had every byte.
+    /// The time when the receiver had every byte.
     pub fn finished_ns(&self) -> Option<u64> {
         Some(self.finished_ns.load(Ordering::Relaxed)).filter(|&time| time != NEVER)
     }
 
-    /// Whether it has no end.
+    /// True if the flow has no end.
     pub fn endless(&self) -> bool {
-        self.bytes == 0
+        self.bytes == Bytes::MAX
     }
 
-    /// Whether it ends, and has.
+    /// True if the flow has an end and has finished.
     pub fn done(&self) -> bool {
-        self.bytes == 0 || self.finished_ns().is_some()
+        self.bytes == Bytes::MAX || self.finished_ns().is_some()
     }
 
-    /// What the sender's kernel tells.
+    /// Statistics of the sender's kernel.
     pub fn info(&self) -> Info {
         Info::of(self.sender.as_raw_fd())
     }
 
-    /// Ends it now.
+    /// Ends the flow now.
     pub fn stop(&self) {
         let _ = self.sender.shutdown(Shutdown::Both);
         let _ = self.receiver.shutdown(Shutdown::Both);

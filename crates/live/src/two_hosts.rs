@@ -1,5 +1,5 @@
-//! A quick test: two hosts joined by a cable (a veth pair), iperf3 between them, and what stamps and the kernel tell of the
-//! same acknowledgements. No network is emulated, so nothing depends on its punctuality.
+//! A quick test: two hosts joined by a cable (a veth pair), iperf3 between them, and timestamps and kernel statistics
+//! of the same acknowledgements. No network is emulated, so the result does not depend on punctuality.
 
 #![allow(unsafe_code, reason = "what a child does before it runs iperf3")]
 
@@ -12,7 +12,8 @@ use std::process::{Child, Command, Stdio};
 
 use libbpf_rs::{Link, RingBuffer, RingBufferBuilder};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use shallows_contract::host::Cable;
+use shallows_cc::units::Bytes;
+use shallows_contract::live::Cable;
 use shallows_live::switch::address;
 
 use crate::answer::{TwoHosts, Varies};
@@ -25,12 +26,12 @@ use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
 use crate::{Outcome, clock, namespaces, priority};
 
-/// Between two looks at the samples.
+/// Time between two polls of the samples.
 const TICK_NS: u64 = 5_000_000;
-/// Where iperf3 listens, as /proc/net/tcp writes it.
+/// Address of iperf3 in the format of /proc/net/tcp.
 const IPERF3_PORT: &str = ":1451 ";
 
-/// What flows tell of their acknowledgements; nothing where the kernel has the algorithm.
+/// Samples of the flows; `None` for an algorithm of the kernel's own.
 type Samples<'a> = Option<RingBuffer<'a>>;
 
 /// Runs the test.
@@ -54,7 +55,7 @@ pub fn run(cable: &Cable) -> Outcome<TwoHosts> {
         namespaces::enter(host)?;
         checksum_errors += errors()?;
     }
-    // The connection with the data is the one with the most acknowledgements.
+    // The data connection is the one with the most acknowledgements.
     let acks = acks.into_inner().into_values().max_by_key(Acks::len).unwrap_or_default();
     Ok(TwoHosts {
         traffic: if cable.iperf3 { "iperf3" } else { "own" },
@@ -67,7 +68,7 @@ pub fn run(cable: &Cable) -> Outcome<TwoHosts> {
     })
 }
 
-/// Two namespaces and the cable between them, whose ends are called alike.
+/// Two namespaces and the cable between them. Both ends have the same name.
 fn join(cable: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>)> {
     namespaces::enter_new()?;
     let left = namespaces::own()?;
@@ -94,7 +95,7 @@ fn join(cable: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>
     Ok((hosts, links))
 }
 
-/// Of one connection: one-way delay by stamps and round trip by the kernel, in nanoseconds, where there were both.
+/// For one connection: one-way delay by timestamps and round trip by the kernel, in nanoseconds, where both exist.
 #[derive(Debug, Default)]
 struct Acks(Vec<(u32, u32)>);
 
@@ -105,7 +106,7 @@ impl Acks {
 
     fn one_way(&self) -> Option<Varies> {
         let (first, _) = *self.0.first()?;
-        // Modulo 2^32 ns: only the differences count.
+        // Modulo 2^32 ns: only differences matter.
         Varies::of(self.0.iter().map(|(delay, _)| f64::from(delay.wrapping_sub(first).cast_signed()) / 1e3).collect())
     }
 
@@ -114,7 +115,7 @@ impl Acks {
     }
 }
 
-/// Collects acknowledgements by the sender's port.
+/// Collects acknowledgements by sender port.
 fn watch<'a>(loaded: Option<&'a Loaded>, acks: &'a RefCell<BTreeMap<u32, Acks>>) -> Outcome<Samples<'a>> {
     let Some(map) = loaded.and_then(Loaded::samples) else { return Ok(None) };
     let mut builder = RingBufferBuilder::new();
@@ -137,7 +138,7 @@ fn own(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, stop
         host::pace(&sender, cable.rate_bps)?;
     }
     host::connect(&sender, 0, 0)?;
-    let flow = Flow::new(sender, listener.accept()?.0, 0);
+    let flow = Flow::new(sender, listener.accept()?.0, Bytes::MAX);
     let begin = clock::now();
     let end = begin + (cable.seconds * 1e9) as u64;
     flow.start(Beginning::At(begin), end, Vec::new())?;
@@ -183,10 +184,10 @@ fn iperf3(cable: &Cable, name: &str, hosts: &[File; 2], samples: &Samples<'_>, s
     read_report(&said)
 }
 
-/// Starts iperf3 in the calling thread's namespace; it is killed when this process ends, however that comes.
+/// Starts iperf3 in the calling thread's namespace; it is killed when this process ends.
 fn start(words: &[&str]) -> Outcome<Child> {
     let mut command = Command::new("iperf3");
-    // Without reports in between, so that no pipe fills while nobody reads.
+    // No intermediate reports, so that the pipe does not fill up.
     command.args(words).args(["-i", "0"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     // SAFETY: between fork and exec only a system call is made.
     unsafe {

@@ -1,7 +1,6 @@
-//! The thread that is the network: reads what hosts send, lets the emulated switch have it, and writes what is due.
+//! The network thread: reads frames from hosts, passes them to the emulated switch, and writes due frames.
 //!
-//! It sleeps until shortly before something is due and then looks all the time. How late it was is part of the
-//! result.
+//! It sleeps until shortly before a frame is due and then polls. Its lateness is part of the result.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,23 +19,23 @@ use shallows_sim::port::PortReport;
 
 use crate::{Outcome, clock, priority};
 
-/// Shorter waits are spent looking.
+/// Waits shorter than this are spent polling.
 const AWAKE_NS: u64 = 30_000;
-/// The longest sleep: so that it notices a stop.
+/// The longest sleep, so that a stop is noticed.
 const NAP_NS: u64 = 1_000_000;
-/// Frames given to hosts between two looks, at most.
+/// The most frames delivered to hosts between two polls.
 const TOGETHER: usize = 8;
-/// Frames taken from a device in one look.
+/// The most frames read from a device in one poll.
 const BATCH: usize = 32;
 
-/// Times of a run, on the machine's clock, that the thread learns while it runs.
+/// Times of a run, on the machine's clock, which the thread learns during the run.
 #[derive(Debug)]
 pub struct Times {
-    /// Statistics start.
+    /// Start of the statistics.
     pub warm_ns: AtomicU64,
-    /// Queues are sampled from here.
+    /// First sample of the queues.
     pub begin_ns: AtomicU64,
-    /// Everything ends.
+    /// End of the run.
     pub end: AtomicBool,
 }
 
@@ -47,18 +46,18 @@ impl Default for Times {
     }
 }
 
-/// How the thread goes about it, and what it samples.
+/// Settings of the thread, and what it samples.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Ports.
+    /// Sampled ports.
     pub ports: Vec<u32>,
-    /// Between samples; 0 is none.
+    /// Sampling interval; 0 is none.
     pub interval_ns: u64,
-    /// Whether the thread asks for [`priority::deadline`].
+    /// True to request [`priority::deadline`].
     pub real_time: bool,
 }
 
-/// What the network has to tell.
+/// Report of the network.
 #[derive(Debug)]
 pub struct Report {
     pub ports: Vec<PortReport>,
@@ -67,15 +66,15 @@ pub struct Report {
     pub stamps: Stamps,
     pub delivered: u64,
     pub unroutable: u64,
-    /// Frames that a host's device did not take.
+    /// Frames that a host's device did not accept.
     pub refused: u64,
     pub in_flight: u64,
     pub measured: Time,
-    /// Propagation both ways of the longest flow.
+    /// Propagation of the longest flow, in both directions.
     pub round_trip: Time,
-    /// The least completion time of every flow, in picoseconds.
+    /// The ideal completion time of every flow, in picoseconds.
     pub ideal: Vec<u64>,
-    /// The ports that each flow's packets and their acknowledgements cross.
+    /// The ports on the paths of each flow's packets and acknowledgements.
     pub ways: Vec<Vec<u32>>,
 }
 
@@ -160,7 +159,7 @@ impl Wire {
         self.sample(now, times.begin_ns.load(Ordering::Relaxed), options);
     }
 
-    /// Lets the emulated network come to this time.
+    /// Advances the emulated network to this time.
     fn advance(&mut self, now_ns: u64) {
         let now = self.time(now_ns);
         self.switch.advance(now, |Delivery { host, bytes, sent, due }| {
@@ -169,8 +168,8 @@ impl Wire {
         });
     }
 
-    /// A frame to its host, whose kernel works it through within the call and may answer at once; several before the
-    /// next look at what hosts have sent, where it lags behind.
+    /// Delivers a frame to its host, whose kernel processes it within the call and may answer at once. If the thread is
+    /// late, it delivers several frames before the next poll.
     fn deliver(&mut self) {
         for _ in 0..(1 + self.due.len() / 2).min(TOGETHER) {
             let Some(Due { host, frame, sent, time }) = self.due.pop_front() else { return };
@@ -186,8 +185,8 @@ impl Wire {
         }
     }
 
-    /// Everything that hosts have sent since the last look. A frame counts as sent when it has been read: with a time
-    /// from before, it would arrive too early whenever this thread was held up in between.
+    /// Reads all frames that hosts have sent since the last poll. A frame counts as sent when it is read: with an
+    /// earlier time, it would arrive too early whenever this thread was delayed.
     fn collect(&mut self, now_ns: u64) {
         let gap = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
@@ -224,7 +223,7 @@ impl Wire {
         }
     }
 
-    /// Until a host sends, or shortly before something is due.
+    /// Waits until a host sends, or shortly before a frame is due.
     fn wait(&mut self) {
         if !self.due.is_empty() {
             return;
@@ -235,7 +234,7 @@ impl Wire {
             return;
         }
         self.ready.wait(nap);
-        // Asleep, it missed nothing: a frame would have woken it.
+        // A frame wakes the thread, so none was missed during the sleep.
         self.looked_ns = clock::now();
     }
 
@@ -261,7 +260,7 @@ impl Wire {
     }
 }
 
-/// Which devices have frames, by one system call however many there are.
+/// Polls all devices with one system call.
 struct Ready {
     file: OwnedFd,
     events: Vec<Event>,
@@ -277,10 +276,10 @@ impl Ready {
         Ok(Self { file, events: Vec::with_capacity(devices.len()), hosts: Vec::new() })
     }
 
-    /// The hosts that have sent, after waiting this long at most for the first.
+    /// The hosts that have sent, after a wait of at most this long.
     fn wait(&mut self, nanos: u64) -> &[u32] {
         self.events.clear();
-        // Interrupted, it has seen nothing: the next look will.
+        // An interrupted poll has seen nothing; the next one will.
         let _ = epoll::wait(&self.file, rustix::buffer::spare_capacity(&mut self.events), Some(&clock::span(nanos)));
         self.hosts.clear();
         self.hosts.extend(self.events.iter().map(|event| event.data.u64() as u32));

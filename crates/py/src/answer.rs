@@ -1,4 +1,4 @@
-//! An answer becomes dicts and numpy arrays. Columns are handed over, not copied.
+//! Converts an answer to dicts and numpy arrays, without copies of columns.
 
 use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use shallows_contract::Value;
 
-/// The answer, or a part of it.
+/// The answer or a part of it.
 pub fn to_python(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Value::Nothing => py.None().into_bound(py),

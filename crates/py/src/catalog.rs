@@ -1,4 +1,4 @@
-//! The catalog as plain Python data.
+//! The catalogs of algorithms, markings and receivers as plain Python data.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -7,7 +7,7 @@ use shallows_cc::parameter::{Parameter, Preset};
 use shallows_cc::port::{Feedback, MECHANISMS, MarkAt, Mechanism};
 use shallows_cc::receiver::{AlternateReceiver, SUBSTITUTES};
 
-/// One dict an algorithm.
+/// The algorithms, a dict each.
 #[pyfunction]
 pub fn catalog(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows: PyResult<Vec<_>> = ALGORITHMS.iter().map(|algorithm| row(py, algorithm)).collect();
@@ -39,14 +39,14 @@ fn row<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDic
     Ok(row)
 }
 
-/// One dict a way to mark.
+/// The marking mechanisms, a dict each.
 #[pyfunction]
 pub fn markings(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows: PyResult<Vec<_>> = MECHANISMS.iter().map(|mechanism| marking(py, mechanism)).collect();
     PyList::new(py, rows?)
 }
 
-/// One dict a receiver that a scenario can put in place of an algorithm's own.
+/// The receivers that can replace an algorithm's own, a dict each.
 #[pyfunction]
 pub fn receivers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let rows: PyResult<Vec<_>> = SUBSTITUTES.iter().map(|receiver| substitute(py, receiver)).collect();

@@ -1,15 +1,13 @@
-//! Python bindings of Shallows: conversions and errors, no logic; and tables on disk.
-//!
-//! The shapes are those of docs/crossing.md.
+//! Python bindings of Shallows: conversions and errors without logic, and tables on disk. docs/crossing.md describes them.
 
 mod answer;
 mod catalog;
-mod crew;
 mod disk;
 mod moment;
 mod observed;
 mod request;
 mod table;
+mod threads;
 mod user_algorithm;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,12 +26,12 @@ use shallows_sim::observe::frames::Frames;
 use shallows_sim::route;
 use shallows_sim::spec::network::Network;
 
-use crate::crew::Crew;
+use crate::threads::Run;
 use crate::user_algorithm::Raised;
 
 create_exception!(_core, Bug, PyRuntimeError, "An invariant of the simulator does not hold: please report it.");
 
-/// Runs a request to its end, or until Ctrl-C, on so many threads, or as many as pay.
+/// Runs a request to its end or until Ctrl-C, on this number of threads; without one on as many as make it faster.
 #[pyfunction]
 #[pyo3(signature = (request, on_progress=None, threads=Some(1)))]
 fn simulate<'py>(
@@ -43,11 +41,11 @@ fn simulate<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (network, asked) = Asked::by(request, on_progress)?;
-    let crew = guarded(py, || Crew::new(network, threads))?.map_err(PyValueError::new_err)?;
-    Ok(run(py, crew, &asked)?.0)
+    let simulation = guarded(py, || Run::new(network, threads))?.map_err(PyValueError::new_err)?;
+    Ok(finish(py, simulation, &asked)?.0)
 }
 
-/// The same with a record of why the packets of some flows left when they did.
+/// Like `simulate`, with a record of the causes of departures of some flows.
 #[pyfunction]
 #[pyo3(signature = (request, watched, on_progress=None))]
 fn watch<'py>(
@@ -62,13 +60,13 @@ fn watch<'py>(
     let ideal = observed::ideal(py, &network, &watched.flows)?;
     let record = Causes::new(&network, &watched).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, record))?.map_err(PyValueError::new_err)?;
-    let (answer, record) = run(py, Crew::alone(simulation), &asked)?;
+    let (answer, record) = finish(py, Run::alone(simulation), &asked)?;
     let tables = observed::record(py, &record)?;
     tables.set_item("ideal", ideal)?;
     Ok((answer, tables))
 }
 
-/// The answer to a request, and every frame at the ports that are tapped.
+/// Like `simulate`, with a record of every frame at the ports that are tapped.
 #[pyfunction]
 #[pyo3(signature = (request, tap, on_progress=None))]
 fn tap<'py>(
@@ -81,11 +79,11 @@ fn tap<'py>(
     network.check().map_err(PyValueError::new_err)?;
     let frames = Frames::new(&network, observed::tap(tap)?).map_err(PyValueError::new_err)?;
     let simulation = guarded(py, || Simulation::observed(network, frames))?.map_err(PyValueError::new_err)?;
-    let (answer, frames) = run(py, Crew::alone(simulation), &asked)?;
+    let (answer, frames) = finish(py, Run::alone(simulation), &asked)?;
     Ok((answer, observed::seen(py, frames)?))
 }
 
-/// The answer to a request, and what everything was doing at `time_ps`, after all that happens at or before it.
+/// Like `simulate`, with a snapshot at `time_ps`, after all events at or before that time.
 #[pyfunction]
 #[pyo3(signature = (request, time_ps, on_progress=None))]
 fn at<'py>(
@@ -96,19 +94,19 @@ fn at<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let (network, asked) = Asked::by(request, on_progress)?;
     let simulation = guarded(py, || Simulation::new(network))?.map_err(PyValueError::new_err)?;
-    let (mut crew, mut there) = (Crew::alone(simulation), false);
-    while !there {
-        (there, crew) = guarded(py, || (crew.reach(Time(time_ps)), crew))?;
-        if asked.hears(py, &crew)? {
+    let (mut run, mut reached) = (Run::alone(simulation), false);
+    while !reached {
+        (reached, run) = guarded(py, || (run.reach(Time(time_ps)), run))?;
+        if asked.hears(py, &run)? {
             return Err(PyKeyboardInterrupt::new_err("before that moment"));
         }
     }
-    let (moment, crew) = guarded(py, || (crew.simulation.snapshot(Time(time_ps)), crew))?;
-    let (answer, ()) = run(py, crew, &asked)?;
-    Ok((answer, moment::to_python(py, &moment)?))
+    let (snapshot, run) = guarded(py, || (run.simulation.snapshot(Time(time_ps)), run))?;
+    let (answer, ()) = finish(py, run, &asked)?;
+    Ok((answer, moment::to_python(py, &snapshot)?))
 }
 
-/// The links on each flow's way there, and on the way back of what answers it.
+/// For each flow the links of its path, and those of the path of its answers.
 #[pyfunction]
 fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
     let network = request::network(request, &Raised::default())?;
@@ -117,9 +115,9 @@ fn paths(request: &Bound<'_, PyDict>) -> PyResult<Vec<[Vec<u32>; 2]>> {
 
 /// What a run needs of its request besides the network.
 struct Asked<'py> {
-    /// Who hears how far it is.
+    /// Called with the progress of the run.
     on_progress: Option<Bound<'py, PyAny>>,
-    /// What its algorithms raise.
+    /// Exceptions of its algorithms.
     raised: Raised,
     queue_ports: Vec<u32>,
     mtu: Bytes,
@@ -133,9 +131,9 @@ impl<'py> Asked<'py> {
         Ok((network, Self { on_progress, raised, queue_ports, mtu }))
     }
 
-    /// Hears how far the run is; whether it is to be ended early.
-    fn hears<O: Observer + Send>(&self, py: Python<'py>, crew: &Crew<O>) -> PyResult<bool> {
-        let simulation = &crew.simulation;
+    /// Reports the progress of the run; true if it is to end early.
+    fn hears<O: Observer>(&self, py: Python<'py>, run: &Run<O>) -> PyResult<bool> {
+        let simulation = &run.simulation;
         if let Some(error) = self.raised.lock().expect("no call panics with the lock held").take() {
             return Err(error);
         }
@@ -153,21 +151,17 @@ impl<'py> Asked<'py> {
     }
 }
 
-/// Runs to the end, or until Ctrl-C: the answer, and who looked on.
-fn run<'py, O: Observer + Send>(
-    py: Python<'py>,
-    mut crew: Crew<O>,
-    asked: &Asked<'py>,
-) -> PyResult<(Bound<'py, PyAny>, O)> {
+/// Runs to the end or until Ctrl-C; returns the answer and the observer.
+fn finish<'py, O: Observer>(py: Python<'py>, mut run: Run<O>, asked: &Asked<'py>) -> PyResult<(Bound<'py, PyAny>, O)> {
     loop {
-        let (progress, stepped) = guarded(py, || (crew.turn(), crew))?;
-        crew = stepped;
-        let interrupted = asked.hears(py, &crew)?;
+        let (progress, stepped) = guarded(py, || (run.step(), run))?;
+        run = stepped;
+        let interrupted = asked.hears(py, &run)?;
         if interrupted || progress == Progress::Done {
             let interrupted = interrupted && progress == Progress::Running;
-            let domains = crew.simulation.domains() as u64;
-            let threads = Threads { count: crew.threads() as u64, domains, gain: crew.gain };
-            let (outcome, observer) = guarded(py, || crew.simulation.finish_observed())?;
+            let domains = run.simulation.domains() as u64;
+            let threads = Threads { count: run.threads() as u64, domains, gain: run.gain };
+            let (outcome, observer) = guarded(py, || run.simulation.finish_observed())?;
             let answer = Answer::of(outcome, &asked.queue_ports, asked.mtu, interrupted);
             let answer = Answer { threads: Some(threads), ..answer };
             return Ok((answer::to_python(py, answer.into_value())?, observer));
@@ -184,7 +178,7 @@ fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult
     })
 }
 
-/// The release of Shallows; the commit is Python's to say (`shallows.version`).
+/// The release of Shallows; `shallows.version` adds the commit.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -196,7 +190,7 @@ fn sources() -> &'static str {
     shallows_contract::SOURCES
 }
 
-/// A field of the contract: its key, what it holds, whether it may be left out, and what it means.
+/// A field of a table: its key, its kind, whether it may be left out, and its meaning.
 type Field = (&'static str, String, bool, String);
 
 /// Every table of the request and the answer, with its fields.

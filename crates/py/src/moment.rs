@@ -1,4 +1,4 @@
-//! What everything is doing at one moment, as tables for Python (docs/timelines.md).
+//! Snapshot of a run at one time, as tables for Python (docs/timelines.md).
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -9,10 +9,10 @@ use shallows_sim::packet::PACKET_KINDS;
 
 use crate::table::Table;
 
-/// Where a number would be and there is none.
+/// Stands for a missing number.
 const NONE: u32 = u32::MAX;
 
-/// Its tables, and the names of its kinds.
+/// The tables of a snapshot, and the names of its kinds.
 pub fn to_python<'py>(py: Python<'py>, moment: &Snapshot) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     tables.set_item("ports", ports(py, &moment.ports)?)?;
@@ -41,13 +41,13 @@ fn ports<'py>(py: Python<'py>, rows: &[PortState]) -> PyResult<Bound<'py, PyDict
     Ok(table.columns)
 }
 
-/// What a flow may wait for, by name, in the order of [`waits_for`].
+/// Names of what a flow may wait for, in the order of [`waits_for`].
 const WAITS: [&str; 7] = ["nic", "pace", "host", "window", "receiver", "application", "answer"];
 
-/// The place of what a flow that has ended waits for.
+/// Index in place of one of [`WAITS`] for a flow that has ended.
 const NO_SENDER: u8 = u8::MAX;
 
-/// The place in [`WAITS`] of what a flow waits for.
+/// Index in [`WAITS`] of what a flow waits for.
 const fn waits_for(turn: Readiness) -> u8 {
     match turn {
         Readiness::Ready => 0,
@@ -60,7 +60,7 @@ const fn waits_for(turn: Readiness) -> u8 {
     }
 }
 
-/// Until when it does, where that is known.
+/// The end of the wait, if it is known.
 const fn until(turn: Readiness) -> Time {
     match turn {
         Readiness::At(at) | Readiness::HostBusy { until: at, .. } => at,

@@ -1,20 +1,21 @@
-//! What somebody who looked on at a run wrote down, as tables: why packets left when they did (docs/why.md), and every frame
-//! that taps on links saw (docs/timelines.md).
+//! Records of observers as tables: the causes of departures (docs/why.md), and the frames that taps on links saw
+//! (docs/timelines.md).
 
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shallows_cc::units::{Bytes, Time};
+use shallows_sim::engine::ideal::ideal_hops;
 use shallows_sim::observe::causes::{self, BLOCKED_BY, CAUSE_KINDS, Cause, Causes, Watched};
 use shallows_sim::observe::frames::{self, BITS, Frames, Tap};
-use shallows_sim::observe::wires::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
+use shallows_sim::observe::links::{Frame, LINK_EVENTS, LinkRow, OUTCOMES, outcome_number};
 use shallows_sim::packet::PACKET_KINDS;
 use shallows_sim::route;
-use shallows_sim::spec::network::{Network, ideal_hops};
+use shallows_sim::spec::network::Network;
 
 use crate::table::{Table, column, item};
 
-/// `flows` (u32), and the columns `spans.link`, `from_ps`, `until_ps`.
+/// Reads what to watch: `flows` (u32), and the columns `spans.link`, `from_ps`, `until_ps`.
 pub fn watched(dict: &Bound<'_, PyDict>) -> PyResult<Watched> {
     let spans = dict.get_item("spans")?.ok_or_else(|| PyKeyError::new_err("spans"))?;
     let (links, from, until) =
@@ -26,17 +27,17 @@ pub fn watched(dict: &Bound<'_, PyDict>) -> PyResult<Watched> {
     Ok(Watched { flows: column(dict, "flows")?, spans: spans.collect() })
 }
 
-/// `links` (u32), `from_ps`, `until_ps` and `most` frames.
+/// Reads what to tap: `links` (u32), `from_ps`, `until_ps` and `most`, the largest number of frames.
 pub fn tap(dict: &Bound<'_, PyDict>) -> PyResult<Tap> {
     Ok(Tap {
         links: column(dict, "links")?,
         from: Time(item(dict, "from_ps")?),
         until: Time(item(dict, "until_ps")?),
-        most: item(dict, "most")?,
+        max_frames: item(dict, "most")?,
     })
 }
 
-/// What the last frame of each of these flows would spend at each port of its path, were that empty.
+/// Time that the last frame of each of these flows would spend at each port of its path if that were empty.
 pub fn ideal<'py>(py: Python<'py>, network: &Network, flows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
     let paths = route::paths(network).map_err(PyValueError::new_err)?;
     let mut rows = Vec::new();
@@ -73,7 +74,7 @@ pub fn record<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDi
     Ok(tables)
 }
 
-/// What taps saw as tables, the names of its kinds, and whether that is not all.
+/// The frames that taps saw as tables, the names of their kinds, and whether there were more.
 pub fn seen<'py>(py: Python<'py>, seen: Frames) -> PyResult<Bound<'py, PyDict>> {
     let (rows, links, full) = seen.into_rows();
     let tables = named(py, &links)?;
@@ -83,7 +84,7 @@ pub fn seen<'py>(py: Python<'py>, seen: Frames) -> PyResult<Bound<'py, PyDict>> 
     Ok(tables)
 }
 
-/// What happened to links besides frames, and the names that all such tables need.
+/// Other events of links, and the names that all such tables need.
 fn named<'py>(py: Python<'py>, rows: &[LinkRow]) -> PyResult<Bound<'py, PyDict>> {
     let table = Table::new(py, rows);
     table.column("time_ps", |row| row.time.0)?;
@@ -135,7 +136,7 @@ fn hops<'py>(py: Python<'py>, record: &Causes) -> PyResult<Bound<'py, PyDict>> {
     Ok(table.columns)
 }
 
-/// A table of frames; what else is known of them may be added.
+/// A table of frames, to which columns may be added.
 fn frames<'a, 'py, R>(py: Python<'py>, rows: &'a [R], of: impl Fn(&R) -> &Frame) -> PyResult<Table<'a, 'py, R>> {
     let table = Table::new(py, rows);
     table.column("link", |row| of(row).link)?;
@@ -158,7 +159,7 @@ fn frames_tapped<'py>(py: Python<'py>, rows: &[frames::FrameRow]) -> PyResult<Bo
     let table = frames(py, rows, |row| &row.frame)?;
     table.column("outcome", |row| outcome_number(row.outcome))?;
     table.column("number", |row| row.number)?;
-    table.column("speaks_of", |row| row.speaks_of)?;
+    table.column("speaks_of", |row| row.ack_number)?;
     table.column("block", |row| row.block)?;
     table.column("window", |row| row.window)?;
     table.column("bits", |row| row.bits)?;

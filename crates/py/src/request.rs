@@ -1,7 +1,7 @@
-//! A request from Python: dicts, lists, numbers, words and numpy arrays, as serde reads them.
+//! Reads a request from Python's dicts, lists, numbers, texts and numpy arrays through serde.
 //!
-//! A column is copied out of its array at once, so that a million flows are no million Python objects. A class of
-//! Python's, an algorithm, crosses as its number among those that were met.
+//! A column is copied from its array at once, so that a million flows need no million Python objects. A Python class, which is
+//! an algorithm, becomes its number among the classes of the request.
 
 use std::cell::RefCell;
 use std::fmt::{self, Display};
@@ -11,25 +11,25 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyList, PyString, PyTuple};
-use serde::de::value::SeqDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use shallows_contract::request::Request;
 use shallows_sim::spec::network::{self, Network};
 
 use crate::user_algorithm::{Raised, UserAlgorithm};
 
-/// Reads the whole request; what algorithms written in Python raise goes to `raised`.
+/// Reads the whole request; `raised` gets the exceptions of algorithms written in Python.
 pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network> {
     let classes = RefCell::default();
     let reader = Reader { value: request.clone().into_any(), classes: &classes };
-    let request = Request::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut network = Network::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
     let written = |number: u32| {
         let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
         Some(network::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
     };
-    request.network(&written).map_err(PyValueError::new_err)
+    network.resolve(&written).map_err(PyValueError::new_err)?;
+    Ok(network)
 }
 
 /// One value of the request.
@@ -43,13 +43,13 @@ impl<'py> Reader<'_, 'py> {
         Self { value, classes: self.classes }
     }
 
-    /// The elements of a column, where it is one of these.
+    /// The elements of a column of this type.
     fn column<T: Element + Copy>(&self) -> Option<Result<Vec<T>, Refused>> {
         let array = self.value.cast::<PyArray1<T>>().ok()?;
         Some(array.to_vec().map_err(Refused::of))
     }
 
-    /// The number of a class, or of what makes an object of one.
+    /// The number of a class, or of another callable that makes an algorithm.
     fn class(&self) -> Option<u32> {
         let class = Some(&self.value).filter(|value| value.is_callable())?;
         let mut classes = self.classes.borrow_mut();
@@ -67,7 +67,7 @@ impl<'py> Reader<'_, 'py> {
         if let Ok(number) = self.value.extract::<f64>() {
             return visitor.visit_f64(number);
         }
-        Err(Refused::of(format!("{} cannot cross", self.value)))
+        Err(Refused::of(format!("{}: expected a number, a text, a list, a dict or an array", self.value)))
     }
 }
 
@@ -117,6 +117,10 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Refused> {
+        if let Ok(dict) = self.value.cast::<PyDict>() {
+            let entries = Entries { rest: dict.items(), at: 0, reader: &self };
+            return visitor.visit_enum(MapAccessDeserializer::new(entries));
+        }
         let word: String = self.value.extract().map_err(Refused::of::<PyErr>)?;
         visitor.visit_enum(IntoDeserializer::<Refused>::into_deserializer(word))
     }
@@ -135,7 +139,7 @@ impl<'de> IntoDeserializer<'de, Refused> for Reader<'_, '_> {
     }
 }
 
-/// What is left of a dict.
+/// The entries of a dict that have not been read.
 struct Entries<'r, 'a, 'py> {
     rest: Bound<'py, PyList>,
     at: usize,
@@ -166,7 +170,7 @@ impl<'de> MapAccess<'de> for Entries<'_, '_, '_> {
     }
 }
 
-/// What is wrong, and with which key.
+/// An error with the path of its key.
 #[derive(Debug)]
 struct Refused {
     path: String,

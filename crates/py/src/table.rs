@@ -1,36 +1,36 @@
-//! Tables for Python: a dict of numpy columns, made from rows; and columns that come from there.
+//! Conversion of rows to dicts of numpy columns, and of columns from Python.
 
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Columns made from rows.
+/// Columns that are made from rows.
 pub struct Table<'a, 'py, R> {
     rows: &'a [R],
     pub columns: Bound<'py, PyDict>,
 }
 
 impl<'a, 'py, R> Table<'a, 'py, R> {
-    /// Of these rows, without columns yet.
+    /// A table of these rows that has no columns yet.
     pub fn new(py: Python<'py>, rows: &'a [R]) -> Self {
         Self { rows, columns: PyDict::new(py) }
     }
 
-    /// A column more.
+    /// Adds a column.
     pub fn column<T: Element>(&self, name: &str, value: impl Fn(&R) -> T) -> PyResult<()> {
         let values: Vec<T> = self.rows.iter().map(value).collect();
         self.columns.set_item(name, values.into_pyarray(self.columns.py()))
     }
 }
 
-/// A number of a dict.
+/// A number in a dict.
 pub fn item<'py, T: FromPyObjectOwned<'py>>(dict: &Bound<'py, PyDict>, key: &str) -> PyResult<T> {
     let found = dict.get_item(key)?.ok_or_else(|| PyKeyError::new_err(key.to_owned()))?;
     found.extract().map_err(Into::into)
 }
 
-/// A column of a dict.
+/// A column in a dict.
 pub fn column<T: Element + Copy>(dict: &Bound<'_, PyAny>, key: &str) -> PyResult<Vec<T>> {
     let any = dict.get_item(key)?;
     let array = any.cast::<PyArray1<T>>().map_err(|error| PyValueError::new_err(format!("{key}: {error}")))?;

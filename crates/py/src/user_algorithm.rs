@@ -1,7 +1,7 @@
-//! Algorithms written in Python: a class behind the same seam as those of the catalog.
+//! Algorithms written in Python: a class behind the same trait as the algorithms of the catalog.
 //!
-//! Quantities are floats: seconds, packets of payload, bits per second. An exception is kept, the flow goes on as it
-//! was, and the run ends at the next look with the exception's own traceback.
+//! Quantities are floats: seconds, packets of payload, bits per second. If a call raises an exception, the flow keeps its
+//! last decision, and the run ends at the next report of progress with the exception and its traceback.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use shallows_cc::event::{Ack, Loss, LossKind};
 use shallows_cc::sender::{Decision, Path, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-/// Different names that probes of algorithms in Python may have in a process: each stays in memory.
+/// Largest number of different names of probes in a process: each stays in memory.
 const MOST_NAMES: usize = 1000;
 
 /// The first exception of a run.
@@ -50,7 +50,7 @@ pub struct UserAlgorithm {
 }
 
 impl UserAlgorithm {
-    /// An instance of `class`, made with the initial window in packets and the host's rate in bits per second.
+    /// Creates an instance of `class` with the initial window in packets and the host's rate in bits per second.
     pub fn boxed(class: &Py<PyAny>, path: &Path, raised: &Raised) -> Box<dyn Sender> {
         let arguments = (path.initial_window / path.mss, path.line_rate.0 as f64);
         let mut written =
@@ -60,7 +60,7 @@ impl UserAlgorithm {
         Box::new(written)
     }
 
-    /// Calls into Python unless something was raised before; replaces the object where `call` gives one.
+    /// Calls into Python unless a call has raised before; replaces the object if `call` returns one.
     fn keep(&mut self, call: impl FnOnce(&Self, Python<'_>) -> PyResult<Option<Py<PyAny>>>) {
         let mut raised = self.raised.lock().expect("no call panics with the lock held");
         if raised.is_some() {
@@ -83,7 +83,7 @@ impl UserAlgorithm {
         self.decide(Some(now));
     }
 
-    /// Asks for the decision; where it is none, that is raised and the former one stays.
+    /// Asks for the decision. If the answer is none, an error is raised and the last decision stays.
     fn decide(&mut self, now: Option<Time>) {
         let mut decided = None;
         self.keep(|this, py| {
@@ -103,10 +103,10 @@ impl UserAlgorithm {
     }
 }
 
-/// A window in packets, a pace in bits per second and a time to be called at.
+/// A window in packets, a pace in bits per second and the time of the next call.
 type Decided = (f64, Option<f64>, Option<f64>);
 
-/// What an answer says: a window alone, or all three, where pace and time may be None.
+/// Reads a decision: a window alone, or all three, of which pace and time may be None.
 fn read(answer: &Bound<'_, PyAny>, now: Option<Time>) -> Result<Decided, String> {
     let decided: Decided = match answer.extract::<f64>() {
         Ok(window) => (window, None, None),
@@ -137,13 +137,13 @@ fn refused(object: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, wrong: &str) ->
     mistake(object.py(), &said, expected)
 }
 
-/// The user's mistake, as one sentence: `shallows.errors.ScenarioError`.
+/// A `shallows.errors.ScenarioError` with one sentence about the user's mistake.
 fn mistake(py: Python<'_>, said: &str, expected: &str) -> PyErr {
     let error = py.import("shallows.errors").and_then(|errors| errors.getattr("ScenarioError"));
     error.and_then(|error| error.call1((said, py.None(), expected))).map_or_else(|other| other, PyErr::from_value)
 }
 
-/// What `probe()` returned, if the object has it: a dict of names and numbers.
+/// The result of `probe()`, if the object has it: a dict of names and numbers.
 fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
     if !object.hasattr("probe")? {
         return Ok(Vec::new());
@@ -160,7 +160,7 @@ fn probed(object: &Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, f64)>> {
     probes.into_iter().map(|(name, value)| Ok((lasting(object.py(), &name)?, value))).collect()
 }
 
-/// A name that lasts as long as the process, as those of the catalog's algorithms do; the same for equal names.
+/// A name that lasts as long as the process, as those of the catalog's algorithms do. Equal names are stored once.
 fn lasting(py: Python<'_>, name: &str) -> PyResult<&'static str> {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().expect("no call panics with the lock held");

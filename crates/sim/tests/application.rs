@@ -60,7 +60,7 @@ fn what_cannot_be_is_refused() {
     let refused = |network: Network| network.check().expect_err("what cannot be");
     assert!(refused(one("expresspass", Bytes(9000), first)).contains("does not pause"));
     let for_ever = Application { off: Time::from_micros(1), ..Application::EAGER };
-    assert!(refused(one("reno", Bytes(9000), for_ever)).contains("pauses for ever"));
+    assert!(refused(one("reno", Bytes(9000), for_ever)).contains("pauses forever"));
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         dst: flows + at,
         bytes,
         start: Time::from_micros(u64::from(at) * 100),
-        after: None,
+        after: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,
@@ -92,6 +92,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         faults: Vec::new(),
         convergence: Time::MAX,
         flows: (0..flows).map(flow).collect(),
+        ccs: Vec::new(),
         controls: vec![Control {
             algorithm: row,
             values: Values::defaults(row.parameters),

@@ -12,8 +12,8 @@ use shallows_cc::receiver::SUBSTITUTES;
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::spec::host::Timestamps;
 use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, Nic, PauseSpec, SharedSpec};
-use shallows_sim::timestamps::Timestamps;
 
 /// Every host to the one `apart` further on, each later than the one before.
 fn shifted(mut network: Network, apart: u32, bytes: u64) -> Network {
@@ -54,8 +54,12 @@ fn priorities() -> Network {
     let mut network = shifted(scheduled(fat_tree(4), priority_first(), false), 6, 400_000);
     let first = network.flows.clone();
     let start = |at: usize| Time::from_micros(at as u64 * 13);
-    let short =
-        |(at, flow): (usize, &FlowSpec)| FlowSpec { priority: true, bytes: Bytes(9000), start: start(at), ..*flow };
+    let short = |(at, flow): (usize, &FlowSpec)| FlowSpec {
+        priority: true,
+        bytes: Bytes(9000),
+        start: start(at),
+        ..flow.clone()
+    };
     network.flows.extend(first.iter().enumerate().map(short));
     until_done(network)
 }
@@ -88,17 +92,17 @@ fn request_response() -> Network {
     let (substitute, values) = (&SUBSTITUTES[0], shallows_cc::parameter::Values::defaults(SUBSTITUTES[0].parameters));
     network.controls[0].receiver = Some((substitute, values));
     for client in 0..5 {
-        let mut after = None;
+        let mut after = Vec::new();
         for exchange in 0..8 {
             let start = Time::from_micros(if exchange == 0 { u64::from(client) } else { 7 });
             network.flows.push(FlowSpec { start, after, ..flow(client, 5, Bytes(100)) });
             let request = network.flows.len() as u32 - 1;
             network.flows.push(FlowSpec {
                 start: Time::from_micros(3),
-                after: Some(request),
+                after: vec![request],
                 ..flow(5, client, Bytes(40_000))
             });
-            after = Some(request + 1);
+            after = vec![request + 1];
         }
     }
     until_done(network)

@@ -71,7 +71,11 @@ fn a_flow_goes_round_once_switches_have_heard() {
         (run_open(network), own)
     };
     let (stuck, _) = of(&|_, _| {});
-    assert!(stuck.problems.len() == 1 && stuck.problems[0].starts_with("flow 0 cannot get on"), "{:?}", stuck.problems);
+    assert!(
+        stuck.problems.len() == 1 && stuck.problems[0].starts_with("flow 0 cannot make progress"),
+        "{:?}",
+        stuck.problems
+    );
 
     let (round, own) = of(&|network, _| network.convergence = Time::from_micros(500));
     let sent = |answer: &Answer, spine: u32| answer.ports[up(spine) as usize].counters.sent;

@@ -59,6 +59,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
         balancing: Balancing::Flow,
         faults: Vec::new(),
         convergence: Time::MAX,
+        ccs: Vec::new(),
         controls: vec![fixed],
         host: HostSpec {
             nic: Nic::Fair,
@@ -93,7 +94,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         dst,
         bytes: Bytes::MAX,
         start,
-        after: None,
+        after: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

@@ -3,7 +3,8 @@
 
 use shallows_cc::rng::Rng;
 use shallows_cc::units::{Rate, Time};
-use shallows_sim::timestamps::{TimestampModel, Timestamps};
+use shallows_sim::spec::host::Timestamps;
+use shallows_sim::timestamps::TimestampModel;
 
 const SOFTWARE: Timestamps = Timestamps {
     burst: 44,

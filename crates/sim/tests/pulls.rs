@@ -7,8 +7,9 @@ mod networks;
 use networks::{MTU, RATE, control, fat_tree, flow, run, run_open, scheduled, star, trimming, until_done};
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
+use shallows_sim::engine::ideal::ideal_completion;
 use shallows_sim::spec::fault::{Change, Fault};
-use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network, ideal_completion};
+use shallows_sim::spec::network::{Balancing, FlowSpec, Limit, Network};
 
 const MSS: u64 = 1460;
 

@@ -5,6 +5,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_sim::packet::header::Header;
 use shallows_sim::packet::{Packet, Slab};
 use shallows_sim::port::Port;
+use shallows_sim::port::admission::Incoming;
 use shallows_sim::spec::network::PortSpec;
 
 const FRAME: Bytes = Bytes(1500);
@@ -47,7 +48,7 @@ fn waits(load: f64, batches: usize, packets_a_batch: usize) -> Vec<f64> {
             }
             waited += port.busy_until().saturating_sub(now);
             let at = packets.insert(Packet::new(0, FRAME, Ecn::NotEct, &Header::Bare), Header::Bare);
-            if let Some(arrives) = port.enqueue(now, at, &mut packets).arrives {
+            if let Some(arrives) = port.enqueue(now, Incoming::local(at), &mut packets).arrives {
                 next_delivery = arrives;
             }
         }

@@ -6,7 +6,7 @@ use networks::{MTU, control, fat_tree, flow, leaf_spine, one_class, run, schedul
 use shallows_cc::units::{Bytes, Time};
 use shallows_sim::engine::answer::Answer;
 use shallows_sim::engine::simulation::{Progress, Simulation};
-use shallows_sim::observe::log::PacketLog;
+use shallows_sim::observe::packet_log::PacketLog;
 use shallows_sim::spec::fault::{Change, Fault};
 use shallows_sim::spec::network::{Balancing, FlowSpec, Network};
 

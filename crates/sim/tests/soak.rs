@@ -75,7 +75,7 @@ fn flows(dice: &mut Dice, network: &Network) -> Vec<FlowSpec> {
         let src = dice.below(hosts) as u32;
         let dst = sink.filter(|&sink| sink != src).unwrap_or((src + 1 + dice.below(hosts - 1) as u32) % network.hosts);
         let start = Time::from_nanos(dice.below(500_000));
-        let after = (at > 0 && dice.chance(0.15)).then(|| dice.below(at) as u32);
+        let after = (at > 0 && dice.chance(0.15)).then(|| dice.below(at) as u32).into_iter().collect();
         flows.push(FlowSpec { start, after, ..flow(src, dst, Bytes(1 + dice.below(largest))) });
     }
     flows

@@ -1,4 +1,4 @@
-//! A run that cannot get on ends and says for whom; one that can is left alone.
+//! A stalled run stops and names a flow; a run that makes progress does not.
 
 mod networks;
 
@@ -22,7 +22,7 @@ fn retransmissions_that_repeat_for_ever_end_the_run() {
     for name in ["reno", "timely", "dcqcn"] {
         let answer = run_open(narrow(name, Bytes(1000)));
         let [problem] = &answer.problems[..] else { panic!("{name}: {:?}", answer.problems) };
-        assert!(problem.starts_with("flow 0 cannot get on"), "{name}: {problem}");
+        assert!(problem.starts_with("flow 0 cannot make progress"), "{name}: {problem}");
         // Fifteen timeouts of at most a second each, noticed at the next look.
         assert!(answer.ended <= Time::from_secs(15.0 * 1.5 + 1.0), "{name}: {}", answer.ended);
         assert_eq!(run(narrow(name, MTU)).flows[0].delivered, 30_000, "{name}");
@@ -52,8 +52,7 @@ fn slow_is_not_stuck() {
     assert_eq!(run(until_done(network)).flows[0].delivered, 200_000);
 }
 
-/// A NIC that takes a flow's whole window, at ten times what its link carries: the run ends at the bound, says whose packets
-/// they are, and keeps what it has.
+/// A NIC accepts a whole window, ten times what its link carries: the run stops at the limit, names the flow, and keeps its results.
 #[test]
 fn packets_that_would_fill_the_memory_end_the_run() {
     let mut network = star(2);
@@ -68,10 +67,10 @@ fn packets_that_would_fill_the_memory_end_the_run() {
     };
     let crowded = ending_at(1000);
     let [problem] = &crowded.problems[..] else { panic!("{:?}", crowded.problems) };
-    assert!(problem.starts_with("1000 packets are in flight, 0 MiB, at which a run ends; "), "{problem}");
+    assert!(problem.starts_with("1000 packets are in flight (0 MiB), the limit of a run; "), "{problem}");
     assert!(
         problem.contains(
-            "; 950 of them are at the NIC of host 1, 950 of those of flow 1 (reno): expected hosts.nic = \"fair\""
+            "; 950 of them are at the NIC of host 1, 950 of these from flow 1 (reno); expected hosts.nic = \"fair\""
         ),
         "{problem}"
     );

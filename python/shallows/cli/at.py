@@ -25,7 +25,7 @@ Ports = Annotated[
 @with_status
 def at(
     result: Result,
-    time: Annotated[str, typer.Argument(metavar="TIME", help='Such as "3.2ms", from the beginning on.')],
+    time: Annotated[str, typer.Argument(metavar="TIME", help='A simulated time such as "3.2ms".')],
     port: Ports = None,
     flow: Annotated[list[int] | None, typer.Option("--flow", metavar="F", help="A flow's number.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
@@ -100,7 +100,7 @@ def _ports(moment: "Snapshot", links: list[int] | None) -> list[Any]:
         state = ", ".join(name for name, is_so in (("paused", row.paused), ("down", row.down)) if is_so)
         counts = (row.queue_frames, row.queue_bytes, row.wire_frames, row.wire_bytes)
         table.add_row(row.port, *map(str, counts), state)
-    return [table, *([f"and {rest} others, less busy: --port NAME tells of one"] if rest else [])]
+    return [table, *([f"and {rest} others, less busy: use --port NAME"] if rest else [])]
 
 
 def _flows(moment: "Snapshot", numbers: list[int] | None) -> list[Any]:
@@ -116,7 +116,7 @@ def _flows(moment: "Snapshot", numbers: list[int] | None) -> list[Any]:
         values = [getattr(row, name) for name in ("delivered_bytes", "bytes", "in_flight_pkt", *known)]
         table.add_row(str(row.flow), row.src, row.dst, row.state, row.waits_for or "-", *map(_number, values))
     rest = len(live) - len(mine) if numbers is None else 0
-    return [table, *([f"and {rest} others under way: --flow NUMBER tells of one"] if rest > 0 else [])]
+    return [table, *([f"and {rest} others not finished: use --flow NUMBER"] if rest > 0 else [])]
 
 
 def _number(value: Any) -> str:

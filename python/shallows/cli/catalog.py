@@ -15,7 +15,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 
 @with_status
 def scenarios(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one's file.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Print the file of this example.")
+    ] = None,
 ) -> int:
     """List the example scenarios, or print one to start from: shallows scenarios dctcp-40 > mine.toml."""
     from shallows import examples
@@ -58,11 +60,11 @@ def cc(
 
     if name is None:
         rows = catalog.algorithms()
-        _print(rows, [catalog.list_table(rows), *catalog.other_parts()], json_)
+        _print(rows, [catalog.list_table(rows), *catalog.other_tables()], json_)
     else:
         entry = catalog.entry(name)
         row = entry.pop("cc", None)
-        pages = [part for key, beside in entry.items() for part in ("", *catalog.part_page(key, beside))]
+        pages = [part for key, beside in entry.items() for part in ("", *catalog.other_page(key, beside))]
         if row:
             _print({**row, **entry}, [*catalog.page(row), *pages], json_)
         else:

@@ -33,7 +33,9 @@ def export(
     until: Time = None,
     every: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Between samples of senders; a thousandth of the span if absent."),
+        typer.Option(
+            metavar="TIME", help="Interval between samples of senders; by default a thousandth of the span."
+        ),
     ] = None,
 ) -> int:
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""

@@ -95,7 +95,7 @@ def margin(
     model: ModelName, flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None,
     settings: Settings = None, as_json: Json = False, plot: Plot = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Beside it, the margin as the paper's figure computed it.")
+        bool, typer.Option("--as-published", help="Also print the margin as the paper's figure computed it.")
     ] = False,
 ) -> None:  # fmt: skip
     """How far the fixed point is from instability: phase margin, delay margin, rightmost root."""
@@ -170,7 +170,7 @@ def map_(
     ],
     flows: FlowCount = None, rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     engine: Annotated[
-        str, typer.Option(help="numba, or jax (with the extra of that name; on a GPU where there is one).")
+        str, typer.Option(help="numba, or jax (needs the extra jax; uses a GPU if there is one).")
     ] = "numba",
     as_json: Json = False, plot: Plot = None, csv_file: Csv = None,
 ) -> None:  # fmt: skip
@@ -192,11 +192,11 @@ def recommend(
     model: ModelName,
     flows: Annotated[str, typer.Option(metavar="RANGE", help="Numbers of flows to withstand: 2:64.")],
     tune: Annotated[
-        list[str], typer.Option(metavar="KEY=RANGE", help="What may be chosen: r_ai=5Mbps:80Mbps.")
+        list[str], typer.Option(metavar="KEY=RANGE", help="Range of a tuned parameter: r_ai=5Mbps:80Mbps.")
     ],
     rate: LinkRate = None, delay: Delay = None, settings: Settings = None,
     queue_bound: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The queue at rest is at most this.")
+        str | None, typer.Option(metavar="SIZE", help="Upper bound of the queue at rest.")
     ] = None,
     as_json: Json = False, plot: Plot = None,
 ) -> None:  # fmt: skip

@@ -70,7 +70,7 @@ def of_run(run: "Trajectory") -> Report:
         "queue_max_kb": float(queue.max()),
         "queue_peak_kb": float(run.queue_bytes.max() / 1e3),
         "rates_gbps": (run.rates_bps[:, late].mean(axis=1) / 1e9).tolist(),
-        "message": "means, least and most are of the second half",
+        "message": "mean, minimum and maximum refer to the second half",
     }
 
 

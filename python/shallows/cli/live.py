@@ -30,7 +30,7 @@ def run(
     cc: Annotated[str, typer.Argument(metavar="NAME", help="dx, dctcp, inigo, reno, cubic or bbr.")],
     seconds: Annotated[float, typer.Option(callback=at_least(0.1), help="How long.")] = 2.0,
     rate: Annotated[
-        str, typer.Option(help="What the sender keeps to, so that no queue builds; 0bps is no limit.")
+        str, typer.Option(help="Rate limit of the sender, so that no queue builds; 0bps is no limit.")
     ] = "100Mbps",
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
@@ -50,9 +50,12 @@ def _two_hosts(cc: str, seconds: float, rate: str, set_: list[str] | None) -> di
 
     there = shutil.which("iperf3") is not None
     if not there:
-        print("no iperf3 on the PATH (Debian's package iperf3): traffic of our own instead", file=sys.stderr)
+        print(
+            "no iperf3 on the PATH (Debian's package iperf3): using a built-in traffic source",
+            file=sys.stderr,
+        )
     parameters = {**ON_A_HOST.get(cc, {}), **settings(set_, EXAMPLE)}
-    control = choose({"name": cc, **parameters}, Frame(1500, 1460)).crossing
+    control = choose({"name": cc, **parameters}, Frame(1500, 1460)).to_core()
     try:
         rate_bps = int(RATE.amount(rate))
     except ValueError as error:
@@ -93,10 +96,10 @@ def attach(
         bool, typer.Option("--host", help="For every new connection of this host, without asking.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be changed, and change nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be changed, and change nothing.")
     ] = False,
     receiver: Annotated[
-        str | None, typer.Option(metavar="NAME", help="inigo: slows down whoever sends to this host.")
+        str | None, typer.Option(metavar="NAME", help="inigo: limits the senders to this host.")
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -146,15 +149,15 @@ def _attachment(cc: str | None, receiver: str | None, set_: list[str] | None, if
         table["receiver"] = {"resolution": "1ms", **of_receiver, "kind": receiver}
     chosen = choose(table, Frame(1500, 1460))
     check_receiver(chosen.receiver)
-    request = {**chosen.crossing, "interface": iface}
-    control = {"name": request.pop("name"), "parameters": request.pop("parameters")}
+    control: dict[str, Any] = {**chosen.to_core(), "interface": iface}
+    request = {key: control.pop(key) for key in ("receiver", "interface")}
     return {**request, "control": control if cc else None}
 
 
 @app.command()
 def detach(
     force: Annotated[
-        bool, typer.Option("--force", help="Also where the device cannot be found: say what it is left with.")
+        bool, typer.Option("--force", help="Also if the device cannot be found: print what remains on it.")
     ] = False,
 ) -> None:
     """Take off what `attach` put in force, and remove what killed runs have left behind.

@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 STORE = Path("results", "papers")
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked wherever it shows.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer seeds and flows; marked in every output.")]
 Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Measurements at a time; all cores if absent.")
 ]
@@ -161,7 +161,7 @@ def report(
     store: Folder = STORE,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("results", "papers.html"),
     record: Annotated[
-        bool, typer.Option("--record", help="Put the findings on file, and into the documentation.")
+        bool, typer.Option("--record", help="Record the findings, and update the documentation.")
     ] = False,
 ) -> int:
     """Measure what is missing, and write one self-contained HTML page."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer(
-    help="What results there are, how they differ, and what can go.",
+    help="List, compare and remove results.",
     invoke_without_command=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -23,7 +23,7 @@ Root = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of results.")]
 
 @app.callback()
 def results(context: typer.Context):
-    """What results there are, how they differ, and what can go. Alone it lists those in `results`."""
+    """List, compare and remove results. Alone it lists those in `results`."""
     if context.invoked_subcommand is None:
         list_()
 
@@ -49,7 +49,7 @@ def diff(
 @with_status
 def clean(
     root: Root = Path("results"),
-    all_: Annotated[bool, typer.Option("--all", help="Every run but the latest of each name.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Every run except the latest of each name.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> int:
     """Remove what killed saves left, interrupted runs and runs of other code, after asking."""

@@ -45,7 +45,7 @@ Overrides = Annotated[
 Algorithms = typer.Option(
     metavar="NAME", help="An algorithm or preset; repeat for each.", autocompletion=completion.algorithms
 )
-Seed = Annotated[int | None, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all random numbers.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -61,11 +61,11 @@ def run(
     set_: Overrides = None,
     seed: Seed = None,
     repeats: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="How often the kernel world runs it (3).")
+        int | None, typer.Option(callback=at_least(1), help="Number of runs in the kernel world (3).")
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(help="Threads of the packet world, as far as they pay; all that do if absent."),
+        typer.Option(help="Most threads of the packet world; by default as many as speed it up."),
     ] = None,
     out: Out = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
@@ -80,7 +80,7 @@ def run(
 
     if plot:
         extras.need("plot", "--plot")
-    with report_if_slow("preparing: the network is laid out, flows are drawn"):
+    with report_if_slow("preparing: building the network and drawing flows"):
         changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)
@@ -105,7 +105,7 @@ def compare(
     scenario: ScenarioFile,
     cc: Annotated[list[str], Algorithms],
     world: Annotated[
-        list[str] | None, typer.Option(help="World to run in; several are compared with the first.")
+        list[str] | None, typer.Option(help="World to run in; further worlds are compared with the first.")
     ] = None,
     set_: Overrides = None,
     seed: Seed = None,

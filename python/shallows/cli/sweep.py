@@ -44,14 +44,15 @@ def sweep(
         ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="How many, from the scenario's own on.")
+        int | None,
+        typer.Option(callback=at_least(1), help="Number of seeds, counted from the scenario's own."),
     ] = None,
     until: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Add seeds until intervals are this narrow: 5%.")
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="What --until, table and figure are about: slowdown_p99."),
+        typer.Option(metavar="NAME", help="Metric of --until, table and figure: slowdown_p99."),
     ] = None,
     x: Annotated[
         str | None, typer.Option("--x", metavar="KEY", help="The swept key along the figure's axis.")
@@ -60,7 +61,7 @@ def sweep(
         str | None, typer.Option(metavar="KEY", help="A second swept key: draw a heat map over both.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Tell paired differences from this algorithm too.")
+        str | None, typer.Option(metavar="NAME", help="Also print paired differences from this algorithm.")
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf.")] = False,
     set_: Annotated[
@@ -75,7 +76,7 @@ def sweep(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the sweep.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and under Slurm the script.")
+        bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> int:
@@ -144,7 +145,7 @@ def _finish(
             drawing = result.figure(x, metrics)
         result.save(drawing)
     show(result, metrics, baseline, json_)
-    early = "interrupted; the same command goes on from what is " if result.interrupted else ""
+    early = "interrupted; the same command continues from what is " if result.interrupted else ""
     _say(f"{early}saved in {result.folder}")
     result.check_books()
     return 130 if result.interrupted else 1 if result.failures else 0

@@ -19,7 +19,7 @@ def why(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="Folder of a run of the packet world.")],
     flows: Annotated[
         list[int] | None,
-        typer.Argument(metavar="FLOW", help="Numbers of flows, as flows.parquet has them."),
+        typer.Argument(metavar="FLOW", help="Numbers of flows, as in flows.parquet."),
     ] = None,
     slowest: Annotated[
         int | None, typer.Option(callback=at_least(1), metavar="N", help="The N flows of largest slowdown.")
@@ -33,20 +33,20 @@ def why(
     ] = False,
     without: Annotated[
         bool,
-        typer.Option("--without", help="Also run without whom it waited behind (no number): their cost?"),
+        typer.Option("--without", help="Also run without the flows that it waited behind, for their cost."),
     ] = False,
     pauses: Annotated[
-        bool, typer.Option("--pauses", help="Who paused whom, from which port on, and who only suffered.")
+        bool, typer.Option("--pauses", help="Print the causes of pauses, and the flows that only suffered.")
     ] = False,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to draw; RESULT-why.png if absent.")
+        Path | None, typer.Option(metavar="FILE", help="File of the figure; by default RESULT-why.png.")
     ] = None,
     record: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Save the record too, as Parquet: packets, causes, frames."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page that needs no network.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML page.")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> int:
@@ -69,13 +69,13 @@ def why(
     extras.need("plot", "why")
     if flows and len(set(flows)) < len(flows):
         twice = next(flow for flow in flows if flows.count(flow) > 1)
-        expected = "each flow once; --without takes no number, it leaves out whom the flow waited behind"
+        expected = "each flow once; --without takes no number, it leaves out the flows that it waited behind"
         raise ScenarioError("flow", twice, expected)
     if html:
         pages.check(html, result)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
-    costs = found.without() if without else {}
+    costs = found.counterfactuals() if without else {}
     if json_:
         _print_json(found, costs)
     else:

@@ -64,7 +64,7 @@ class Headers:
         self.mss = scenario.mtu - scenario.network_options.header
         self.transports = [_transport(used) for used in self.flows.ccs]
         if "tcp" in self.transports and scenario.network_options.header < _TCP_LEAST:
-            expected = f"at least {_TCP_LEAST} B, which IPv4 and TCP take, for a capture"
+            expected = f"at least {_TCP_LEAST} B, the headers of IPv4 and TCP, for a capture"
             raise ScenarioError("network.header", f"{scenario.network_options.header}B", expected)
 
     def frame(self, row: Row) -> bytes:

@@ -24,7 +24,7 @@ def write(taps: "Taps", file: Path) -> Path:
     """Write the frames of `taps` into `file`; return its path. Raises `ScenarioError` if there are none."""
     taken = taps.sent[taps.tapped[taps.sent]]
     if not len(taken):
-        raise ScenarioError("export", file, "a port and a span in which a frame leaves: none did")
+        raise ScenarioError("export", file, "a port and a span in which a frame leaves: there is none")
     headers, section = Headers(taps.scenario), blocks.SectionHeader(options={"shb_userappl": "shallows"})
     interfaces = _interfaces(section, taps)
     store.check_file(file, *store.CAPTURE)

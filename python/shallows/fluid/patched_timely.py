@@ -104,7 +104,7 @@ class PatchedTimely(Timely):
     def explain(self, status: Status, state: Mapping[str, float]) -> str:
         if status == Status.NONE:
             return (
-                f"no fixed point: eq. 31 asks for {state['q'] / 8e3:.6g} KB, not below "
+                f"no fixed point: eq. 31 requires {state['q'] / 8e3:.6g} KB, not below "
                 f"C T_high = {self.rate * self.t_high / 8e3:g} KB"
             )
         return ""

@@ -104,4 +104,4 @@ class PatchedTimelyPi(PatchedTimely):
                 f"no fixed point: q_ref = {self.q_ref / 1e3:g} KB is not between C T_low = "
                 f"{self.rate * self.t_low / 8e3:g} KB and C T_high = {self.rate * self.t_high / 8e3:g} KB"
             )
-        return "this is with equal starts; unequal ones stay unequal, about the same queue (Theorem 6)"
+        return "this holds for equal starts; unequal rates stay unequal at the same queue (Theorem 6)"

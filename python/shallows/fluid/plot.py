@@ -151,7 +151,7 @@ def margin_bar(axes: Axes, image: Any, label: str) -> None:
     ticks = np.unique(np.concatenate([MaxNLocator(4).tick_values(*side) for side in sides]))
     within = ticks[(ticks >= image.norm.vmin) & (ticks <= image.norm.vmax)]
     figure = axes.get_figure()
-    assert figure is not None, "Axes that are drawn on have one"
+    assert figure is not None, "these Axes have a figure"
     figure.colorbar(image, ax=axes, label=label, ticks=within)
 
 

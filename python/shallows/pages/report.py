@@ -70,9 +70,9 @@ def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
     scenario = paths.record.scenario
     parts = _paths({"": paths}, MOST_PATHS)
     if costs:
-        parts["costs"] = ("What the others cost", html(why_report.of_without(costs)))
+        parts["costs"] = ("Cost of other flows", html(why_report.of_without(costs)))
     flows = f"flow {next(iter(paths))}" if len(paths) == 1 else f"{len(paths)} flows"
-    return _page(f"{scenario.name}: why {flows} took so long", parts)
+    return _page(f"{scenario.name}: time of {flows}", parts)
 
 
 def write(file: str | PathLike[str], page: str) -> Path:
@@ -99,7 +99,7 @@ def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
         shown = chart(plot.single(panel, runs, labels), f"figure-{number}", meaning)
         drawn.append(f'<figure>{shown}<figcaption class="soft">{escape(meaning)}</figcaption></figure>')
     key = _key(labels) if labels else ""
-    hint = '<p class="soft">Point at a figure to read its values.</p>'
+    hint = '<p class="soft">Move the pointer over a figure to read its values.</p>'
     return f'{hint}{key}<div class="grid">{"".join(drawn)}</div>'
 
 
@@ -174,4 +174,4 @@ def _source(runs: "Sequence[Run]") -> Parts:
         line += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
         file = f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
         shown.append(f'<p class="soft">{escape(line)}</p>{file}')
-    return {"source": ("To get it again", "".join(shown))}
+    return {"source": ("Reproduction", "".join(shown))}

@@ -72,7 +72,7 @@ def check_replaceable(folder: Place, source: Place | None = None) -> None:
     folder = Path(os.path.realpath(folder))
     if not folder.exists():
         return
-    expected = "a folder that is new, empty or holds an earlier result and nothing else"
+    expected = "a new or empty folder, or one with only an earlier result"
     if not folder.is_dir():
         raise ScenarioError("it is a file", file=folder, expected=expected)
     if source and Path(os.path.realpath(source)).parent == folder:
@@ -97,7 +97,7 @@ def check_writable(folder: Place) -> None:
         trial.rmdir()
     except OSError as error:
         problem = f"it cannot be written ({error.strerror})"
-        raise ScenarioError(problem, None, "another place for the results", file=str(folder)) from None
+        raise ScenarioError(problem, None, "another folder for the results", file=str(folder)) from None
 
 
 def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...] = ()) -> None:
@@ -118,9 +118,7 @@ def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...
     with path.open("rb") as stream:
         there = stream.read(len(begins))
     if there and there != begins:
-        raise ScenarioError(
-            "it is something else", file=file, expected=f"a new file, or one that was {kind} before"
-        )
+        raise ScenarioError("it is something else", file=file, expected=f"a new file, or an earlier {kind}")
 
 
 def check_outside(place: Place) -> None:
@@ -128,7 +126,7 @@ def check_outside(place: Place) -> None:
     path = Path(os.path.realpath(place))
     for folder in (path, *path.parents):
         if any((folder / name).is_file() for name in ("summary.json", "comparison.csv")):
-            expected = "a place outside of it: a result is what its run wrote and nothing else"
+            expected = "a place outside of it: the folder of a result holds only what its run wrote"
             raise ScenarioError(f"{folder} is a result", file=place, expected=expected)
 
 

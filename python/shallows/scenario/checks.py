@@ -55,9 +55,7 @@ def _check_links(scenario: "Scenario") -> None:
         holds = {"network.shared.size": int(min(shared.size, shared.size * shared.alpha))}
     for key, size in holds.items():
         if size < scenario.mtu:
-            expected = (
-                f"at least one full frame, {SIZE.text(scenario.mtu)}: nothing passes a port that holds less"
-            )
+            expected = f"at least one full frame, {SIZE.text(scenario.mtu)}: a smaller port passes nothing"
             raise ScenarioError(key, SIZE.text(size), expected)
 
 
@@ -85,20 +83,20 @@ def _check_marking(scenario: "Scenario") -> None:
         for used in scenario.algorithms:
             if used.needs_marking:
                 example = f'{{ kind = "{used.congestion_point}" }}'
-                expected = f"marking, which {used.label} cannot do without, such as {example}"
+                expected = f"a marking, which {used.label} needs, such as {example}"
                 raise ScenarioError("network.marking", "none", expected)
         return
     for used in scenario.algorithms:
         wanted = used.congestion_point
         if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
-            expected = f"{marking.tells(wanted)}, which {used.label} cannot do without: {wanted}"
+            expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"
             raise ScenarioError("network.marking.kind", scenario.network_options.marking.kind, expected)
     largest, trimming = scenario.marking_begins, scenario.trimming
     holds = trimming.queue * scenario.mtu if trimming else scenario.network_options.buffer
     if largest >= holds:
         key = "network.trimming.queue" if trimming else "network.buffer"
         buffer, threshold = (SIZE.text(size, scenario.mtu) for size in (holds, largest))
-        expected = f"more than the largest marking threshold, {threshold}, or packets drop unmarked"
+        expected = f"more than the largest marking threshold, {threshold}, or packets are dropped unmarked"
         raise ScenarioError(key, buffer, expected)
 
 
@@ -129,9 +127,7 @@ def _check_trimming(scenario: "Scenario") -> None:
         size = SIZE.text(scenario.trimming.headers)
         raise ScenarioError("network.trimming.headers", size, f"at least {SIZE.text(ACK_BYTES)}, an ack")
     if scenario.mtu <= ACK_BYTES:
-        expected = (
-            f"more than {SIZE.text(ACK_BYTES)}, the header to which ports cut frames: cut, it takes as long"
-        )
+        expected = f"more than {SIZE.text(ACK_BYTES)}, the length of a trimmed frame"
         raise ScenarioError("network.mtu", SIZE.text(scenario.mtu), expected)
     clashes = {
         "network.shared": (scenario.network_options.shared, "no shared memory"),
@@ -141,7 +137,7 @@ def _check_trimming(scenario: "Scenario") -> None:
     }
     for key, (clash, expected) in clashes.items():
         if clash:
-            why = "ports that cut packets to headers have a class of data and one of headers (trimming)"
+            why = "ports that trim packets have a class of data and one of headers (trimming)"
             raise ScenarioError(key, None, f"{expected}: {why}")
 
 
@@ -150,11 +146,11 @@ def _check_pacer(scenario: "Scenario") -> None:
         return
     for where, used in algorithms(scenario):
         if used.pacer and used.pacer != scenario.pacer:
-            expected = f"the same {', '.join(scenario.pacer)} wherever a host's pacer is shared"
+            expected = f"the same {', '.join(scenario.pacer)} for all flows that share a host's pacer"
             raise ScenarioError(where, used.label, expected)
     for key, value in (("network.pfc", scenario.network_options.pfc), ("cc", scenario.credits)):
         if value:
-            expected = "no pauses and no credits with cc.per_server: a NIC has classes for one of them alone"
+            expected = "no pauses and no credits with cc.per_server: a NIC has classes for only one of these"
             raise ScenarioError(key, None, expected)
 
 
@@ -206,7 +202,7 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
     texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
     return [
         f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
-        "what one link brings is held back by pauses, not by the algorithm"
+        "data from one link is limited by pauses, not by the algorithm"
     ]
 
 

@@ -31,21 +31,21 @@ from shallows.traffic import AlgorithmChoice, Flows, Traffic, draw
 from shallows.units import NEVER, Duration, Frame, Name, Seed, Time, did_you_mean
 
 if TYPE_CHECKING:
-    from shallows.parts import Tables
+    from shallows.builders import Tables
 
 
 class Scenario(Table):
     """One run: network, hosts, algorithms and traffic. Immutable; `set` returns a changed one.
 
     `Scenario(duration="1s", topology=Dumbbell(hosts=4), cc="dctcp", traffic=[LongLived()])`: the keywords are
-    the tables of a scenario file, as builders (`shallows.parts`) or as dicts; `topology` may also be a
+    the tables of a scenario file, as builders (`shallows.builders`) or as dicts; `topology` may also be a
     networkx graph. Everything is checked at once, including the flows. Raises `ScenarioError`.
     """
 
-    name: Name = Key("scenario", description="what results are called")
-    seed: Seed = Key(1, description="of everything random")
-    duration: Duration = Key(description='how long it runs, or "until-done"')
-    warmup: Time = Key("0s", description="left out of the summary")
+    name: Name = Key("scenario", description="name of the results")
+    seed: Seed = Key(1, description="seed of all random numbers")
+    duration: Duration = Key(description='time at which the run ends, or "until-done"')
+    warmup: Time = Key("0s", description="time that the summary excludes")
     topology: Topology = Key(description="a table of a kind and its keys")
     network_options: NetworkTable = Key(default_factory=dict, alias="network")
     hosts: HostTable = Key(default_factory=dict)
@@ -54,7 +54,7 @@ class Scenario(Table):
     faults: list[Fault] = Key(
         # pydantic would parse the documented signature of `list` itself
         default_factory=lambda: list[Fault](),
-        description="tables of what happens to links, and when",
+        description="tables of changes of links, with their times",
     )
     record: RecordTable = Key(default_factory=dict)
 

@@ -12,7 +12,7 @@ from shallows.units import SIZE, Frame
 
 MOST_MTU = 65_535
 DEEPEST = 8
-SHALLOW = f"tables at most {DEEPEST} deep, which is more than any scenario has"
+SHALLOW = f"tables nested at most {DEEPEST} deep"
 
 
 def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:

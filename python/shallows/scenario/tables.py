@@ -52,28 +52,28 @@ class NetworkTable(Table):
     """`[network]`: what is true of every link and port."""
 
     mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
-    header: HeaderSize = Key("40B", description="what of a frame is not payload; the size of an ack")
+    header: HeaderSize = Key("40B", description="header bytes of a frame; the size of an ack")
     buffer: Buffer = Key(
         "250pkt",
-        description="each switch port's; at least twice the largest marking threshold if absent",
+        description="of each switch port; by default at least twice the largest marking threshold",
     )
     shared: Shared | None = Key(
         None, description="one memory for the ports of each switch, instead of buffer"
     )
-    pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much")
+    pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much data")
     trimming: Trimming | None = Key(
         None,
-        description="whether ports cut packets to headers instead of dropping them; absent: what cc needs",
+        description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
     )
     marking: Annotated[
         Any, TypeName("AnyMarking"), BeforeValidator(_marking), PlainSerializer(_marking_text)
-    ] = Key(None, description='"none" or a table of a kind and its keys; absent: what the algorithms need')
+    ] = Key(None, description='"none" or a table of a kind and its keys; by default as the algorithms need')
     balancing: Literal["flow", "packet", "queue"] = Key(
-        "flow", description="among equal paths one for each flow, for each packet, or the shortest queue"
+        "flow", description="choice among equal paths: per flow, per packet, or the shortest queue"
     )
 
     convergence: Stop = Key(
-        "never", description="how long switches take to send round a link that is down, or over it again"
+        "never", description="time that switches need to reroute after a link breaks or is repaired"
     )
 
     @model_validator(mode="before")
@@ -112,9 +112,9 @@ class TimestampTable(Table):
     bucket: OptionalCount = Key(None, description="packets handed to the NIC at once with it")
     poll: OptionalTime = Key(None, description="time between two polls of received packets, at most")
     stack: OptionalTime = Key(None, description="the receiver's time between data and ack, at most")
-    noise: Time = Key("0s", description="standard deviation of Gaussian noise, besides")
+    noise: Time = Key("0s", description="standard deviation of additional Gaussian noise")
     drift: float = Key(0.0, ge=-1e-3, le=1e-3, description="share by which the receiver's clock is faster")
-    host_delay_removed: bool = Key(True, description="take the receiver's time out of the round trip")
+    host_delay_removed: bool = Key(True, description="subtract the receiver's time from the round trip")
     burst_reduced: bool = Key(True, description="pace bursts at the link's rate by a token bucket")
     calibrated: bool = Key(True, description="space the stamps of a batch by the transmission time")
 
@@ -125,13 +125,6 @@ class TimestampTable(Table):
             if getattr(self, key) is None:
                 vars(self)[key] = value
         return self
-
-    @property
-    def crossing(self) -> dict[str, Any]:
-        """The request to the core (docs/crossing.md)."""
-        times = {f"{key}_ps": getattr(self, key) for key in ("poll", "stack", "noise")}
-        rest = ("burst", "bucket", "drift", "host_delay_removed", "burst_reduced", "calibrated")
-        return {**times, **{key: getattr(self, key) for key in rest}}
 
 
 _STAMPS = {
@@ -146,16 +139,16 @@ bursts and 1.6 us.
 class HostTable(Table):
     """`[hosts]`: NIC and transport of every host."""
 
-    nic: Literal["fair", "fifo"] = Key("fair", description="its flows in turn, or one marked queue")
-    initial_window: Payload = Key("10pkt", description="before the algorithm has heard anything")
+    nic: Literal["fair", "fifo"] = Key("fair", description="round robin over its flows, or one marked queue")
+    initial_window: Payload = Key("10pkt", description="window before the first feedback")
     rto: Literal["datacenter", "internet"] = Key("datacenter", description="a preset for the times below")
     rto_min: OptionalInterval = Key(None, description="the shortest retransmission timeout")
     rto_initial: OptionalInterval = Key(None, description="the timeout before the first RTT sample")
-    rto_max: OptionalInterval = Key(None, description="where its doubling ends")
-    acks_every: SmallCount = Key(1, description="data packets an ack covers")
+    rto_max: OptionalInterval = Key(None, description="upper bound of the doubled timeout")
+    acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
-    segment: Count = Key(1, description="packets that leave together at most (TSO)")
-    timestamps: TimestampTable | None = Key(None, description="how packets are stamped; absent: ideally")
+    segment: Count = Key(1, description="the most packets that leave together (TSO)")
+    timestamps: TimestampTable | None = Key(None, description="errors of timestamps; by default none")
 
     @model_validator(mode="after")
     def _timeouts(self) -> Self:
@@ -173,7 +166,7 @@ class HostTable(Table):
             if value < least:
                 raise ScenarioError(f"{key}", TIME.text(value), f"{TIME.text(least)} or more")
         if delay >= low:
-            expected = f"less than rto_min ({TIME.text(low)}), or waiting acks look like losses"
+            expected = f"less than rto_min ({TIME.text(low)}), or delayed acks look like losses"
             raise ScenarioError("ack_delay", TIME.text(delay), expected)
         vars(self).update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
         return self
@@ -192,7 +185,7 @@ _FLOWS = {
 _PORTS_EXPECTED = (
     '"bottleneck", "all", or a list of ports such as ["s0->s1"] or of patterns such as ["agg*->*"]'
 )
-_FLOWS_EXPECTED = 'how many, "all", or a list of numbers from 0 on, such as [812, 900]'
+_FLOWS_EXPECTED = 'a number of flows, "all", or a list of flow numbers, such as [812, 900]'
 
 
 class RecordTable(Table):
@@ -204,7 +197,7 @@ class RecordTable(Table):
         "bottleneck", description='"bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]'
     )
     flows: Annotated[Any, TypeName("FlowCount"), WithJsonSchema(_FLOWS)] = Key(
-        64, description='how many flows are probed, the first ones; "all"; or their numbers: [812, 900]'
+        64, description='probed flows: the first so many, "all", or their numbers: [812, 900]'
     )
 
     @field_validator("ports")

@@ -115,7 +115,7 @@ def check(estimate: Estimate, fewer_by: str = "--workers") -> None:
     if there is not None and need > there:
         demand = f"about {_bytes(need)} of memory for {estimate.at_a_time} at a time"
         fewer = max(int(there // estimate.memory_bytes), 0)
-        instead = f"; {fewer} fit: {fewer_by} {fewer}" if fewer and estimate.at_a_time > 1 else ""
+        instead = f"; {fewer} fit: use {fewer_by} {fewer}" if fewer and estimate.at_a_time > 1 else ""
         raise ScenarioError(demand, None, f"at most the {_bytes(there)} that are free here{instead}")
 
 
@@ -127,7 +127,7 @@ def sentence(estimate: Estimate) -> str:
     if not estimate.runs:
         return "0 runs: all are there already"
     if not estimate.hops:
-        return f"{runs}; what one takes is only told of the packet world"
+        return f"{runs}; only the packet world has an estimate"
     took = f"{duration(estimate.cpu_s)} of CPU"
     if estimate.wall_s is not None:
         took += f", {duration(estimate.wall_s)} on {estimate.at_a_time} at a time"

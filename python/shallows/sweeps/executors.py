@@ -60,7 +60,7 @@ def local(jobs: "list[Job]", folder: Path, workers: int | None = None) -> Rows:
         for job in suspects:
             lost, _ = yield from _pooled([job], folder, 1)
             for job in lost:
-                yield row(job, failure="its process was killed, twice: was there too little memory?")
+                yield row(job, failure="its process was killed twice, perhaps for lack of memory")
 
 
 def through(executor: Any, jobs: "list[Job]", folder: Path) -> Rows:

@@ -133,12 +133,16 @@ def plan(
     ccs = tuple(labels([cc] if isinstance(cc, str | type) else cc or ()).values())
     for one in ccs:
         if isinstance(one, type):
-            raise ScenarioError("cc", one.__name__, "a class in a file: other processes load it from there")
+            raise ScenarioError(
+                "cc", one.__name__, "a class in a file, from which other processes can load it"
+            )
     axes = tuple(axis(keys, values) for keys, values in (over or {}).items())
     keys = [key for one in axes for key in one.keys]
     for key in keys:
         if keys.count(key) > 1 or key == "seed" or (ccs and key in ("cc", "cc.name")):
-            instead = {"seed": "the seeds by their own option"}.get(key, "each key once")
+            instead = {"seed": "no seed among the swept keys: use the option for seeds"}.get(
+                key, "each key once"
+            )
             raise ScenarioError("over", key, instead)
     return Plan(scenario, ccs, axes, _seeds(seeds, scenario.seed), world)
 

@@ -97,7 +97,9 @@ class ParkingLot(_RoundTripKind):
 
     kind: Literal["parking-lot"]
     hops: Count = Key(3, description="links in the row, one bottleneck each")
-    hosts: Count = Key(1, description="senders a group: one group crosses all hops, one each single hop")
+    hosts: Count = Key(
+        1, description="senders per group: one group crosses all hops, and one group crosses each hop"
+    )
 
     def build(self) -> Network:
         """Hosts: long senders, long receivers, then for each hop its senders and its receivers."""
@@ -130,7 +132,7 @@ class MultiBottleneck(_RoundTripKind):
     kind: Literal["multi-bottleneck"]
     hosts: list[Count] = Key([10, 20, 10], description="senders in each of the three groups")
     edge_rate: Rate = Key("1Gbps", description="rate of the hosts' links")
-    same_rtt: bool = Key(True, description="group 3's cables make up for the hop")
+    same_rtt: bool = Key(True, description="whether group 3's cables compensate for the hop")
 
     @field_validator("hosts")
     @classmethod

@@ -81,8 +81,8 @@ AlgorithmChoice = Annotated[
 class Kind(Table):
     """A `[[traffic]]` table."""
 
-    cc: AlgorithmChoice = Key(None, description="the algorithm; absent: the scenario's")
-    priority: Literal[0, 1] = Key(0, description="1: its packets go before those of 0")
+    cc: AlgorithmChoice = Key(None, description="the algorithm; by default the scenario's")
+    priority: Literal[0, 1] = Key(0, description="1: its packets are sent before those of 0")
 
     def settled(self, network: "Network") -> Self:
         """This table with the defaults that depend on the network filled in."""

@@ -31,23 +31,24 @@ if TYPE_CHECKING:
 def _check_end(key: str, value: int, end_ps: int) -> None:
     """Raise `ScenarioError` if the repetitions of a key end later than picoseconds can count."""
     if end_ps >= NEVER:
-        raise ScenarioError(key, value, "fewer: they go on beyond 213 days")
+        raise ScenarioError(key, value, "fewer: they would end after more than 213 days")
 
 
 class LongLived(Between):
     """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later."""
 
     kind: Literal["long-lived"]
-    flows: OptionalCount = Key(None, description="how many; absent: one a source")
+    flows: OptionalCount = Key(None, description="number of flows; by default one per source")
     start: Time = Key("0s", description="start of the first flow")
     stagger: Time = Key("0s", description="time between two starts")
-    jitter: Time = Key("10us", description="every start is later by a random time up to this")
-    stop: Stop = Key("never", description="when all of them end")
+    jitter: Time = Key("10us", description="largest random delay of every start")
+    stop: Stop = Key("never", description="time when all of them end")
     exchange: OptionalPayload = Key(
-        None, description="what each sends as the run begins, up to `jitter` later, to pause until its start"
+        None,
+        description="data that each sends when the run begins, before it pauses until its start",
     )
-    on: OptionalInterval = Key(None, description="how long each sends before it pauses for `off`")
-    off: OptionalInterval = Key(None, description="how long each pauses, again and again; absent: never")
+    on: OptionalInterval = Key(None, description="time that each sends before it pauses for `off`")
+    off: OptionalInterval = Key(None, description="repeated pause of each flow; by default none")
 
     @model_validator(mode="after")
     def _turns(self) -> Self:
@@ -103,7 +104,7 @@ class Staircase(Between):
     flows: Count = Key(5, description="how many join")
     interval: Interval = Key("1s", description="time between two changes")
     start: Time = Key("0s", description="start of the first flow")
-    jitter: Time = Key("10us", description="every start is later by a random time up to this")
+    jitter: Time = Key("10us", description="largest random delay of every start")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Flow i exists from `start + i * interval`, or up to `jitter` later, for `flows * interval`."""
@@ -119,12 +120,12 @@ class Incast(Kind):
     """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`."""
 
     kind: Literal["incast"]
-    senders: OptionalCount = Key(None, description="how many hosts send; absent: all that can")
+    senders: OptionalCount = Key(None, description="number of senders; by default all hosts that can send")
     size: Payload = Key("20KB", description="payload of every flow")
-    start: Time = Key("0s", description="when the first may start")
+    start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("0s", description="starts are uniform within this time")
-    times: Count = Key(1, description="how many incasts there are, all from and to the same hosts")
-    period: OptionalInterval = Key(None, description="time between the starts of two of them")
+    times: Count = Key(1, description="number of incasts, all between the same hosts")
+    period: OptionalInterval = Key(None, description="time between two incasts")
     to: Ends = Key("topology", description="the receiver; the topology's first, else the last host")
 
     @model_validator(mode="after")
@@ -173,7 +174,7 @@ class Shuffle(Between):
 
     kind: Literal["shuffle"]
     size: Payload = Key("1MB", description="payload of every flow")
-    start: Time = Key("0s", description="when the first may start")
+    start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("1ms", description="starts are uniform within this time")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
@@ -194,11 +195,9 @@ class Ring(Kind):
     """An all-reduce over a ring: a share goes to the next host after the previous share has arrived."""
 
     kind: Literal["ring"]
-    hosts: Ends = Key(
-        "topology", description="who takes part, in the order of the ring; by default all hosts"
-    )
-    size: Payload = Key("1MB", description="what each host has to reduce; a step sends its share of it")
-    start: Time = Key("0s", description="when the first step may start")
+    hosts: Ends = Key("topology", description="participants in the order of the ring; by default all hosts")
+    size: Payload = Key("1MB", description="data that each host reduces; a step sends a share of it")
+    start: Time = Key("0s", description="earliest start of the first step")
     jitter: Time = Key("10us", description="first steps are uniform within this time")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
@@ -233,13 +232,13 @@ class RequestResponse(Between):
     """Clients that each send a request, receive the response, think, and send the next."""
 
     kind: Literal["request-response"]
-    pairs: OptionalCount = Key(None, description="clients, each with a server; absent: one a source")
+    pairs: OptionalCount = Key(None, description="clients, each with a server; by default one per source")
     exchanges: Count = Key(100, description="requests of each client, one after the other")
     request: Payload = Key("100B", description="payload of a request")
     response: Payload = Key("20KB", description="payload of a response")
     service: Time = Key("0s", description="from the end of a request to the start of its response")
     think: Time = Key("0s", description="from the end of a response to the start of the next request")
-    start: Time = Key("0s", description="when the first may start")
+    start: Time = Key("0s", description="earliest start")
     jitter: Time = Key("10us", description="first requests are uniform within this time")
 
     def settled(self, network: "Network") -> Self:

@@ -68,9 +68,9 @@ class Poisson(Between):
     kind: Literal["poisson"]
     sizes: SizesName = Key(description='a bundled distribution, a CSV file, or one size such as "20KB"')
     load: Share = Key(description='a share above 0 and at most 1, such as 0.4 or "40%"')
-    load_of: Literal["host", "bottleneck"] = Key("host", description="whose capacity it shares")
+    load_of: Literal["host", "bottleneck"] = Key("host", description="the capacity that the load refers to")
     flows: Count = Key(1000, description="how many arrive")
-    below: PayloadLimit = Key("unlimited", description="only sizes below this are drawn")
+    below: PayloadLimit = Key("unlimited", description="upper bound of drawn sizes")
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Sources and targets are uniform over the hosts, or over the topology's pairs."""
@@ -134,7 +134,7 @@ class Poisson(Between):
             return shared_bps
         hosts_bps = int(network.host_rate_bps[distinct(sources)].sum())
         if shared_bps is not None and self.load * hosts_bps > shared_bps:
-            most = f"{shared_bps / hosts_bps:.3g}, what the port that all flows cross can carry"
+            most = f"{shared_bps / hosts_bps:.3g}, the capacity of the port that all flows cross"
             raise ScenarioError("load", self.load, f'at most {most}, or load_of = "bottleneck"')
         return hosts_bps
 

@@ -13,7 +13,7 @@ class Cause(NamedTuple):
 
 CAUSES = {
     "transmission": Cause("transmission", "a frame of the flow itself is being sent", "#4c72b0"),
-    "propagation": Cause("propagation", "it is on the wire", "#9bb8e0"),
+    "propagation": Cause("propagation", "it is on the link", "#9bb8e0"),
     "queue": Cause("queue", "it waits at a port behind frames of other flows", "#c44e52"),
     "nic": Cause("NIC turn", "it waits at its own host's NIC behind other flows", "#e08b55"),
     "pause": Cause("pause", "the port has been told to stop (PFC)", "#8c3b8f"),

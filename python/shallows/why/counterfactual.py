@@ -75,7 +75,7 @@ def _completion(
     request["until_done"], request["duration_ps"], request["warmup_ps"] = False, until, 0
     answer = _core.simulate(request, on_progress, 1)
     if answer["interrupted"]:
-        raise KeyboardInterrupt("in a run without others: what was saved is as it was")
+        raise KeyboardInterrupt("in a run without others; the saved result is unchanged")
     flows = answer["flows"]
     begun, finish = (flows[name][path.flow] for name in ("start_ps", "finish_ps"))
     return int(finish - begun) if finish < np.uint64(until) else None

@@ -149,7 +149,7 @@ def _left_out(path: "Path", bars: list[Bar]) -> str:
     """The note in a title about bars that are not pieces."""
     step = _us(_step_ps(path))
     steps = any(bar.high - bar.low < 1 for bar in bars)
-    return f"\n(too many pieces to draw: in steps of {step} us, as high as their share)" if steps else ""
+    return f"\n(too many pieces: drawn in steps of {step} us, with heights by their share)" if steps else ""
 
 
 def _behind(flows: Mapping[int, int]) -> str:

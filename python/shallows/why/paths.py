@@ -57,7 +57,7 @@ class Paths(Mapping[int, path.Path]):
                 sums[key] = sums.get(key, 0) + length
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
-    def without(self, on_progress: "OnProgress | None" = None) -> "dict[int, Counterfactual]":
+    def counterfactuals(self, on_progress: "OnProgress | None" = None) -> "dict[int, Counterfactual]":
         """The cost of other flows for each flow: `{flow: Counterfactual}`, from two runs per flow."""
         from shallows.why import counterfactual
 
@@ -80,7 +80,7 @@ class Paths(Mapping[int, path.Path]):
     def html(self, file: str | PathLike[str], costs: "Sequence[Counterfactual]" = ()) -> Path:
         """Write a self-contained page of these paths to `file`; return its path.
 
-        `costs` are values of `without()` to include.
+        `costs` are values of `counterfactuals()` to include.
         """
         from shallows.pages import report
 

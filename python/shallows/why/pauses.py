@@ -32,7 +32,7 @@ class Pauses:
         for pause in self.all:
             self._of.setdefault(pause.link, []).append(pause)
 
-    def at(self, link: int, time_ps: int) -> Stoppage | None:
+    def pause_at(self, link: int, time_ps: int) -> Stoppage | None:
         """The pause of a link at a time; None if there is none."""
         return next(
             (pause for pause in self._of.get(link, ()) if pause.since_ps <= time_ps < pause.until_ps), None
@@ -43,7 +43,7 @@ class Pauses:
         ports, now = [pause.link], pause.since_ps
         while True:
             ports.append(pause.through)
-            behind = self.at(pause.through, now)
+            behind = self.pause_at(pause.through, now)
             if behind is None or pause.through in ports[:-1]:
                 return ports
             pause = behind
@@ -96,7 +96,7 @@ def pausers(path: "Path", record: "Record") -> dict[tuple[str, str, str], int]:
         if piece.cause != "pause" or piece.port is None:
             continue
         pauses = pauses or Pauses(record)
-        met = pauses.at(piece.port, piece.begin_ps)
+        met = pauses.pause_at(piece.port, piece.begin_ps)
         assert met is not None, "a path waits only for pauses of its record"
         key = (
             record.names[piece.port],

@@ -186,7 +186,7 @@ def of_scenario(
     watched = {"flows": chosen, "spans": _spans(_core.paths(request), scenario, chosen, *spans)}
     answer, tables = _core.watch(request, watched, on_progress)
     if answer["interrupted"]:
-        raise KeyboardInterrupt("in the second pass: what was saved is as it was")
+        raise KeyboardInterrupt("in the second pass; the saved result is unchanged")
     return Record(scenario, list(flows), answer, tables)
 
 

@@ -143,7 +143,7 @@ def of_pauses(record: "Record") -> list[Any]:
     for root, its in pauses.tree().items():
         rows = _branches(root, its)
         circle = any(chain.count(root) > 1 for chain in its)
-        title = f"a circle by {names[root]}" if circle else f"began at {names[root]}"
+        title = f"a cycle through {names[root]}" if circle else f"began at {names[root]}"
         table = plain_table(title, ["pauses", "us"])
         for depth, port, times, length in rows:
             table.add_row("  " * depth + names[port], str(times), _us(length))
@@ -153,7 +153,7 @@ def of_pauses(record: "Record") -> list[Any]:
         parts += [_victims(victims, record), ""]
     circle = [names[int(link)] for link in record.deadlock["links"]]
     if circle:
-        parts.append(f"deadlock    {', '.join(circle)} wait for each other and can never go on")
+        parts.append(f"deadlock    {', '.join(circle)} wait for each other for ever")
     return parts
 
 
@@ -174,7 +174,7 @@ def _branches(
 def _victims(victims: Mapping[int, int], record: "Record") -> "Table":
     """Flows stopped by pauses whose root they do not pass."""
     table, name = (
-        plain_table("victims: paused, though they do not pass where it began", ["us"]),
+        plain_table("victims: paused, though they do not cross the root port", ["us"]),
         _flow(record),
     )
     for flow, length in list(victims.items())[:MOST]:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 def scenario_of(run: "Run") -> "Scenario":
     """The scenario of `run`; raises `ScenarioError` if a second run would differ."""
     if run.summary["world"] != "packet":
-        expected = 'a run of world "packet": only there is a run the same twice'
+        expected = 'a run of world "packet", the only one with repeatable runs'
         raise ScenarioError("world", run.summary["world"], expected)
     if run.interrupted:
-        expected = "a run that came to its end: one that was stopped by hand stops elsewhere the next time"
+        expected = "a complete run: an interrupted one cannot be repeated"
         raise ScenarioError("interrupted", True, expected)
     return run.scenario
 

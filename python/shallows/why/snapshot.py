@@ -141,7 +141,7 @@ class Snapshot:
         )
 
     def __repr__(self) -> str:
-        return f"<Moment {TIME.text(self.time_ps)} of {self.scenario.name}>"
+        return f"<Snapshot {TIME.text(self.time_ps)} of {self.scenario.name}>"
 
 
 def _known(values: NDArray[Any]) -> Any:
@@ -174,7 +174,7 @@ def within(time: object, ended_ps: int, key: str = "time") -> int:
     try:
         time_ps = TIME.parse(literal(time))
     except ValueError as error:
-        raise ScenarioError(key, time, f"{error}, counted from the beginning of the run") from None
+        raise ScenarioError(key, time, f"{error}, counted from the begin of the run") from None
     if time_ps > ended_ps:
         raise ScenarioError(key, time, f"at most {TIME.text(ended_ps)}, when the run ended")
     return time_ps

@@ -39,7 +39,7 @@ WORLD = World(
         "network": "a fluid has one port, with a buffer of its own",
         "hosts": "a fluid has no packets, acks or timers in its hosts, only rates and one queue",
         "traffic": "a fluid has no flows that end",
-        "faults": "a fluid's one port is always up and loses nothing but by its buffer",
+        "faults": "a fluid's one port is always up and loses nothing except in its buffer",
         "traffic.priority": "a fluid has one queue, first in, first out",
         "traffic.exchange": "a fluid's flows do not pause",
         "traffic.off": "a fluid's flows do not pause",
@@ -121,7 +121,7 @@ def _check_duration(scenario: "Scenario", path: Any) -> None:
     """Raise `ScenarioError` if a run ends before the first feedback arrives."""
     trip_ps = round(path.base_rtt_s * 1e12)
     if scenario.duration < trip_ps:
-        expected = f"at least {TIME.text(trip_ps)}, a round trip: before that a fluid has heard nothing"
+        expected = f"at least {TIME.text(trip_ps)}, a round trip: before that there is no feedback"
         raise ScenarioError("duration", TIME.text(scenario.duration), expected)
 
 
@@ -135,7 +135,7 @@ def _algorithm(scenario: "Scenario") -> "tuple[Row, ModelInputs]":
     if row is None:
         kinds = [kind for name, kind in MODELS if name == used.name and kind]
         if kinds:
-            expected = f"{' or '.join(kinds)}, by which the fluid models of {used.name} mark"
+            expected = f"{' or '.join(kinds)}, the markings of the fluid models of {used.name}"
             raise ScenarioError("network.marking.kind", kind, expected)
         names = list(dict.fromkeys(name for name, _ in MODELS))
         expected = f"an algorithm with a fluid model ({', '.join(names)}){did_you_mean(used.name, names)}"
@@ -166,7 +166,7 @@ def _check_parameters(scenario: "Scenario", row: "Row", given: ModelInputs) -> N
     for name, value in row.only.items():
         if used.parameters[name] != value:
             wanted = replace(used, parameters=used.parameters | {name: value}).table(scenario.mtu)[name]
-            expected = f"{json.dumps(wanted)}: the fluid model of {used.name} has nothing else"
+            expected = f"{json.dumps(wanted)}: the fluid model of {used.name} supports only that"
             raise ScenarioError(f"{key}.{name}", table[name], expected)
     for name in used.parameters.keys() - reads - row.only.keys():
         if used.parameters[name] not in (default.parameters[name], row.same.get(name)):
@@ -208,5 +208,5 @@ def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: "Path") ->
     """At twice the capacity the queue's delay grows as fast as time, so no feedback arrives (eq. 24)."""
     start_rate, most = given.cc.get("start_rate", 0.0), 2 * path.rate_bps / len(scenario.flows)
     if start_rate >= most:
-        expected = f"less than {RATE.text(round(most))}: at twice the link's rate the feedback stands still"
+        expected = f"less than {RATE.text(round(most))}: at twice the link's rate no feedback arrives"
         raise ScenarioError(f"{_cc_key(scenario)}.start_rate", RATE.text(round(start_rate)), expected)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shallows import contract
+from shallows import contract, core_answer
 from shallows.units import NEVER
 from shallows.worlds.fluid_models import PROBES
 
@@ -62,7 +62,7 @@ class FluidAnswer:
         """The answer; a fluid has no packets, no credits, no classes and no pauses."""
         mean = self.payload_bps[:, self.counted].mean(axis=1)[self.class_of] / 8
         whole = self.payload_bps.mean(axis=1)[self.class_of] / 8
-        flows = contract.zeros(contract.FlowColumns, len(self.class_of))
+        flows = core_answer.zeros(contract.FlowColumns, len(self.class_of))
         goodput = np.rint(mean * self.measured_s).astype(np.uint64)
         probes, names = self._probes()
         return {
@@ -81,7 +81,7 @@ class FluidAnswer:
                 "goodput_by_stop_bytes": goodput,
             },
             "ports": self._port(),
-            "classes": contract.zeros(contract.ClassColumns, 0),
+            "classes": core_answer.zeros(contract.ClassColumns, 0),
             "deadlock": {"links": np.empty(0, np.uint32), "time_ps": 0},
             "queues": self._queue(),
             "queue_histograms": [self._histogram()],
@@ -114,7 +114,7 @@ class FluidAnswer:
         marking = np.zeros_like(self.queue) if p.shape != self.queue.shape else p * self.leaving
         busy_s = 8 * self._bytes(self.leaving) / self.capacity
         return {
-            **contract.zeros(contract.PortColumns, 1),
+            **core_answer.zeros(contract.PortColumns, 1),
             "sent": self._packets(self.leaving),
             "sent_bytes": np.array([round(self._bytes(self.leaving))], np.uint64),
             "marked": self._packets(marking),

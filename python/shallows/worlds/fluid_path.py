@@ -66,9 +66,9 @@ def _check_other_ports(scenario: "Scenario", link: int, ways: dict[tuple[int, in
         name = network.port_names[other]
         expected = f"a queue at {network.port_names[link]} alone: {name}, with {count} of {len(flows)} flows"
         if scenario.topology.kind == "dumbbell" and rate_bps <= capacity:
-            expected += ", would fill too; give it a higher rate, or the flows more hosts"
+            expected += ", would queue too; give it a higher rate, or the flows more hosts"
             raise ScenarioError("topology.edge_rate", RATE.text(rate_bps), expected)
-        raise ScenarioError("traffic", None, f"{expected}, would fill too; give the flows more hosts")
+        raise ScenarioError("traffic", None, f"{expected}, would queue too; give the flows more hosts")
 
 
 def _base_rtt_ps(scenario: "Scenario", way: list[int]) -> float:

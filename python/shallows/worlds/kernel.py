@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from shallows import contract, live
+from shallows import core_answer, live
 from shallows.errors import ScenarioError
 from shallows.routing import path_counts
 from shallows.supported_keys import ALWAYS, World
@@ -38,9 +38,9 @@ WORLD = World(
     | {f"hosts.{key}" for key in ("initial_window", "rto", "rto_min", "acks_every")},
     why={
         "network": "its ports are FIFOs with a buffer each",
-        "network.header": "real TCP writes its own, 52 bytes and under dx 68",
+        "network.header": "real TCP has its own headers, 52 bytes, with dx 68",
         "hosts": "Linux decides that itself",
-        "hosts.timestamps": "the stamps are this machine's own, with their own errors",
+        "hosts.timestamps": "timestamps are those of this machine, with their own errors",
         "hosts.rto_initial": "Linux waits 1 s before it has a round trip",
         "hosts.rto_max": "Linux doubles up to 120 s",
         "hosts.ack_delay": "Linux waits 40 ms with a delayed ack",
@@ -170,7 +170,7 @@ def _accepted(request: "Request", on_progress: "OnProgress | None", rejected: li
     reason: str | None = None
     for attempt in range(ATTEMPTS):
         # Real-time priority only if normal priority was not enough, because it causes pauses.
-        answer = contract.from_json(live.ask({**request, "real_time": attempt >= ATTEMPTS - 2}))
+        answer = core_answer.from_json(live.ask({"request": request, "real_time": attempt >= ATTEMPTS - 2}))
         if on_progress:
             on_progress(answer["ended_ps"], answer["packet_hops"], _finished(answer))
         reason = (answer["lateness"] or {}).get("reason")

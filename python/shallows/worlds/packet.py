@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shallows import faults, switch
+from shallows import contract, faults, switch
 from shallows.contract import Request
 from shallows.errors import ScenarioError
+from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
-    from shallows.contract import U32, Flags
+    from shallows.contract import U32
     from shallows.results.run import Run
     from shallows.runner import OnProgress
-    from shallows.scenario import HostTable, Scenario
+    from shallows.scenario import Scenario
     from shallows.topology import Network
+    from shallows.traffic import Flows
 
 
 WORLD = World(
@@ -27,22 +30,8 @@ WORLD = World(
     supported_keys=ALWAYS
     | {f"topology.{kind}" for kind in TOPOLOGIES}
     | {f"traffic.{kind}" for kind in TRAFFICS}
-    | {
-        f"network.{key}"
-        for key in (
-            "mtu",
-            "header",
-            "buffer",
-            "shared",
-            "pfc",
-            "trimming",
-            "marking",
-            "balancing",
-            "convergence",
-        )
-    }
-    | {f"hosts.{key}" for key in ("nic", "initial_window", "rto", "rto_min", "rto_initial", "rto_max")}
-    | {f"hosts.{key}" for key in ("acks_every", "ack_delay", "segment", "timestamps")}
+    | {f"network.{key}" for key in NetworkTable.key_names()}
+    | {f"hosts.{key}" for key in HostTable.key_names()}
     | {"traffic.priority", "traffic.exchange", "traffic.off", "cc.receiver", "faults"},
 )
 
@@ -54,15 +43,17 @@ def check(scenario: "Scenario") -> None:
         _check_one_way(scenario)
     for used in scenario.flows.ccs:
         if used.native:
-            raise ScenarioError("cc.name", used.label, "one of the catalog: only --world kernel has it")
+            raise ScenarioError(
+                "cc.name", used.label, "an algorithm of the catalog: only --world kernel has this one"
+            )
 
 
 def _check_one_way(scenario: "Scenario") -> None:
     why = None
     if scenario.credits:
-        why = "credits and what they call need one way there and back"
+        why = "credits and the data they request need one path in both directions"
     elif getattr(scenario.network_options.marking, "tells", None) == "records":
-        why = "records are compared from packet to packet, and need one way"
+        why = "records are compared between packets, which needs one path"
     if why:
         raise ScenarioError("network.balancing", scenario.network_options.balancing, f'"flow": {why}')
 
@@ -85,25 +76,34 @@ def run(scenario: "Scenario", on_progress: "OnProgress | None" = None, threads: 
 
 def request(scenario: "Scenario") -> Request:
     """The request to the core: integers in picoseconds, bytes and bits per second."""
-    network, flows = scenario.network, scenario.flows
+    network, options = scenario.network, scenario.network_options
+    schedule, changes = faults.to_core(scenario, network, switch.to_core(scenario, network))
+    index, markings = _markings(scenario, network)
+    pfc = options.pfc and {
+        **options.pfc.to_core(contract.Pause),
+        "headroom_bytes": None if options.pfc.headroom == NEVER else options.pfc.headroom,
+    }
     asked: dict[str, Any] = {
         "hosts": network.hosts,
         "nodes": network.nodes,
-        "balancing": scenario.network_options.balancing,
-        "convergence_ps": scenario.network_options.convergence,
-        **_links(scenario, network),
-        "flows": {
-            "src": flows.src,
-            "dst": flows.dst,
-            "bytes": flows.bytes,
-            "start_ps": flows.start_ps,
-            "stop_ps": flows.stop_ps,
-            "after": flows.after,
-            "priority": flows.priority,
-            "cc": flows.cc,
-            **({"application": asdict(flows.application)} if flows.application else {}),
+        "links": {
+            "from": network.link_from,
+            "to": network.link_to,
+            "rate_bps": network.rate_bps,
+            "delay_ps": network.delay_ps,
+            "buffer_bytes": np.where(network.is_nic, np.uint64(NEVER), np.uint64(options.buffer)),
+            "marking": index,
+            "discipline": schedule.of_link,
         },
-        "ccs": [cc.crossing for cc in flows.ccs],
+        "markings": markings,
+        "disciplines": schedule.disciplines,
+        "shared": options.shared and options.shared.to_core(contract.Shared),
+        "pause": pfc,
+        "balancing": options.balancing,
+        "faults": changes,
+        "convergence_ps": options.convergence,
+        "flows": _flows(scenario.flows),
+        "ccs": [cc.to_core() for cc in scenario.flows.ccs],
         "host": _host(scenario.hosts),
         "mtu_bytes": scenario.frame.wire,
         "header_bytes": scenario.frame.header,
@@ -121,48 +121,37 @@ def request(scenario: "Scenario") -> Request:
     return cast(Request, asked)
 
 
+def _flows(flows: "Flows") -> dict[str, Any]:
+    """Columns of the flows; dependencies and pauses only where there are some."""
+    waiting = np.flatnonzero(flows.after != NO_FLOW)
+    after = {"flow": waiting.astype(np.uint32), "predecessor": flows.after[waiting]}
+    return {
+        "src": flows.src,
+        "dst": flows.dst,
+        "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
+        "start_ps": flows.start_ps,
+        "stop_ps": flows.stop_ps,
+        "after": after if len(waiting) else None,
+        "application": asdict(flows.application) if flows.application else None,
+        "priority": flows.priority > 0,
+        "cc": flows.cc,
+    }
+
+
 def _host(hosts: "HostTable") -> dict[str, Any]:
-    stamps = {"timestamps": hosts.timestamps.crossing} if hosts.timestamps else {}
-    return {
-        **stamps,
-        "nic": hosts.nic,
-        "initial_window_bytes": hosts.initial_window,
-        "rto_min_ps": hosts.rto_min,
-        "rto_initial_ps": hosts.rto_initial,
-        "rto_max_ps": hosts.rto_max,
-        "acks_every": hosts.acks_every,
-        "segment": hosts.segment,
-        "ack_delay_ps": hosts.ack_delay,
-    }
+    stamps = hosts.timestamps and hosts.timestamps.to_core(contract.Timestamps)
+    return {**hosts.to_core(contract.Host), "timestamps": stamps}
 
 
-def _links(scenario: "Scenario", network: "Network") -> dict[str, Any]:
-    """Columns of the links with their ports. Ports of hosts are unlimited, and mark only with a FIFO NIC."""
-    buffer_bytes = np.where(network.is_nic, np.uint64(NEVER), np.uint64(scenario.network_options.buffer))
-    marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
-    index, markings = _markings(scenario, network, marks)
-    columns, schedule = faults.crossing(scenario, network, *switch.crossing(scenario, network))
-    return {
-        "links": {
-            "from": network.link_from,
-            "to": network.link_to,
-            "rate_bps": network.rate_bps,
-            "delay_ps": network.delay_ps,
-            "buffer_bytes": buffer_bytes,
-            "marking": index,
-            **columns,
-        },
-        "markings": markings,
-        **schedule,
-    }
+def _markings(scenario: "Scenario", network: "Network") -> "tuple[U32, list[contract.Marking]]":
+    """(for each link 0 or one more than an index, the markings).
 
-
-def _markings(scenario: "Scenario", network: "Network", marks: "Flags") -> "tuple[U32, list[Any]]":
-    """(index of every link, the indexed markings), the first of which is none."""
-    marking = scenario.network_options.marking
-    index, none = np.zeros(len(marks), np.uint32), {"kind": "none"}
+    Ports of hosts mark only if they are one queue.
+    """
+    marking, index = scenario.network_options.marking, np.zeros(len(network.is_nic), np.uint32)
     if marking == "none":
-        return index, [none]
-    points, place = marking.at_rates(network.rate_bps[marks], scenario.mtu)
+        return index, []
+    marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
+    markings, place = marking.at_rates(network.rate_bps[marks], scenario.mtu)
     index[marks] = 1 + place
-    return index, [none, *points]
+    return index, markings

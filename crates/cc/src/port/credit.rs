@@ -1,6 +1,6 @@
-//! Holds credits to the share of a link that the data they call leaves free.
+//! Limits credits to the share of a link that leaves room for the data that they call.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | - | `credit` | a credit on the wire: the smallest frame, preamble and gap included |
 //! | - | `frame` | the data frame that a credit calls |
@@ -13,21 +13,21 @@
 use crate::parameter::Values;
 use crate::units::{Bytes, Rate};
 
-/// What every egress port does with credits.
+/// Shaping of credits at every egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditShaper {
-    /// A credit on the wire; where sizes vary, their mean.
+    /// Length of a credit on the wire; the mean if sizes vary.
     pub credit: Bytes,
     /// A full data frame on the wire.
     pub frame: Bytes,
-    /// How many may pass back to back.
+    /// Credits that may pass back to back.
     pub burst: u32,
-    /// How many may wait.
+    /// Credits that may wait.
     pub queue: u32,
 }
 
 impl CreditShaper {
-    /// What the parameters of an algorithm say, for data frames of this length.
+    /// Reads the parameters of an algorithm, for data frames of this length.
     #[must_use]
     pub fn new(values: &Values, frame: Bytes) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl CreditShaper {
         }
     }
 
-    /// The rate of credits on a link, in bits of credit a second: while each is answered by a full frame,
+    /// Returns the rate of credits on a link, in bits of credit a second: while each is answered by a full frame,
     /// credits and data together fill a link of this rate in both directions.
     #[must_use]
     pub fn rate(&self, link: Rate) -> Rate {
@@ -46,13 +46,13 @@ impl CreditShaper {
         Rate((u128::from(link.0) * u128::from(self.credit.0) / both) as u64)
     }
 
-    /// The share of a link that data can have.
+    /// Returns the share of a link that data can have.
     #[must_use]
     pub fn data_share(&self) -> f64 {
         self.frame / (self.credit + self.frame)
     }
 
-    /// Depth of the token bucket.
+    /// Returns the depth of the token bucket.
     #[must_use]
     pub fn burst_bytes(&self) -> Bytes {
         self.credit * u64::from(self.burst)

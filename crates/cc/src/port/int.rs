@@ -1,10 +1,10 @@
-//! Writes what it sees into packets that ask for it (in-band network telemetry).
+//! In-band network telemetry: writes a record of the port into packets that request it.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | B | `rate` | rate of the link |
-//! | txBytes | `sent` | what has left |
-//! | qlen | `queue` | what the packet leaves behind |
+//! | txBytes | `sent` | bytes that have left |
+//! | qlen | `queue` | queue behind the packet |
 //! | ts | `now` | when it begins to leave |
 //!
 //! Source: Li et al., SIGCOMM 2019 §3.1 and Fig. 7; what counts before and what after the packet as in the authors' switch

@@ -1,4 +1,4 @@
-//! Congestion points: what a switch port tells the packets that pass through it.
+//! Congestion points, with which a switch port signals congestion in the packets that pass it.
 //!
 //! One file a mechanism, and one row of [`MECHANISMS`]; to add one, write both. Each file has `PARAMETERS`
 //! and `build`. A queue is always counted in bytes on the wire; where a scenario says "35pkt" it means 35
@@ -25,6 +25,7 @@ pub mod step;
 /// "ECN or Delay" §5.2 shows that this decides about stability: a mark set on leaving is younger by the
 /// queueing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum MarkAt {
     /// The queue that the packet meets, itself included.
     Enqueue,
@@ -86,8 +87,7 @@ impl Arrival {
 
 /// A congestion point: decides which packets are marked.
 ///
-/// Whoever drives it calls it in time order; where a wake and a packet fall on the same time, the wake goes
-/// first.
+/// The caller calls it in time order; a wake precedes a packet at the same time.
 pub trait CongestionPoint: Debug + Send {
     /// Returns the probability with which the port marks this packet. The port calls it once for each packet, in time order.
     fn mark_probability(&mut self, arrival: &Arrival) -> f64;
@@ -112,7 +112,7 @@ pub trait CongestionPoint: Debug + Send {
         None
     }
 
-    /// That time has come.
+    /// Called at the time of [`Self::next_wake`].
     fn on_wake(&mut self, _now: Time, _queue: Bytes) {}
 
     /// Nothing waits or comes before `until`: skips the wakes before that which would change nothing.
@@ -129,7 +129,7 @@ pub trait CongestionPoint: Debug + Send {
     }
 }
 
-/// How a mechanism speaks to the packets that pass.
+/// How a mechanism signals to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// It marks some.

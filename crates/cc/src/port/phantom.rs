@@ -1,6 +1,6 @@
 //! Marks by a virtual queue that drains slower than the link: a counter, no packets.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | gamma | `gamma` | share of the link's rate at which the counter drains |
 //! | - | `threshold` | counter above which packets are marked |

@@ -1,13 +1,13 @@
-//! Offers every flow the same rate, and moves it until the link is full and its queue empty.
+//! RCP at the port: offers every flow the same rate, and changes it until the link is full and its queue empty.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | R | `rate` | the rate that it offers |
 //! | gamma C | `capacity` | the share of the link that it fills |
-//! | y | `arrived` | what came in a slot, refused or not |
-//! | Q | `queue` | what waits at the slot's end |
-//! | d | `rtt` | mean round trip of what comes, by packet headers |
-//! | T | `slot` | how long it counts before it moves R: d, or `timeslot` if that is less |
+//! | y | `arrived` | bytes that arrived in a slot, dropped or not |
+//! | Q | `queue` | backlog at the end of the slot |
+//! | d | `rtt` | mean round trip of arriving packets, by their headers |
+//! | T | `slot` | time between two changes of R: d, or `timeslot` if that is less |
 //!
 //! Source: Dukkipati et al., `IWQoS` 2005, eq. 2: R <- R (1 + (T/d) (alpha (gamma C - y) - beta Q/d) / (gamma C)); the
 //! average d and the clipping of R as in the authors' ns-2 code (rcp.cc). Constants for a datacenter are those of the

@@ -1,6 +1,6 @@
-//! Marks at random, the more probably the longer the queue.
+//! Marks packets at random, with a probability that grows with the queue.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | `K_min` | `kmin` | queue at which marking begins |
 //! | `K_max` | `kmax` | queue at which the ramp ends |
@@ -9,8 +9,8 @@
 //! Source: "ECN or Delay" (`CoNEXT` 2016) eq. 3, whose third line must read q > `K_max`; Zhu et al.,
 //! SIGCOMM 2015 §3.1. The instantaneous queue decides, not RED's average.
 //!
-//! `extended` lets the ramp rise on beyond `K_max` instead of the cliff: the paper's Figs. 2 to 5 and 17 need
-//! it, since 15 flows and more at 40 Gbps have no fixed point below the cliff.
+//! With `extended` the ramp continues beyond `K_max` instead of the step to 1. Fig. 2 to 5 and 17 of the paper need it: 15
+//! flows and more at 40 Gbps have no fixed point below the step.
 
 use super::{Arrival, CongestionPoint};
 use crate::parameter::{Parameter, Values, bytes, flag, number};

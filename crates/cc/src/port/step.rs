@@ -1,6 +1,6 @@
 //! Marks every packet while the queue is above a threshold.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | K | `threshold` | queue above which packets are marked |
 //!
@@ -21,23 +21,23 @@ pub fn build(values: &Values, _rate: Rate) -> Box<dyn CongestionPoint> {
     Box::new(Step::above(values.bytes("threshold")))
 }
 
-/// A step: nothing below K, everything above.
+/// A step: marks no packet below K and every packet above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     threshold: Bytes,
 }
 
 impl Step {
-    /// A port that never marks.
+    /// Creates a step that never marks.
     pub const NEVER: Self = Self { threshold: Bytes::MAX };
 
-    /// Marks above `threshold`.
+    /// Creates a step at `threshold`.
     #[must_use]
     pub const fn above(threshold: Bytes) -> Self {
         Self { threshold }
     }
 
-    /// Whether a packet that sees this queue is marked.
+    /// Returns whether a packet that sees this queue is marked.
     #[inline]
     #[must_use]
     pub fn marks(self, queue: Bytes) -> bool {

@@ -1,14 +1,15 @@
-//! Answers marks with congestion notification packets, and no more than one in a while for each flow.
+//! DCQCN at the receiver: answers marked packets with congestion notification packets, at most one in tau for each flow.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | tau | `interval` | least time between two notifications of a flow |
 //!
-//! Source: Zhu et al., SIGCOMM 2015 §3.1 (NP algorithm); "ECN or Delay" (`CoNEXT` 2016) §3: a marked packet,
-//! and none sent in the last tau: one is sent at once.
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §3 (NP behaviour); Zhu et al., SIGCOMM 2015, §3.1. Same as the paper: "if
+//! a marked packet arrives for a flow, and no CNP has been sent for this flow in last tau microseconds, a CNP is
+//! generated immediately".
 //!
-//! `sampled` looks once every tau instead whether a packet was marked, as github.com/bobzhuyb/ns3-rdma does
-//! and as the fluid model has it (eq. 5 to 7). It answers fewer marks: at once, the same rate takes a quarter
+//! Differs with `sampled`: the receiver checks once every tau whether a packet was marked, as github.com/bobzhuyb/ns3-rdma
+//! does and as eq. 5 to 7 have it. This answers fewer marks; with immediate notifications the same rate takes a quarter
 //! more marks, and so a longer queue.
 
 use super::{Data, Echo, Receiver, Reply};
@@ -20,12 +21,12 @@ use crate::units::Time;
 pub struct Cnp {
     interval: Time,
     sampled: bool,
-    /// Sampled: when it began to look. Otherwise: the last notification.
+    /// Start of the checks if sampled, otherwise the time of the last notification.
     from: Option<Time>,
 }
 
 impl Cnp {
-    /// With what the algorithm's parameters `tau` and `sampled` say.
+    /// Builds one from the parameters `tau` and `sampled` of the algorithm.
     #[must_use]
     pub fn boxed(values: &Values, _acks_every: u32) -> Box<dyn Receiver> {
         Box::new(Self { interval: values.time("tau"), sampled: values.flag("sampled"), from: None })

@@ -1,6 +1,6 @@
 //! Echoes the network's marks in the acknowledgements.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | m | `acks_every` | data packets an acknowledgement covers |
 //! | DCTCP.CE | `marked` | whether the packets not yet acknowledged were marked |

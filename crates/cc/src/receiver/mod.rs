@@ -1,6 +1,5 @@
-//! Notification points: what a receiver tells the sender, and when.
-//!
-//! One file a mechanism. A catalog row names the one its algorithm needs.
+//! Notification points, which decide what a receiver tells the sender and when. Each mechanism has a file; a row of the catalog
+//! names the one that its algorithm needs.
 
 use std::fmt::Debug;
 
@@ -20,13 +19,13 @@ pub struct Data {
     pub marked: bool,
     /// Congestion Window Reduced: the sender has reacted to an earlier echo (RFC 3168 §6.1.2).
     pub window_reduced: bool,
-    /// Whether it was the next one expected; anything else is acknowledged at once (RFC 5681 §4.2).
+    /// Whether it was the next packet in order; others are acknowledged at once (RFC 5681 §4.2).
     pub in_order: bool,
     /// When it left the sender, by the sender's clock (a TCP timestamp's value).
     pub sent_at: Time,
     /// When the newest acknowledgement that the sender knew of left here (the timestamp's echo).
     pub answers: Option<Time>,
-    /// What it carries.
+    /// Payload.
     pub payload: Bytes,
 }
 
@@ -37,10 +36,10 @@ pub struct Echo {
     pub marked: bool,
 }
 
-/// What a receiver does about a data packet.
+/// The answer of a receiver to a data packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Acknowledge everything before this packet first.
+    /// First acknowledge everything before this packet.
     pub earlier: Option<Echo>,
     /// Acknowledge everything including it; otherwise it waits for more, or for the timer.
     pub now: Option<Echo>,
@@ -48,27 +47,26 @@ pub struct Reply {
 
 /// A notification point.
 pub trait Receiver: Debug + Send {
-    /// When the data packet that arrives calls for a congestion notification, apart from any
-    /// acknowledgement: now, later, or not at all. Asked before [`Self::on_data`]; until one that is due later
-    /// has been sent, the others change nothing.
+    /// Returns when the arriving data packet causes a congestion notification, if it does. Called before
+    /// [`Self::on_data`]. While a notification is due later, further packets cause none.
     fn notification(&mut self, _now: Time, _data: &Data) -> Option<Time> {
         None
     }
 
-    /// A data packet arrived.
+    /// Handles a data packet.
     fn on_data(&mut self, now: Time, data: &Data) -> Reply;
 
-    /// The delayed-acknowledgement timer ran out with packets not yet acknowledged.
+    /// Handles the expiry of the delayed-acknowledgement timer with packets unacknowledged.
     fn on_timer(&mut self, now: Time) -> Echo;
 
-    /// The window to advertise: the sender keeps less than that in flight whatever its own says. A receiver always has one, or
+    /// Returns the window to advertise, an upper bound for the sender's bytes in flight. A receiver always has one or
     /// never.
     fn window(&self) -> Option<Bytes> {
         None
     }
 }
 
-/// A notification point that a scenario can put in place of its algorithm's own.
+/// A notification point that a scenario can use instead of its algorithm's own.
 #[derive(Clone, Copy, Debug)]
 pub struct AlternateReceiver {
     /// Its name in a scenario.
@@ -81,11 +79,11 @@ pub struct AlternateReceiver {
     pub parameters: &'static [Parameter],
     /// Named sets of values.
     pub presets: &'static [Preset],
-    /// Builds one from them, for acknowledgements that cover this many packets.
+    /// Builds one from its parameters, for acknowledgements that cover this many packets.
     pub build: fn(values: &Values, acks_every: u32) -> Box<dyn Receiver>,
 }
 
-/// Every substitute there is.
+/// All alternate receivers.
 pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     name: "inigo",
     summary: "Marks, or shrinks the advertised window, as one-way delays grow; for any sender.",
@@ -95,14 +93,14 @@ pub static SUBSTITUTES: &[AlternateReceiver] = &[AlternateReceiver {
     build: inigo::boxed,
 }];
 
-/// What a receiver knows before it hands out the first credit.
+/// What a receiver knows before it sends the first credit.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditPath {
     /// When the sender asked for credits.
     pub now: Time,
     /// Rate of the receiver's own link.
     pub line_rate: Rate,
-    /// What every port does with credits.
+    /// How every port shapes credits.
     pub shaper: CreditShaper,
 }
 
@@ -126,14 +124,14 @@ pub struct Grant {
     pub next: Time,
 }
 
-/// A notification point that tells the sender when to send: every credit calls one frame.
+/// A source of credits, each of which calls one frame of the sender.
 pub trait Credits: Debug + Send {
-    /// A data packet arrived.
+    /// Handles a data packet.
     fn on_data(&mut self, now: Time, answered: &CreditEcho);
 
-    /// The next credit is due; `draws` are uniform in [0, 1).
+    /// Returns the credit that is due now; `draws` are uniform in [0, 1).
     fn grant(&mut self, now: Time, draws: [f64; 2]) -> Grant;
 
-    /// Names and values of the internals worth plotting, the unit as the name's suffix.
+    /// Reports internal values for plots; a name ends in its unit.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -1,7 +1,7 @@
-//! Backs off at random, the more probably the faster the delay rises, and keeps what it gave up in mind
-//! (the shadow window) for the day a loss comes.
+//! CDG: backs off at random, with a probability that grows with the gradient of the delay, and keeps a shadow window for the case of
+//! a loss.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | g_min, g_max | `gradient` | change of a round's smallest and largest RTT, us |
 //! | - | `sum` | sums of the last `window` gradients |
@@ -9,14 +9,11 @@
 //! | beta | `beta` | what a back-off leaves of the window |
 //! | s | `shadow` | the window that loss-based TCP would have |
 //!
-//! Source: Hayes and Armitage, Networking 2011, as Linux's `tcp_cdg.c` (4.2 and later) does it.
+//! Source: Hayes and Armitage, Networking 2011, as in Linux's `tcp_cdg.c` (4.2 and later).
 //!
-//! The back-off needs a draw. A sender's randomness is a seed, handed in when it is built, and the stream that
-//! follows from it is part of its state: what it does can then be replayed from its events alone, and nobody
-//! draws for the algorithms that do not ask.
-//!
-//! Differs: windows are real numbers and shrink at once instead of packet by packet; the exponential is a
-//! series instead of a table.
+//! Differs: windows are real numbers and shrink at once instead of packet by packet; the exponential is computed
+//! instead of read from a table. The random draws come from a generator that is seeded per flow and part of its state, so a
+//! flow can be replayed from its events alone.
 
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number};
@@ -36,7 +33,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("back-off probability: 1 - exp(-gradient in us * factor / 1e6)")
         .source("Linux tcp_cdg.c: 42, that is G = 3 ms over 8 rounds"),
     number("ineffective", "-", 5.0, 0.0..=1e6)
-        .meaning("back-offs without effect before they stop; 0: they never do")
+        .meaning("back-offs without effect after which the flow stops to back off; 0: it never stops")
         .source("Linux tcp_cdg.c use_ineff: 5"),
     flag("shadow", "s", true)
         .meaning("a loss halves the shadow window if that is the larger one")
@@ -52,7 +49,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("RFC 3168; off by default as in Linux"),
 ];
 
-/// Whose CDG.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "linux", values: &[], source: "Linux tcp_cdg.c, module defaults" },
     Preset {
@@ -68,7 +65,7 @@ pub const NOT_MODELLED: &[&str] = &[
     "Forgetting everything after an idle time.",
 ];
 
-/// No cut goes below two packets.
+/// The least window, in packets.
 const FLOOR: f64 = 2.0;
 /// Microseconds of falling gradient that show that back-offs work.
 const EFFECT_US: f64 = -32.0;
@@ -83,13 +80,16 @@ const HYSTART_ACK_GAP: Time = Time::from_millis(3);
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     let window = Window::initial(path);
-    Box::new(Cdg {
+    let parameters = Parameters {
         beta: values.get("beta"),
         backoff_factor: values.get("backoff_factor"),
         ineffective: values.get("ineffective"),
         use_shadow: values.flag("shadow"),
         tolerance: values.flag("tolerance"),
         hystart: values.flag("hystart"),
+    };
+    Box::new(Cdg {
+        parameters,
         window,
         shadow: window.packets,
         queue_full: None,
@@ -140,7 +140,7 @@ impl Gradients {
         Self { ring: vec![(0.0, 0.0); rounds], next: 0, full: false, sum: (0.0, 0.0) }
     }
 
-    /// Adds the gradients of a round; gives the sum that counts, extrapolated until the ring is full.
+    /// Adds the gradients of a round; returns the sum, extrapolated until the ring is full.
     fn add(&mut self, min: f64, max: f64) -> f64 {
         let oldest = std::mem::replace(&mut self.ring[self.next], (min, max));
         self.sum = (self.sum.0 + min - oldest.0, self.sum.1 + max - oldest.1);
@@ -159,18 +159,24 @@ struct Train {
     last_ack: Option<Time>,
 }
 
-/// State of one flow.
-#[derive(Clone, Debug)]
-struct Cdg {
+/// Constants of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
     beta: f64,
     backoff_factor: f64,
     ineffective: f64,
     use_shadow: bool,
     tolerance: bool,
     hystart: bool,
+}
+
+/// State of one flow.
+#[derive(Clone, Debug)]
+struct Cdg {
+    parameters: Parameters,
     window: Window,
     shadow: f64,
-    /// Whether the last gradients showed a full queue; none: they did not tell.
+    /// Whether the last gradients showed a full queue; none: unknown.
     queue_full: Option<bool>,
     /// Back-offs since the delay last fell.
     backoffs: f64,
@@ -187,7 +193,7 @@ struct Cdg {
 }
 
 impl Cdg {
-    /// The gradient that counts, at the end of a round.
+    /// Returns the gradient of a round at its end.
     fn gradient(&mut self) -> f64 {
         let min = self.extremes.min.as_micros() - self.previous.min.as_micros();
         let max = self.extremes.max.as_micros() - self.previous.max.as_micros();
@@ -197,7 +203,7 @@ impl Cdg {
             self.backoffs = 0.0;
         }
         let (min, max) = ((min / COARSE_US).round(), (max / COARSE_US).round());
-        // The smallest RTT still rises, the largest has hit the ceiling: the queue is full.
+        // The smallest RTT still rises and the largest does not: the queue is full.
         if min > 0.0 && max <= 0.0 {
             self.queue_full = Some(true);
         } else if min > 0.0 || max < 0.0 {
@@ -211,7 +217,7 @@ impl Cdg {
         self.begin_round();
         if gradient > 0.0 && self.backs_off(gradient) {
             self.shadow = self.shadow.max(self.window.packets);
-            self.window.cut_to(self.window.packets * self.beta, FLOOR);
+            self.window.cut_to(self.window.packets * self.parameters.beta, FLOOR);
             self.reduced_at = Some(now);
         }
     }
@@ -224,22 +230,22 @@ impl Cdg {
     }
 
     fn backs_off(&mut self, gradient: f64) -> bool {
-        if self.draws.uniform() < exp_minus(gradient * self.backoff_factor * 1e-6) {
+        if self.draws.uniform() < exp_minus(gradient * self.parameters.backoff_factor * 1e-6) {
             return false;
         }
         self.backoffs += 1.0;
-        self.ineffective == 0.0 || self.backoffs <= self.ineffective
+        self.parameters.ineffective == 0.0 || self.backoffs <= self.parameters.ineffective
     }
 
     /// What a loss or a mark leaves (`ssthresh`).
     fn cut(&mut self) {
         let w = self.window.packets;
-        if self.tolerance && self.queue_full == Some(false) {
+        if self.parameters.tolerance && self.queue_full == Some(false) {
             self.window.cut_to(w, FLOOR);
             return;
         }
         self.shadow = (self.shadow / 2.0).min(w);
-        let kept = if self.use_shadow { self.shadow.max(w / 2.0) } else { w / 2.0 };
+        let kept = if self.parameters.use_shadow { self.shadow.max(w / 2.0) } else { w / 2.0 };
         self.window.cut_to(kept, FLOOR);
     }
 
@@ -284,7 +290,7 @@ impl Sender for Cdg {
             self.reduced_at = Some(now);
             return;
         }
-        if self.hystart && self.window.slow_start() {
+        if self.parameters.hystart && self.window.slow_start() {
             self.look_for_the_end_of_slow_start(now, ack);
         }
         if self.round.ends(now, ack) && self.extremes.any() {

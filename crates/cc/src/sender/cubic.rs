@@ -1,6 +1,6 @@
 //! Grows the window along a cubic of the time since the last loss, flat near the window of that loss.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | C | `c` | scale of the cubic, packets / s^3 |
 //! | beta_cubic | `beta` | share of the window kept on loss |
@@ -32,7 +32,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("RFC 3168; off by default as in Linux"),
 ];
 
-/// Whose CUBIC.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "linux", values: &[], source: "Linux tcp_cubic.c, 4.x and later" },
     Preset { name: "rfc9438", values: &[("hystart", 0.0)], source: "RFC 9438 without HyStart" },

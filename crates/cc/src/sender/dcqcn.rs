@@ -1,18 +1,31 @@
-//! Cuts its rate on a congestion notification and returns to it by timer and byte counter.
+//! DCQCN at the sender: cuts its rate on a congestion notification and returns by timer and byte counter.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | `R_C`, `R_T` | `current`, `target` | the rate, and where recovery leads |
-//! | alpha, g | `alpha`, `g` | how much a notification cuts, and its gain |
-//! | tau' | `tau_prime` | without a notification for this long alpha decays |
-//! | T, B | `t`, `b` | an increase every so much time, and every so many bytes |
-//! | F | `f` | increases that only lead back to the target |
-//! | `R_AI`, `R_HAI` | `r_ai`, `r_hai` | steps of the target after that |
+//! | `R_C`, `R_T` | `current`, `target` | sending rate, and the rate to which recovery leads |
+//! | alpha, g | `alpha`, `g` | how far a notification cuts, and the gain of alpha |
+//! | tau' | `tau_prime` | alpha decays each time this passes without a notification |
+//! | T, B | `t`, `b` | time, and bytes, between two increases |
+//! | F | `f` | increases of fast recovery |
+//! | `R_AI`, `R_HAI` | `r_ai`, `r_hai` | steps of the target in additive and in hyper increase |
 //!
-//! Source: Zhu et al., SIGCOMM 2015 §3.1 and Fig. 7; "ECN or Delay" (`CoNEXT` 2016) §3, eq. 1 and 2. The cut
-//! uses alpha as it was. The receiver's half is [`crate::receiver::cnp`], the switch's [`crate::port::red`].
+//! Source: Zhu et al., "ECN or Delay", `CoNEXT` 2016, §3, eq. 1 to 3 and the events behind eq. 5 to 19; Zhu et al., SIGCOMM
+//! 2015, §3.1 and Fig. 7. The receiver's part is [`crate::receiver::cnp`], the port's [`crate::port::red`].
 //!
-//! Choices: B counts frames as sent; hyper increase steps by the stages beyond F times `R_HAI`.
+//! | the paper | here |
+//! |---|---|
+//! | eq. 1, a notification: `R_T` = `R_C`, `R_C` = `R_C` (1 - alpha/2), alpha = (1 - g) alpha + g | same, in this order: the cut uses the old alpha |
+//! | eq. 2, none for tau': alpha = (1 - g) alpha | same |
+//! | eq. 3, marking | same, with q > `K_max` in the third line, which the print has wrong |
+//! | a notification resets timer, byte counter and both stages (QCN) | same |
+//! | fast recovery, F = 5: `R_C` = (`R_C` + `R_T`)/2 | same, while both stages are at most F |
+//! | additive increase: `R_T` + `R_AI`, then as above | same, while one stage exceeds F |
+//! | hyper increase (footnote 3 omits it) | the stages beyond F times `R_HAI`, as Fig. 7 of 2015; the preset `ecn-or-delay` takes `R_AI` |
+//! | eq. 4 to 12, 32 to 34: fluid model and margins | python/shallows/fluid/dcqcn.py |
+//! | eq. 13 to 19 and 39 to 46: discrete model | python/shallows/fluid/dcqcn_cycles.py |
+//! | eq. 20 to 31: TIMELY | [`crate::sender::timely`], [`crate::sender::patched_timely`] |
+//! | a flow starts at line rate | same |
+//! | - | B counts frames with headers; no rate is below `min_rate` |
 
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, rate, time};
@@ -42,11 +55,11 @@ pub const PARAMETERS: &[Parameter] = &[
         .meaning("step of the target in hyper increase, for each stage beyond F")
         .source("github.com/bobzhuyb/ns3-rdma: 200 Mbps"),
     rate("min_rate", "R_min", 10e6, 1e3..=1e12)
-        .meaning("no cut goes below it")
+        .meaning("least rate")
         .source("a choice: the papers say nothing, ns3-rdma takes 100 Mbps"),
 ];
 
-/// Whose DCQCN.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm15", values: &[], source: "Zhu et al., SIGCOMM 2015 §5" },
     Preset {
@@ -125,12 +138,12 @@ struct Dcqcn {
     sent: Bytes,
     timer_stage: u32,
     byte_stage: u32,
-    /// Whether the first packet has left: the timers run from there.
+    /// Whether the first packet has left, from which the timers run.
     begun: bool,
 }
 
 impl Dcqcn {
-    /// One stage of timer or byte counter is over.
+    /// Increases the rate at the end of a stage of the timer or the byte counter.
     fn increase(&mut self) {
         let Parameters { f, r_ai, r_hai, line_rate, .. } = self.parameters;
         let (most, least) = (self.timer_stage.max(self.byte_stage), self.timer_stage.min(self.byte_stage));

@@ -1,6 +1,6 @@
 //! Cuts the window in proportion to the share of packets that were marked.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | alpha | `alpha` | moving average of the marked share |
 //! | g | `g` | weight of the newest round in it |
@@ -34,7 +34,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("ns-2 with its DCTCP patch (tcp-full.cc: opens cwnd unless an ack is the first of a burst of echoes)"),
 ];
 
-/// Whose DCTCP.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "rfc8257", values: &[], source: "RFC 8257 §4.2, Linux" },
     Preset {

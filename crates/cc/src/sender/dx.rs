@@ -1,26 +1,38 @@
-//! Once a round trip, adds a packet if there was no queueing delay, and otherwise takes out just the
-//! packets that the delay shows.
+//! DX: once a round trip adds a packet if there was no queueing delay, and otherwise takes out the packets that
+//! the delay shows.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | CWND, W | `window.packets` | window in packets |
 //! | Q | `queueing_delay` | mean one-way queueing delay of the round |
 //! | R | `base.rtt` | round trip without queueing ([`crate::delay`]) |
-//! | V | `r * w / (w - 1)` | eq. 8: estimates the number of flows from the window |
-//! | headroom | `headroom` | delay taken as none (§V-B) |
+//! | V | R W / (W - 1) | eq. 8: the coefficient that accounts for the number of flows |
+//! | headroom | `headroom` | queueing delay that does not count as congestion |
 //!
-//! Source: Lee et al., IEEE/ACM ToN 25(1), 2017, eq. 1 and 8, §III (base delay by the minimum-RTT rule),
-//! §V-B (headroom, average over a round).
+//! Source: Lee et al., IEEE/ACM ToN 25(1), 2017, §III, §IV-B (eq. 1 to 8) and §V-B.
 //!
-//! Differs: with W* = W, eq. 1 reads W - (W - 1) Q/R, which has no division by zero at W = 1 and is what
-//! this file computes. The paper takes all flows to act at once. They do not, so after a cut the delays
-//! of packets sent less than a round trip later are left out: they show a queue that this cut, and the
-//! cuts of the other flows, have already answered. (Counting them, ten flows at 10 Gbps and 200 us use
-//! 0.984 of the link; leaving them out, 0.997; the paper says 0.999.) A window of 5.7 packets is 6 in seven
-//! rounds of ten and 5 in the others, by a draw a round: cut off, the fractions of flows in step add up to
-//! an idle link (thirty flows then use 0.983 of it, and 0.995 like this); whole packets throughout freeze flows where
-//! they are, because small cuts round to none. The paper is silent on slow start: it is TCP's, ended by the first
-//! round with Q above the headroom; on 0 < Q < headroom: the window grows; on a floor: one packet.
+//! | the paper | here |
+//! |---|---|
+//! | §III, RTT = (t4 - t1) - (t3 - t2), one-way delay, base delay at the smallest RTT | same ([`crate::delay`]) |
+//! | eq. 1, Q = 0: W + 1 once a round trip | same, if the window limited the flow in this round |
+//! | eq. 1, Q > 0: W (1 - Q/V) | same, as W - (W - 1) Q/R: eq. 8 put in, which has no division by zero at W = 1 |
+//! | eq. 2 to 7, derivation of V | not computed; eq. 8 is their result |
+//! | eq. 8, W* is the previous window | same: the window of the round whose delays are averaged |
+//! | §IV-B, a timeout leaves the window | same, and so does every loss |
+//! | §V-B, no decrease while Q < headroom | same; the window grows instead, on which the paper is silent |
+//! | §V-B, Q is the average over a round trip | differs: delays that a cut has answered are left out (below) |
+//! | - | slow start as in TCP, ended by the first round with Q above the headroom; no window below a packet |
+//!
+//! The equations take all flows to act at once. They do not, so after a cut the delays of packets sent less than a round
+//! trip later show a queue that this cut, and those of the other flows, have already answered. With them ten flows at
+//! 10 Gbps and 200 us use .984 of the link, without them .997; the paper says .999. An independent simulation
+//! gives .983 and .999 (tests/independent/dx.py).
+//!
+//! A window of 5.7 packets is 6 in seven rounds of ten and 5 in the others, by a random draw in each round. Truncated
+//! instead, the fractions of flows in step add up to an idle link: thirty flows then use .983 of it, and .995 like this. Rounding the
+//! window itself freezes it, since small cuts round to none.
+//!
+//! Flows that join quickly can take a standing queue for their base delay and keep it: docs/windows.md has the condition.
 
 use crate::delay::Base;
 use crate::event::{Ack, Loss};
@@ -31,10 +43,10 @@ use crate::sender::{Decision, Path, Sender};
 use crate::units::{Bytes, Time};
 use crate::window::Window;
 
-/// The paper has the first.
+/// The first is the paper's.
 pub const PARAMETERS: &[Parameter] = &[
     time("headroom", "headroom", 0.0, 0.0..=1.0)
-        .meaning("queueing delay that does not count as congestion; the error of the measurement")
+        .meaning("queueing delay that does not count as congestion")
         .source("ToN 2017 §V-B; 0 with ideal timestamps"),
     time("tolerance", "-", 0.0, 0.0..=1.0)
         .meaning("RTTs this close to the smallest count as the smallest seen again, which renews the base delay")
@@ -51,8 +63,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "ns-2-multi-hop",
         values: &[("headroom", 7.201e-6)],
-        source: "the same scripts, several hops: two packets at each of three; without it the packets of other flows \
-                 that happen to be in the way at every hop keep large flows from growing",
+        source: "the same scripts, several hops: two packets at each of three",
     },
 ];
 
@@ -92,7 +103,7 @@ struct Dx {
     /// Sum of the round's one-way delays, in picoseconds.
     delay_sum: u128,
     samples: u32,
-    /// Whether the window held the flow back at any time in this round.
+    /// Whether the window limited the flow at any time in this round.
     limited: bool,
     /// Of the last whole round, for [`Sender::probe`].
     queueing_delay: Time,
@@ -100,7 +111,7 @@ struct Dx {
     /// The delays of packets sent before this have been answered.
     answered_until: Time,
     mss: Bytes,
-    /// What the fraction of the window must reach this round to count as a packet, taken from one.
+    /// Added to the window of this round before it is truncated: uniform in [0, 1).
     dither: f64,
     draws: Rng,
 }

@@ -1,11 +1,11 @@
-//! Sends one full frame for each credit that the receiver hands out, and nothing without.
+//! ExpressPass at the sender: sends one full frame for each credit of the receiver, and nothing without a credit.
 //!
-//! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2. The rate is the receiver's: receiver/expresspass.rs. Requests for credits
-//! and the states of Fig. 7 are the transport's, for any algorithm that hands out credits.
+//! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2. The receiver sets the rate ([`crate::receiver::expresspass`]). The transport
+//! requests credits and keeps the states of Fig. 7.
 //!
-//! Hosts answer a credit at once, or as the testbed's did, after a time that is drawn: of Fig. 14a the text prints the median and the
-//! 99.99th percentile. Both are met by a + b (1 - u)^(-1/4) with u uniform in [0, 1), which is the only curve of
-//! this kind; the exponent is our choice, so that an answer in a million takes three times the 99.99th percentile.
+//! Hosts answer a credit at once, or like those of the testbed after a random time. The text prints the median and the 99.99th
+//! percentile of Fig. 14a; a + b (1 - u)^(-1/4) with u uniform in [0, 1) has both. The exponent is our choice: one
+//! answer in a million takes three times the 99.99th percentile.
 
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, bytes, flag, number, time};
@@ -16,10 +16,10 @@ use crate::units::{Bytes, Time};
 /// In the order of the paper.
 pub const PARAMETERS: &[Parameter] = &[
     number("alpha", "alpha", 0.5, 1e-6..=1.0)
-        .meaning("share of max_rate at which a new flow's credits begin")
+        .meaning("first rate of a flow's credits, as a share of max_rate")
         .source("ns2-xpass: 0.5"),
     number("w_init", "w_init", 0.5, 1e-6..=0.5)
-        .meaning("the first w: how far one period goes towards the top")
+        .meaning("the first w: the part of the way to the highest rate that one increase goes")
         .source("ns2-xpass: 0.5"),
     number("w_min", "w_min", 0.01, 1e-6..=0.5).meaning("the least w").source("SIGCOMM 2017 §5: 0.01"),
     number("target_loss", "target_loss", 0.1, 0.0..=1.0)
@@ -54,7 +54,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("0: as ns2-xpass; SIGCOMM 2017 Fig. 14a: 6.2 us"),
 ];
 
-/// Whose ExpressPass.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm17", values: &[], source: "Cho, Jang and Han, SIGCOMM 2017, Algorithm 1 and eq. 2 to 5" },
     Preset {
@@ -86,13 +86,13 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// Beside what the headers of both files say.
+/// Known differences, beside those in the headers of both files.
 pub const NOT_MODELLED: &[&str] = &[
     "CLOSE_WAIT: a flow is over when its sender knows that everything has arrived",
     "early credit stop and the smaller first rate of short flows (later ns2-xpass)",
 ];
 
-/// Builds the sender of one flow, which decides nothing: its transport sends what credits call.
+/// Builds the sender of one flow, whose transport sends a frame for each credit.
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     Box::new(Called { host: HostTime::new(values), draws: Rng::new(path.seed, DRAWS) })

@@ -1,11 +1,11 @@
 //! The window never changes.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | W | `window` | packets in flight |
 //!
-//! Source: Lee et al., SIGCOMM 2012 poster, Fig. 1: with W = 1 a flow plays ping-pong with its receiver,
-//! the slowest that a window can send.
+//! Source: Lee et al., SIGCOMM 2012 poster, Fig. 1: with W = 1 a flow sends a packet each round trip, the slowest rate of a
+//! window.
 
 use crate::event::{Ack, Loss};
 use crate::parameter::{Parameter, Preset, Values, packets};

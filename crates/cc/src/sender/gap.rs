@@ -1,25 +1,31 @@
-//! Sets the time between two packets: larger while the queueing delay is above a target, smaller below it,
-//! and as large as it takes, also more than a round trip.
+//! Rate-based delay control: sets the time between two packets, longer while the queueing delay is above a target and
+//! shorter below it, also beyond a round trip.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | G | 1 / `rate` | time between packets; the rate is in packets a second |
 //! | base RTT | `base_rtt` | smallest RTT of the flow |
 //! | q | `queueing_delay` | mean RTT of a round less the base RTT |
 //! | T | `target` | queueing delay at which the gap stays |
-//! | kappa | `gain` | change of the rate a round, for a base RTT of error |
-//! | beta | `damping` | the same, taken back when the error goes |
-//! | phi | `fairness` | how much more delay a slow flow puts up with |
+//! | kappa | `gain` | change of the rate a round, for an error of a base RTT |
+//! | beta | `damping` | change of the pace with the error itself |
+//! | phi | `fairness` | how much the target grows as the rate falls |
 //!
-//! Source: Lee et al., SIGCOMM 2012 poster, §3: detect by the current RTT less the base RTT (the minimum since
-//! the flow began), control the gap. The poster has no formula.
+//! Source: Lee, Jang and Moon, "Reviving Delay-based TCP for Data Centers", SIGCOMM 2012 (poster), §3.
 //!
-//! The formula here is ours and follows from the poster's two aims. Queues that do not grow with the number of flows rule
-//! out adding a fixed rate a round (n flows then add n times as much): the rate changes in proportion,
-//! R <- R (1 + kappa e) with e = (T' - q)/base RTT, and sends at R (1 + beta e), which damps the loop.
-//! Proportional changes keep shares as they are, and noise then makes them drift apart (ten flows: Jain 0.11), so the
-//! target falls with the rate, T' = T (1 + phi/(1 + w)) with w the packets a base RTT: at one common delay all rates
-//! must be equal. Below a packet a round trip nothing but the gap holds a flow back.
+//! | the poster, §3 | here |
+//! |---|---|
+//! | congestion is the current RTT less the base RTT, the minimum since the flow began | same |
+//! | rate-based transfer: an inter-packet gap instead of a window | same; a window of twice the rate bounds the burst |
+//! | the gap grows with congestion and may exceed the round trip | same, up to `largest_gap` |
+//! | the base RTT measured in a channel of higher priority (an idea) | not here |
+//! | formula and parameters | the poster has none; all are ours |
+//!
+//! The formula follows from the two aims of the poster. A queue that does not grow with the number of flows rules out
+//! adding a fixed rate a round, since n flows add n times as much. So the rate changes in proportion, R <- R (1 + kappa e)
+//! with e = (T' - q)/base RTT, and the flow sends at R (1 + beta e), which damps the loop. Proportional changes keep shares as they
+//! are, and noise makes them drift apart (ten flows: Jain's index 0.11). So the target falls with the rate,
+//! T' = T (1 + phi/(1 + w)) with w packets a base RTT: at one common delay all rates must be equal.
 
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, number, time};

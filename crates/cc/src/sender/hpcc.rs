@@ -1,7 +1,7 @@
 //! Sets the window by what every hop wrote into the packet that is acknowledged: as much in flight as fills the fullest link to
 //! the share eta, and no queue.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | eta | `eta` | the share of a link that may be in use |
 //! | `maxStage` | `max_stage` | round trips of additive steps before a multiplicative one |
@@ -41,7 +41,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("SIGCOMM 2019 §3.2: a constant of the network, slightly above its longest"),
 ];
 
-/// Whose HPCC.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "sigcomm2019", values: &[], source: "Li et al., SIGCOMM 2019 §5.1" },
     Preset {

@@ -1,6 +1,6 @@
 //! DCTCP on the marks of a phantom queue, with a pacer that smooths the flows that were marked.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | R_tb | `rate` | rate of the pacer's token bucket ([`crate::pacer`]) |
 //! | M_r | `arrived` | bits handed to the pacer in a period |

@@ -1,26 +1,42 @@
-//! Takes the share of round trips that came late for DCTCP's share of marks, and answers it several times
+//! TCP Inigo at the sender: takes the share of late round trips for DCTCP's share of marks, and answers it several times
 //! a window.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | `RTT_min` | `base_rtt` | smallest RTT, raised while dilated |
-//! | `d_thresh` | `threshold` * `base_rtt` | an RTT this much larger is late |
-//! | `RTT_late/observed` | `late`, `observed` | round trips of this window |
+//! | `d_thresh` | `threshold` * `base_rtt` | an RTT that exceeds the smallest by this is late |
+//! | `RTT_late`, `RTT_observed` | `late`, `observed` | round trips of this window |
 //! | `alpha_RTT` | `alpha` | moving average of the late share |
-//! | `alpha_DCTCP` | `marked_alpha` | the same of the marked share |
+//! | `alpha_DCTCP` | `marked_alpha` | moving average of the marked share |
 //! | g | `g` | weight of the newest window |
 //! | `W_sub` | `sub_window` | packets between two answers; 0: one a window, 1: every packet |
 //! | `alpha_min` | `least_alpha` | eq. 5: below it an answer would be less than a packet |
-//! | dilate | `dilation` | windows of heavy congestion counted (Alg. 3) |
-//! | `pkts_acked` | `packets` | packets behind one RTT (Alg. 10) |
+//! | dilate | `dilation` | windows of heavy congestion counted (Algorithm 3) |
+//! | `pkts_acked` | `packets` | packets behind one RTT (Algorithm 10) |
 //!
-//! Source: TCP Inigo, Algorithms 1 to 7 and 10; the module of github.com/systemslab/tcp_inigo for what they leave open.
+//! Source: Shewmaker et al., TCP Inigo, §2, Algorithms 1 to 7 and 10; the module of github.com/systemslab/tcp_inigo for what
+//! they leave open.
 //!
-//! Differs where the print is wrong: slow start ends at W (1 - alpha/2) (Alg. 4 prints the counter of fractions), growth is
-//! every window's (Alg. 5 prints "if alpha > 0"), dilation remembers the `RTT_min` from before it (Alg. 3 overwrites
-//! it in its second window). `published` brings the first and the last back, and forgets the observed round trips at
-//! every answer as the module does. Algorithm 10 asks whether the host paces, but says the same for both: where
-//! delay/`pkts_acked` > `d_thresh`, min(`pkts_acked`, delay/`d_thresh`) is `pkts_acked` too.
+//! | the paper | here |
+//! |---|---|
+//! | Algorithm 1, a round trip is late from `RTT_min` + `d_thresh` on | same, and only above `RTT_min` |
+//! | eq. 1 to 3, `d_thresh` = 0.17 `RTT_min` | same |
+//! | Algorithm 2, alpha once a window | same, g = 1/16 from the module |
+//! | Algorithm 3, dilation from the fourth window on | the `RTT_min` of before it is kept; the print overwrites it in the second window |
+//! | Algorithm 4, slow start ends once 10 RTTs of a window are observed and alpha > 0 | same |
+//! | Algorithm 4, ssthresh = cwnd - cwnd_cnt alpha/2 | W (1 - alpha/2); the print has the counter of fractions for cwnd |
+//! | Algorithm 5, alpha = max(`alpha_RTT`, `alpha_DCTCP`) | same, with `ecn` |
+//! | Algorithm 5, one packet more if alpha > 0 | every window grows; the print would stop growth at alpha = 0 |
+//! | Algorithm 6, fractions at every packet | `sub_window` = 1 |
+//! | Algorithm 7, `W_sub` alpha/2 less every `W_sub` packets, two packets more a window | same (default), in whole packets |
+//! | eq. 5 | same |
+//! | Algorithm 10, RTTs counted by packets | `by_packets`, off as the paper says that it did worse |
+//! | Algorithm 10, "pacing" | not asked: where delay/`pkts_acked` > `d_thresh` both branches give `pkts_acked` |
+//! | - | a loss is answered as in Reno; no cut goes below two packets |
+//!
+//! `published` brings the faults of Algorithms 3 and 4 back, and forgets the observed round trips at every answer as the
+//! module does. The algorithm leaves 6 to 14 % of the link unused with one to five flows; an independent simulation
+//! (tests/independent/inigo.py) gives the same (docs/windows.md).
 
 use crate::event::{Ack, Loss, LossKind};
 use crate::parameter::{Parameter, Preset, Values, flag, number, packets};
@@ -55,7 +71,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("see the file's header"),
 ];
 
-/// Whose Inigo.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "published",
@@ -72,11 +88,11 @@ pub const PRESETS: &[Preset] = &[
 /// Known differences.
 pub const NOT_MODELLED: &[&str] = &["The cut is made at once, not packet by packet (Linux's CWR state)."];
 
-/// No cut goes below two packets.
+/// The least window, in packets.
 const FLOOR: f64 = 2.0;
 /// Resolution of alpha in the module.
 const ALPHA_MAX: f64 = 1024.0;
-/// Algorithm 3: this much congestion, for so many windows, dilates until that one and ends after this.
+/// Algorithm 3: alpha above `MAJOR` for `DILATE_AFTER` windows starts the dilation; it ends after window `DILATE_UNTIL`.
 const MAJOR: f64 = 0.9;
 const DILATE_AFTER: u32 = 3;
 const DILATE_UNTIL: u32 = 7;
@@ -85,7 +101,7 @@ const DILATE_UNTIL: u32 = 7;
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     let sub_window = values.get("sub_window");
-    Box::new(Inigo {
+    let parameters = Parameters {
         threshold: values.get("threshold"),
         g: values.get("g"),
         sub_window,
@@ -95,6 +111,9 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
         may_dilate: values.flag("dilation"),
         by_packets: values.flag("by_packets"),
         published: values.flag("published"),
+    };
+    Box::new(Inigo {
+        parameters,
         window: Window::initial(path),
         base_rtt: Time::MAX,
         smoothed_rtt: None,
@@ -111,8 +130,8 @@ pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     })
 }
 
-/// Equation 5, in 1024ths: the least alpha that takes a whole packet out of a sub-window; even. Where answers
-/// are not in whole packets, nothing.
+/// Returns the least alpha, in 1024ths, that takes a whole packet out of a sub-window (eq. 5); it is even. Zero if answers
+/// are not in whole packets.
 fn least_alpha(sub_window: f64) -> f64 {
     if sub_window <= 1.0 {
         return 0.0;
@@ -121,9 +140,9 @@ fn least_alpha(sub_window: f64) -> f64 {
     least + least % 2.0
 }
 
-/// State of one flow.
+/// Constants of a flow.
 #[derive(Clone, Copy, Debug)]
-struct Inigo {
+struct Parameters {
     threshold: f64,
     g: f64,
     sub_window: f64,
@@ -133,6 +152,12 @@ struct Inigo {
     may_dilate: bool,
     by_packets: bool,
     published: bool,
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+struct Inigo {
+    parameters: Parameters,
     window: Window,
     base_rtt: Time,
     smoothed_rtt: Option<Time>,
@@ -155,11 +180,11 @@ impl Inigo {
     fn observe(&mut self, ack: &Ack) {
         self.base_rtt = self.base_rtt.min(ack.rtt);
         self.smoothed_rtt = Some(self.smoothed_rtt.map_or(ack.rtt, |srtt| Time((srtt.0 * 7 + ack.rtt.0) / 8)));
-        let threshold = self.base_rtt.scale(self.threshold);
-        let packets = if self.by_packets { self.window.packets_in(ack.acked) } else { 1.0 };
+        let threshold = self.base_rtt.scale(self.parameters.threshold);
+        let packets = if self.parameters.by_packets { self.window.packets_in(ack.acked) } else { 1.0 };
         self.observed += packets;
         if ack.rtt >= self.base_rtt + threshold && ack.rtt > self.base_rtt {
-            // Algorithm 10; a lone packet is late whole, which is Algorithm 1.
+            // Algorithm 10; a single packet is late as a whole, which is Algorithm 1.
             self.late += packets.min(((ack.rtt - self.base_rtt) / threshold.max(Time(1))).floor());
         }
         self.acked += ack.acked;
@@ -167,7 +192,7 @@ impl Inigo {
     }
 
     fn average(&self, alpha: f64, share: f64) -> f64 {
-        (1.0 - self.g) * alpha + self.g * share
+        (1.0 - self.parameters.g) * alpha + self.parameters.g * share
     }
 
     fn congestion(&self) -> f64 {
@@ -176,12 +201,12 @@ impl Inigo {
 
     /// Algorithm 4.
     fn look_for_the_end_of_slow_start(&mut self) {
-        if self.observed < self.samples {
+        if self.observed < self.parameters.samples {
             return;
         }
         self.alpha = self.average(self.alpha, self.late / self.observed);
         if self.congestion() > 0.0 {
-            let share = if self.published { 0.0 } else { self.congestion() / 2.0 };
+            let share = if self.parameters.published { 0.0 } else { self.congestion() / 2.0 };
             self.window.cut_to(self.window.packets * (1.0 - share), FLOOR);
         }
     }
@@ -195,10 +220,10 @@ impl Inigo {
             self.marked_alpha = self.average(self.marked_alpha, self.marked / self.acked);
         }
         self.forget_observations();
-        if self.may_dilate {
+        if self.parameters.may_dilate {
             self.dilate();
         }
-        if self.sub_window == 0.0 && !self.window.slow_start() {
+        if self.parameters.sub_window == 0.0 && !self.window.slow_start() {
             self.answer(self.window.packets);
         }
     }
@@ -216,46 +241,46 @@ impl Inigo {
             self.dilation += 1;
         }
         if self.dilation > DILATE_AFTER && self.dilation < DILATE_UNTIL {
-            if self.dilation == DILATE_AFTER + 1 || self.published {
+            if self.dilation == DILATE_AFTER + 1 || self.parameters.published {
                 self.undilated = self.base_rtt;
             }
             let srtt = self.smoothed_rtt.unwrap_or(self.base_rtt);
-            self.base_rtt = srtt + self.base_rtt.scale(self.threshold);
+            self.base_rtt = srtt + self.base_rtt.scale(self.parameters.threshold);
             self.alpha = 0.0;
             self.window.threshold = f64::INFINITY;
         }
         if self.dilation > DILATE_UNTIL {
-            self.base_rtt = self.undilated + self.undilated.scale(self.threshold);
+            self.base_rtt = self.undilated + self.undilated.scale(self.parameters.threshold);
             self.dilation = 0;
         }
     }
 
-    /// Algorithms 5 to 7: alpha/2 of `packets` less. In sub-windows of more than one, whole packets.
+    /// Algorithms 5 to 7: takes alpha/2 of `packets` out of the window, whole packets for sub-windows of more than one.
     fn answer(&mut self, packets: f64) {
         let alpha = self.congestion();
-        if alpha <= 0.0 || alpha < self.least_alpha {
+        if alpha <= 0.0 || alpha < self.parameters.least_alpha {
             return;
         }
         let less = packets * alpha / 2.0;
-        let less = if self.sub_window > 1.0 { less.floor() } else { less };
+        let less = if self.parameters.sub_window > 1.0 { less.floor() } else { less };
         self.window.cut_to(self.window.packets - less, FLOOR);
-        if self.published {
+        if self.parameters.published {
             self.forget_observations();
         }
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {
         let acked = self.window.packets_in(ack.acked);
-        if self.sub_window > 0.0 {
+        if self.parameters.sub_window > 0.0 {
             self.since_answer += acked;
-            let interval = self.sub_window.min(self.window.packets);
+            let interval = self.parameters.sub_window.min(self.window.packets);
             if self.since_answer >= interval {
-                self.answer(self.since_answer.min(self.sub_window));
+                self.answer(self.since_answer.min(self.parameters.sub_window));
                 self.since_answer = 0.0;
             }
         }
         if ack.window_limited && !ack.recovering {
-            self.window.packets += self.increase * acked / self.window.packets;
+            self.window.packets += self.parameters.increase * acked / self.window.packets;
             self.window.threshold = self.window.packets;
         }
     }

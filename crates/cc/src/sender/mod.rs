@@ -1,9 +1,8 @@
-//! Reaction points: what a sender does with its window and its pace; and the table of all algorithms, each of which begins
-//! with one.
+//! Reaction points, which set the window and the pace of a sender, and the table of all algorithms.
 //!
-//! One file an algorithm. Each has `PARAMETERS`, `PRESETS`, `NOT_MODELLED`, and `build`; the state is a struct with a field
-//! for each symbol of the paper, and parameters are a type of their own. To add one, write the file, name it and give
-//! it a row here, and an event script to `tests/scripts`: CONTRIBUTING.md goes through it step by step.
+//! Each algorithm has a file with `PARAMETERS`, `PRESETS`, `NOT_MODELLED` and `build`. The state is a struct with a field for
+//! each symbol of the paper; parameters are a type of their own. To add one, write the file, its row here and an event
+//! script in `tests/scripts`, as CONTRIBUTING.md describes.
 
 pub mod cdg;
 pub mod cubic;
@@ -70,24 +69,24 @@ algorithms! {
         "Sends a frame for each credit of the receiver, whose lost credits are the signal.", "Cho, Jang and Han, SIGCOMM 2017";
 }
 
-/// What a sender knows before its first packet. Who makes one for a test names what counts, and adds `..Path::default()`.
+/// What a sender knows before its first packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Path {
     /// Payload of a full packet.
     pub mss: Bytes,
-    /// What it may send before it hears anything.
+    /// Payload that it may send before the first acknowledgement.
     pub initial_window: Bytes,
     /// Rate of the host's own link.
     pub line_rate: Rate,
     /// Round trip of a full packet and its acknowledgement, with all queues empty.
     pub base_rtt: Time,
-    /// Of this flow's draws, for algorithms that throw dice ([`crate::draws`]).
+    /// Seed of the flow's random draws ([`crate::rng`]).
     pub seed: u64,
-    /// Flows that the host already sends.
+    /// Other active flows of the same sender.
     pub active: u32,
 }
 
-/// What a sender may do from now on.
+/// What a sender may do until its next decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// Payload that may be in flight, over any transport but credits. A flow with nothing in flight may always send one
@@ -100,77 +99,77 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A window and nothing else.
+    /// Creates a decision with a window only.
     #[must_use]
     pub const fn window(window: Bytes) -> Self {
         Self { window, pace: None, wake: None }
     }
 }
 
-/// Pieces of data that are acknowledged as one.
+/// Pieces of data that are acknowledged as one, for transports without a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
     /// Payload of each.
     pub size: Bytes,
     /// Whether the frames of a segment leave in a burst, and the pace only spaces segments.
     pub at_once: bool,
-    /// The rate of such a burst, where that is not as fast as the link takes it; never less than the pace.
+    /// The rate of such a burst if it is below that of the link; never less than the pace.
     pub burst_rate: Option<Rate>,
 }
 
 /// A reaction point: a pure state machine.
 ///
-/// Whoever drives it calls it in time order, reads [`Sender::decision`] after every call, and calls
-/// `on_wake` exactly at the time asked for.
+/// The caller calls it in time order, reads [`Sender::decision`] after each call, and calls `on_wake` exactly at the
+/// requested time.
 pub trait Sender: Debug + Send {
-    /// An acknowledgement arrived.
+    /// Handles an acknowledgement.
     fn on_ack(&mut self, now: Time, ack: &Ack);
 
-    /// A loss was noticed; once for each window of data, and at every timeout.
+    /// Handles a loss: called once for each window of data, and at every timeout.
     fn on_loss(&mut self, now: Time, loss: &Loss);
 
-    /// A frame of this length left the host; whether that changes the decision. Only a transport without a window tells.
+    /// Handles a frame that left the host; returns whether the decision changed. Only transports without a window call it.
     fn on_sent(&mut self, _now: Time, _sent: Bytes) -> bool {
         false
     }
 
-    /// The least rate that the ports on its way offer came back. Only an algorithm whose ports tell rates hears it.
+    /// Handles the least rate that the ports on the path offer. Called only if ports offer rates.
     fn on_offer(&mut self, _now: Time, _rate: Rate) {}
 
-    /// Whether its packets leave through the pacer of its server. Only a host that has one asks.
+    /// Returns whether its packets leave through the pacer of its server. Called only by hosts with a pacer.
     fn goes_through_pacer(&self, _now: Time) -> bool {
         false
     }
 
-    /// What every hop wrote into the newest packet that an acknowledgement covers, which [`Self::on_ack`] follows. Only an
-    /// algorithm whose ports keep records hears it.
+    /// Handles the records of all hops in the newest acknowledged packet, before [`Self::on_ack`]. Called only if ports write
+    /// records.
     fn on_records(&mut self, _now: Time, _hops: &[HopRecord]) {}
 
-    /// How long the host takes to answer the credit that arrived. Only a transport that sends on credits asks.
+    /// Returns how long the host takes to answer a credit. Called only by transports that send on credits.
     fn answer_time(&mut self) -> Time {
         Time::ZERO
     }
 
-    /// A congestion notification arrived.
+    /// Handles a congestion notification.
     fn on_notification(&mut self, _now: Time) {}
 
-    /// The time asked for in [`Decision::wake`] has come.
+    /// Called at the time of [`Decision::wake`].
     fn on_wake(&mut self, _now: Time) {}
 
-    /// What the flow may do now.
+    /// Returns the present decision.
     fn decision(&self) -> Decision;
 
-    /// What it may do once it has heard an acknowledgement: both at once, because nothing happens more often.
+    /// Handles an acknowledgement and returns the decision: one virtual call for the most frequent event.
     fn decide_on(&mut self, now: Time, ack: &Ack) -> Decision {
         self.on_ack(now, ack);
         self.decision()
     }
 
-    /// How a transport without a window divides its data.
+    /// Returns how a transport without a window divides its data.
     fn segments(&self) -> Segments {
         Segments { size: Bytes(16_000), at_once: false, burst_rate: None }
     }
 
-    /// Names and values of the internals worth plotting, the unit as the name's suffix.
+    /// Reports internal values for plots; a name ends in its unit.
     fn probe(&self, _record: &mut dyn FnMut(&'static str, f64)) {}
 }

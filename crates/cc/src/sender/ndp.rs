@@ -1,9 +1,8 @@
-//! Sends a first window at the rate of its link without asking anybody, and from then on a packet for each pull of the
-//! receiver.
+//! NDP at the sender: sends a first window at the rate of its link, then a packet for each pull of the receiver.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
-//! | IW | `window` | packets that leave uncalled |
+//! | IW | `window` | packets that leave without a pull |
 //!
 //! Source: Handley et al., SIGCOMM 2017, §3.2; its authors' simulator (csg-htsim 841d9e7, ndp.cpp). What follows the first window
 //! is the affair of the receiver, whose host paces pulls for all its flows together, and of ports that cut packets to their
@@ -27,7 +26,7 @@ pub const PARAMETERS: &[Parameter] = &[packets("window", "IW", 0.0, 0.0..=1e6)
 /// What two ports hold, in packets: a flow whose packets wait on their way up and down fills its path nonetheless.
 const QUEUES: f64 = 16.0;
 
-/// Whose NDP.
+/// Variants.
 pub const PRESETS: &[Preset] =
     &[Preset { name: "htsim", values: &[("window", 15.0)], source: "csg-htsim 841d9e7, main_ndp.cpp: cwnd = 15" }];
 

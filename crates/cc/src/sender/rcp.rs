@@ -1,6 +1,6 @@
-//! Sends at the least rate that the ports on its way offer, and so needs no more than a round trip to learn it.
+//! RCP at the sender: sends at the least rate that the ports on its path offer.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | R_p | `rate` | the least rate offered to the newest packet that has been answered |
 //!

@@ -1,6 +1,6 @@
 //! Grows the window by one packet a round trip and halves it when a packet is lost or marked.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | cwnd | `window.packets` | window in packets |
 //! | ssthresh | `window.threshold` | where slow start ends |

@@ -51,7 +51,7 @@ pub const PARAMETERS: &[Parameter] = &[
     gradient::MIN_RATE,
 ];
 
-/// Whose TIMELY.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "sigcomm15",

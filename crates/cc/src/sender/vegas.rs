@@ -1,7 +1,7 @@
 //! Keeps between alpha and beta packets of its own in the queue, judged by how much the RTT exceeds the
 //! smallest one seen.
 //!
-//! | symbol | here | meaning |
+//! | symbol | name | meaning |
 //! |---|---|---|
 //! | alpha, beta | `alpha`, `beta` | packets in the queue: fewer, grow; more, shrink |
 //! | gamma | `gamma` | packets in the queue that end slow start |
@@ -40,7 +40,7 @@ pub const PARAMETERS: &[Parameter] = &[
         .source("the poster's script (SIGCOMM 2012) has every pair exchange 10 KB first"),
 ];
 
-/// Whose Vegas.
+/// Variants.
 pub const PRESETS: &[Preset] = &[
     Preset { name: "ns-2", values: &[], source: "ns-2 tcp-vegas.cc, ns-default.tcl: 1, 3, 1" },
     Preset {
@@ -56,7 +56,7 @@ pub const NOT_MODELLED: &[&str] = &[
     "Linux turns itself off and forgets the base RTT around losses and idle times.",
 ];
 
-/// No cut goes below two packets.
+/// The least window, in packets.
 const FLOOR: f64 = 2.0;
 
 /// Builds the sender.

@@ -1,7 +1,7 @@
 //! A digest of a whole file, in its own footer.
 //!
-//! It is the 128-bit XXH3 of every byte of the file, those of the digest itself taken as zeros. So a bit that is no longer
-//! what it was is found wherever it is, in the footer as well.
+//! It is the 128-bit XXH3 of all bytes of the file, with the digest itself as zeros. So it detects a changed bit anywhere,
+//! in the footer as well.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{FooterTail, KeyValue};
 use twox_hash::xxhash3_128::Hasher;
 
-/// Its key among the metadata of a file.
+/// Key of the digest in the metadata of a file.
 pub const KEY: &str = "digest";
 const KIND: &str = "xxh3-128:";
 const DIGITS: usize = 32;
@@ -28,7 +28,7 @@ impl Hashed {
         Self { file, hasher: Hasher::new() }
     }
 
-    /// Writes the digest over its zeros, once the whole file is there.
+    /// Replaces the zeros by the digest once the file is complete.
     pub fn seal(mut self) -> Result<()> {
         let place = place(&mut self.file, &unknown())?.expect("the file was written with these zeros");
         self.file.seek(SeekFrom::Start(place))?;
@@ -53,7 +53,7 @@ pub fn to_come() -> KeyValue {
     KeyValue::new(KEY.to_owned(), unknown())
 }
 
-/// Fails unless the file is as it was written; `told` is its digest, by its metadata.
+/// Fails unless the file is as it was written; `told` is the digest in its metadata.
 pub fn check(file: &mut File, told: &str) -> Result<()> {
     let changed = || ParquetError::General("it has changed since it was written".to_owned());
     let place = place(file, told)?.ok_or_else(changed)?;
@@ -75,7 +75,7 @@ fn digits(hasher: &Hasher) -> [u8; DIGITS] {
     text.as_bytes().try_into().expect("128 bits are 32 digits")
 }
 
-/// Where in the file the digits of this digest begin: in the footer, after their kind.
+/// Offset of the digits of this digest in the file: in the footer, after their kind.
 fn place(file: &mut File, digest: &str) -> Result<Option<u64>> {
     let end = file.seek(SeekFrom::End(0))?;
     let mut tail = [0; TAIL as usize];

@@ -13,23 +13,23 @@ use pyo3::prelude::*;
 pub use read::{read_header, read_table};
 pub use write::write_table;
 
-/// Rows that are encoded or decoded at a time, so that a large table needs no second copy of a column.
+/// Rows that are encoded or decoded at once, so that a large table needs no second copy of a column.
 const PIECE: usize = 1 << 16;
 
-/// What a column holds.
+/// Kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Flag,
-    /// Unsigned, in so many bits: 8, 16, 32 or 64.
+    /// Unsigned integers of 8, 16, 32 or 64 bits.
     Count(u8),
     Whole,
     Real,
-    /// Text that repeats.
+    /// Text with few different values.
     Name,
 }
 
 impl Kind {
-    /// As Python calls it.
+    /// Reads the name that Python uses.
     fn named(name: &str) -> PyResult<Self> {
         Ok(match name {
             "bool" => Self::Flag,
@@ -44,7 +44,7 @@ impl Kind {
         })
     }
 
-    /// What a column of a file holds: one that we wrote, or another writer for us.
+    /// The kind of a column in a file, whoever wrote it.
     fn of(column: &ColumnDescriptor) -> Result<Self, ParquetError> {
         let unknown = || ParquetError::General(format!("the column {} is none that a run writes", column.path()));
         if column.max_rep_level() > 0 || column.max_def_level() > 1 {
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// What went wrong with a file, for Python: `OSError` with its number where the system says so, else `ValueError`.
+/// The Python exception for an error of a file: `OSError` with the number of a system error, otherwise `ValueError`.
 fn refused(error: ParquetError) -> PyErr {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -74,7 +74,7 @@ fn refused(error: ParquetError) -> PyErr {
     }
 }
 
-/// Python makes the class of the number, such as `FileNotFoundError`.
+/// Python chooses the subclass by the number, such as `FileNotFoundError`.
 fn failed(error: &std::io::Error) -> PyErr {
     match error.raw_os_error() {
         Some(number) => {

@@ -1,4 +1,4 @@
-//! A Parquet file into columns for Python.
+//! Reads a Parquet file into columns for Python.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,10 +16,10 @@ use pyo3::types::PyDict;
 
 use super::{Kind, PIECE, digest, failed, refused};
 
-/// Files of pyarrow have checksums of their pages instead of a digest; the `parquet` crate checks these.
+/// Files of pyarrow have checksums of their pages instead of a digest, which the `parquet` crate checks.
 const ELSEWHERE: &str = "parquet-cpp-arrow";
 
-/// The metadata of a Parquet file, and the names of its columns. Of the file nothing but its footer is read.
+/// The metadata of a Parquet file, and the names of its columns. Reads only the footer of the file.
 #[pyfunction]
 pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
     let reader = SerializedFileReader::new(opened(path)?).map_err(refused)?;
@@ -32,9 +32,9 @@ pub fn read_header<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, 
     Ok((metadata, names.collect()))
 }
 
-/// The columns of a Parquet file that is as it was written: arrays, and of names `(numbers, names)`.
+/// The columns of an unchanged Parquet file: arrays, and `(numbers, names)` for names.
 ///
-/// What is missing is NaN, in a column of floats whatever the file has, and of names -1.
+/// A missing value is NaN, in a column of floats whatever the file has; a missing name is -1.
 #[pyfunction]
 pub fn read_table<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let mut file = opened(path)?;
@@ -73,7 +73,7 @@ fn read<'py>(py: Python<'py>, reader: &Reader, column: usize, kind: Kind) -> PyR
     }
 }
 
-/// A column of numbers; of floats where one is missing.
+/// A column of numbers, as floats if one is missing.
 fn numbers<'py, T: DataType, E: Element + Copy + Default>(
     py: Python<'py>,
     reader: &Reader,
@@ -99,7 +99,7 @@ fn numbers<'py, T: DataType, E: Element + Copy + Default>(
     Ok(values.into_pyarray(py).into_any())
 }
 
-/// Names in the order in which they come first.
+/// Names in the order of their first occurrence.
 fn names<'py>(py: Python<'py>, reader: &Reader, column: usize) -> PyResult<Bound<'py, PyAny>> {
     let (mut codes, mut names): (Vec<i32>, Vec<ByteArray>) = Default::default();
     let mut known: BTreeMap<Vec<u8>, i32> = BTreeMap::new();
@@ -122,7 +122,7 @@ fn names<'py>(py: Python<'py>, reader: &Reader, column: usize) -> PyResult<Bound
     (codes.into_pyarray(py), names).into_bound_py_any(py)
 }
 
-/// Calls with every value of a column in turn, with none where it is missing.
+/// Calls `value` with each value of a column in turn, and with none for a missing one.
 fn each<T: DataType>(reader: &Reader, column: usize, mut take: impl FnMut(Option<&T::T>)) -> Result<()> {
     let (mut there, mut known) = (Vec::new(), Vec::new());
     for group in 0..reader.num_row_groups() {

@@ -1,4 +1,4 @@
-//! Columns from Python into a Parquet file, a row group for each block of rows.
+//! Writes columns from Python to a Parquet file, with a row group for each block of rows.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use super::{Kind, PIECE, failed, refused};
 
 /// Writes a Parquet file: the names and kinds of its columns, its metadata, and blocks of equally long columns.
 ///
-/// A column is an array of its kind; of floats, in which NaN is a value that is missing; or of a `name` the numbers of
-/// names and the names.
+/// A column is an array of its kind, an array of floats in which NaN is a missing value, or the numbers of names and
+/// the names.
 #[pyfunction]
 pub fn write_table(
     path: std::path::PathBuf,
@@ -94,7 +94,7 @@ fn write(column: &mut SerializedColumnWriter<'_>, kind: Kind, values: &Bound<'_,
     }
 }
 
-/// Whole numbers, as they are or as floats.
+/// Integers, as they are or as floats.
 fn numbers<T: DataType, E: Element + Copy>(
     column: &mut SerializedColumnWriter<'_>,
     values: &Bound<'_, PyAny>,
@@ -107,7 +107,7 @@ fn numbers<T: DataType, E: Element + Copy>(
     plain::<T, E>(column, values, of)
 }
 
-/// Numbers none of which is missing.
+/// Numbers without missing values.
 fn plain<T: DataType, E: Element + Copy>(
     column: &mut SerializedColumnWriter<'_>,
     values: &Bound<'_, PyAny>,
@@ -116,7 +116,7 @@ fn plain<T: DataType, E: Element + Copy>(
     rows::<T, E>(column, &array(values)?, |value| Some(of(value)))
 }
 
-/// Floats, of which NaN is missing.
+/// Floats, in which NaN is a missing value.
 fn sparse<T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
     values: &Bound<'_, PyAny>,
@@ -125,7 +125,7 @@ fn sparse<T: DataType>(
     rows::<T, f64>(column, &array(values)?, |value| (!value.is_nan()).then(|| of(value)))
 }
 
-/// Names by their numbers; of a number below 0 none.
+/// Names by their numbers; a number below 0 is a missing name.
 fn names(column: &mut SerializedColumnWriter<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
     let (codes, names): (PyReadonlyArray1<'_, i32>, Vec<String>) = values.extract()?;
     let names: Vec<ByteArray> = names.into_iter().map(|name| ByteArray::from(name.into_bytes())).collect();

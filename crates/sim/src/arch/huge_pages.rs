@@ -1,60 +1,59 @@
-//! Large arrays on large pages. An event of a large network touches arrays of many megabytes here and there, and of a page of
-//! 4 KiB the processor has to look up each time where it lies, in a virtual machine twice over. Linux gives pages of 2 MiB to
-//! whoever asks for them.
+//! Large arrays on huge pages. An event of a large network touches a few places of arrays of many megabytes, and with pages of 4 KiB each
+//! of them costs an address translation, two in a virtual machine. Linux provides pages of 2 MiB on request.
 
-/// Less than a large page is found fast enough on small ones.
-const LARGE: usize = 2 << 20;
+/// The size of a huge page, in bytes; smaller arrays do not need one.
+const HUGE: usize = 2 << 20;
 
-/// So many items, in order.
+/// Collects `count` items into a vector on huge pages.
 pub fn collected<T>(count: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::with_capacity(count);
-    ask_for_large(&all);
+    request_huge_pages(&all);
     all.extend(items);
     all
 }
 
-/// Adds one at the end.
+/// Appends an item, and requests huge pages if the vector grows.
 #[inline]
 pub fn push<T>(all: &mut Vec<T>, item: T) {
     if all.len() == all.capacity() {
-        make_room(all);
+        grow(all);
     }
     all.push(item);
 }
 
 #[cold]
-fn make_room<T>(all: &mut Vec<T>) {
+fn grow<T>(all: &mut Vec<T>) {
     all.reserve(1);
-    ask_for_large(all);
+    request_huge_pages(all);
 }
 
-/// Before its room is filled for the first time: what is on small pages stays there.
+/// Requests huge pages for a vector's memory before it is filled: what is on small pages stays there.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "a hint to the kernel, for which there is no safe call")]
-fn ask_for_large<T>(all: &Vec<T>) {
+fn request_huge_pages<T>(all: &Vec<T>) {
     const PAGE: usize = 4096;
     let bytes = all.capacity() * size_of::<T>();
-    if bytes < LARGE {
+    if bytes < HUGE {
         return;
     }
     let begin = all.as_ptr() as usize;
     let (first, end) = (begin.next_multiple_of(PAGE), (begin + bytes) / PAGE * PAGE);
-    // SAFETY: these are whole pages of what the vector has, and the advice changes nothing of what is in them. Where it is not
-    // taken, pages stay as they are.
+    // SAFETY: these are whole pages of the vector's memory, and the advice does not change their content. If it is refused, pages stay as
+    // they are.
     unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_HUGEPAGE) };
 }
 
-/// Other systems find out by themselves, or not.
+/// Does nothing on other systems.
 #[cfg(not(target_os = "linux"))]
-fn ask_for_large<T>(_all: &Vec<T>) {}
+fn request_huge_pages<T>(_all: &Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pushed_is_there_on_pages_of_any_size() {
-        let count = 3 * LARGE as u64;
+    fn items_are_stored_on_pages_of_any_size() {
+        let count = 3 * HUGE as u64;
         let mut all = Vec::new();
         (0..count).for_each(|item| push(&mut all, item));
         assert!((0..count).eq(all.iter().copied()));

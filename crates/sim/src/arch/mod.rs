@@ -1,4 +1,4 @@
-//! Help for the processor's caches on large networks: prefetching and huge pages. It changes no result.
+//! Hints to the processor and the kernel: prefetching and huge pages. They affect the speed of large networks, but no result.
 
 pub mod huge_pages;
 pub mod prefetch;

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The results of a run.
 
 use shallows_cc::units::Time;
 
@@ -6,38 +6,38 @@ pub use crate::host::stats::FlowReport;
 pub use crate::observe::series::{ProbeTable, QueueTable};
 use crate::port::PortReport;
 
-/// A circle of ports that wait for each other for ever.
+/// A deadlock: a cycle of ports that wait for each other for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When it was seen.
+    /// When it was detected.
     pub at: Time,
-    /// The ports, each waiting for the next, the last for the first.
+    /// The ports; each waits for the next one, and the last for the first.
     pub ports: Vec<u32>,
 }
 
-/// The outcome of a run.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The same for the same network and seed, whatever the build and the machine.
+    /// A hash of all deliveries and completions: equal for the same network and seed, on every build and machine.
     pub fingerprint: u64,
-    /// Packet arrivals, NIC turns and timers.
+    /// Packet arrivals, wake-ups of NICs and ports, timers and tasks of the driver.
     pub events: u64,
     /// Packets received over one link.
     pub packet_hops: u64,
     /// When the run ended.
     pub ended: Time,
-    /// The statistics' span: from the warm-up's end.
+    /// The time covered by the statistics, from the end of the warm-up.
     pub measured: Time,
-    /// One a flow.
+    /// By flow.
     pub flows: Vec<FlowReport>,
-    /// One a port.
+    /// By port.
     pub ports: Vec<PortReport>,
-    /// Queues at fixed times.
+    /// Recorded queues.
     pub queues: QueueTable,
-    /// Internals at fixed times.
+    /// Recorded internals of senders.
     pub probes: ProbeTable,
-    /// Ports that wait for each other for ever.
+    /// The deadlock, if there was one.
     pub deadlock: Option<Deadlock>,
-    /// What does not add up; empty when the books close.
+    /// Failed accounting checks and reasons for an early end; empty when the books close.
     pub problems: Vec<String>,
 }

@@ -1,5 +1,4 @@
-//! What only shows when all switches are looked at together: pauses on which the two ends of a link disagree, and ports that
-//! wait for each other for ever.
+//! Checks of PFC over the whole network: links whose ends disagree about a pause, and deadlocks.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +8,22 @@ use crate::observe::Observer;
 use crate::packet::PacketKind;
 use crate::parallel::network::ParallelNetwork;
 
-/// Links whose two ends disagree about whether they are paused, now that every pause and resume on its way has been
-/// heard, and what the port thinks: the last one there is, or else the state of the port, is what the switch wants.
+/// Links whose two ends disagree about a pause, and whether the port is paused. The last PFC frame in flight, or the state of the port if
+/// there is none, must be what the switch wants.
 pub fn pause_mismatches<O: Observer>(all: &ParallelNetwork<O>) -> impl Iterator<Item = (u32, bool)> {
     let links = if all.pauses() { all.links() } else { 0 };
     let both = (0..links).map(|link| (link, all.port(link).is_paused(), all.is_pausing(link)));
-    // Frames are looked for only where it matters: mostly both ends agree that nothing is paused.
-    let apart = both.filter(|&(link, paused, pausing)| {
+    // Frames are searched only where it matters: mostly both ends agree that nothing is paused.
+    let mismatches = both.filter(|&(link, paused, pausing)| {
         (paused || pausing) && all.last_pause_frame(link).unwrap_or(paused) != pausing
     });
-    apart.map(|(link, paused, _)| (link, paused))
+    mismatches.map(|(link, paused, _)| (link, paused))
 }
 
-/// The ports of a cycle in which each waits for the next and none can ever go on; empty if there is
-/// none.
+/// The ports of a deadlock: a cycle in which each port waits for the next one for ever; empty if there is none.
 ///
-/// A paused port stays so while more than its threshold lies in ports that stay so.
-pub fn deadlock<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
+/// A paused port stays paused while more bytes than its resume threshold are queued at ports that stay paused.
+pub fn search<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
     if !all.pauses() {
         return Vec::new();
     }
@@ -44,8 +42,8 @@ pub fn deadlock<O: Observer>(all: &ParallelNetwork<O>) -> Vec<u32> {
     }
 }
 
-/// Which links' data waits in each port of `stuck`, and how much. What waits in a NIC came over no link: nobody waits for it,
-/// and it may be millions of packets.
+/// By link and port of `stuck`: how much data from the link is queued at the port. Data at a NIC came over no link, so no port waits for it,
+/// and there may be millions of packets.
 fn behind<O: Observer>(all: &ParallelNetwork<O>, stuck: &[u32]) -> BTreeMap<(u32, u32), Bytes> {
     let mut behind = BTreeMap::new();
     for &port in stuck.iter().filter(|&&port| !all.is_nic(port)) {
@@ -56,7 +54,7 @@ fn behind<O: Observer>(all: &ParallelNetwork<O>, stuck: &[u32]) -> BTreeMap<(u32
     behind
 }
 
-/// Follows who waits for whom until somebody comes up twice.
+/// Follows the waiting ports until one repeats.
 fn cycle(stuck: &[u32], behind: &BTreeMap<(u32, u32), Bytes>) -> Vec<u32> {
     let mut seen = Vec::new();
     let mut at = stuck.first().copied();

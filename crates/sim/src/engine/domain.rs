@@ -53,7 +53,7 @@ impl<O: Observer> Domain<O> {
         let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, depth, observer)?;
         Ok(Self {
             fabric,
-            hosts: Hosts::new(Arc::clone(network), |host| routes.nic(host), ownership),
+            hosts: Hosts::new(Arc::clone(network), ownership),
             network: Arc::clone(network),
             events: 0,
             stale_wakes: 0,
@@ -148,11 +148,11 @@ impl<O: Observer> Domain<O> {
         if (entity as usize) < links {
             return self.on_arrival(entity);
         }
-        let host = entity - links as u32;
-        if host < self.network.hosts {
-            return self.hosts.on_free_port(&mut self.fabric, host);
+        let nic = entity - links as u32;
+        if nic < self.hosts.nics.count() {
+            return self.hosts.on_port_free(&mut self.fabric, nic);
         }
-        let port = host - self.network.hosts;
+        let port = nic - self.hosts.nics.count();
         if self.fabric.wake_port(port) {
             self.transmit_behind(port);
         } else {
@@ -175,7 +175,7 @@ impl<O: Observer> Domain<O> {
     fn transmit_behind(&mut self, port: u32) {
         let node = self.fabric.ports[port as usize].from;
         if node < self.network.hosts {
-            self.hosts.transmit(&mut self.fabric, node);
+            self.hosts.transmit_through(&mut self.fabric, node, port);
         }
     }
 }

@@ -1,12 +1,14 @@
-//! The engine: advances the network, acts at scheduled times and checks the results.
+//! The engine: executes events ([`domain`]), drives a run with its scheduled tasks ([`simulation`]), and audits the results.
 
 pub mod answer;
 mod audit;
 pub(crate) mod deadlock;
 pub(crate) mod domain;
+pub mod ideal;
 pub(crate) mod packet_limit;
 mod prefetch;
 mod schedule;
 pub mod simulation;
 pub mod snapshot;
-pub(crate) mod stall_detector;
+mod stall_detector;
+mod tasks;

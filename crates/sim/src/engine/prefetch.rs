@@ -95,21 +95,21 @@ fn prefetch_queue<O>(fabric: &Fabric<O>, port: Option<u32>, at: Time, packet: &P
 
 /// Prefetches the sender or receiver that a packet is for, if `node` is a host. A PFC frame is for neither.
 fn prefetch_endpoint(hosts: &Hosts, node: u32, packet: &Packet) {
-    let Some(nic) = hosts.nics.get(node) else { return };
+    let Some(nic) = hosts.nics.first_of(node) else { return };
     prefetch(nic);
     if packet.flags.for_neighbour() {
         return;
     }
     if packet.flags.for_sender() {
-        hosts.sending.get(packet.flow).map(prefetch_all);
+        hosts.senders.get(packet.flow).map(prefetch_all);
     } else {
-        hosts.receiving.get(packet.flow).map(prefetch_all);
+        hosts.receivers.get(packet.flow).map(prefetch_all);
     }
 }
 
 /// Prefetches the sender that a host serves next.
 fn prefetch_sender(hosts: &Hosts, host: u32) {
-    if let Some(sender) = hosts.nics.get(host).and_then(Nic::first).and_then(|flow| hosts.sending.get(flow)) {
+    if let Some(sender) = hosts.nics.get(host).and_then(Nic::first).and_then(|flow| hosts.senders.get(flow)) {
         prefetch_all(sender);
     }
 }

@@ -1,54 +1,80 @@
-//! What the driver does at set times: it ends a run, begins its statistics, reads queues and senders, looks for trouble.
+//! The schedule of the driver's tasks.
 
 use shallows_cc::units::Time;
 
-/// What is due, in the order in which it goes at the same time; before all that happens in the network then.
+use crate::spec::network::Network;
+
+/// Tasks, in the order of simultaneous ones. A task comes before all events of the network at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// The run is over.
+    /// The run ends.
     End,
-    /// Statistics begin.
+    /// The warm-up ends and statistics begin.
     Warmup,
-    /// Something happens to a link.
+    /// A fault of a link is applied.
     Fault,
-    /// Switches have heard of it.
+    /// Switches have learned of a fault.
     Convergence,
-    /// Queues are read.
+    /// Queues are recorded.
     Queues,
-    /// Senders are read.
+    /// Internals of senders are recorded.
     Probes,
     /// Paused links are searched for a deadlock.
     Deadlock,
-    /// Flows are looked at: do they get on?
-    Watch,
+    /// The stall detector checks the flows.
+    StallCheck,
 }
 
-/// Everything that is due, each thing once: a handful at most.
+/// The scheduled tasks, each at most once per time: a handful.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// What is due last comes first.
-    due: Vec<(Time, Task)>,
+    /// The last task comes first.
+    tasks: Vec<(Time, Task)>,
 }
 
 impl Schedule {
-    pub fn set(&mut self, at: Time, due: Task) {
-        // What is due again is mostly so before all else.
-        let later = self.due.iter().rposition(|&other| other > (at, due)).map_or(0, |place| place + 1);
-        if self.due.get(later) != Some(&(at, due)) {
-            self.due.insert(later, (at, due));
+    /// The tasks that are known from the start; `stall_check` is the time of the first check of the stall detector.
+    pub fn new(network: &Network, stall_check: Option<Time>) -> Self {
+        let mut schedule = Self::default();
+        let mut set = |at, wanted: bool, task| {
+            if wanted {
+                schedule.set(at, task);
+            }
+        };
+        set(network.duration, network.duration < Time::MAX, Task::End);
+        set(network.warmup, network.warmup > Time::ZERO, Task::Warmup);
+        set(Time::ZERO, network.record.queue_interval > Time::ZERO, Task::Queues);
+        set(network.record.probe_interval, network.record.probe_interval > Time::ZERO, Task::Probes);
+        if let Some(first) = network.faults.first() {
+            set(first.at, true, Task::Fault);
+        }
+        if let Some(at) = stall_check {
+            set(at, true, Task::StallCheck);
+        }
+        schedule
+    }
+
+    /// Schedules a task.
+    pub fn set(&mut self, at: Time, task: Task) {
+        // A task that is scheduled again mostly comes before all others.
+        let later = self.tasks.iter().rposition(|&other| other > (at, task)).map_or(0, |place| place + 1);
+        if self.tasks.get(later) != Some(&(at, task)) {
+            self.tasks.insert(later, (at, task));
         }
     }
 
-    /// When the next thing is due; [`Time::MAX`] if there is none.
+    /// The time of the next task; [`Time::MAX`] if there is none.
     pub fn next(&self) -> Time {
-        self.due.last().map_or(Time::MAX, |&(at, _)| at)
+        self.tasks.last().map_or(Time::MAX, |&(at, _)| at)
     }
 
+    /// Removes the next task and returns it.
     pub fn pop(&mut self) -> Option<(Time, Task)> {
-        self.due.pop()
+        self.tasks.pop()
     }
 
-    pub fn has(&self, due: Task) -> bool {
-        self.due.iter().any(|&(_, other)| other == due)
+    /// Whether such a task is scheduled.
+    pub fn has(&self, task: Task) -> bool {
+        self.tasks.iter().any(|&(_, other)| other == task)
     }
 }

@@ -1,116 +1,116 @@
-//! What every port, every flow and every packet is doing at one moment of a run, after all that happens at or before it.
+//! The state of every port, flow and packet at one moment, after all events at or before it.
 
 use shallows_cc::units::{Bytes, Time};
 
-pub use crate::host::progress::SenderState;
+pub use crate::host::transport::SenderState;
 use crate::observe::Observer;
-use crate::observe::series::{ProbeTable, Record};
+use crate::observe::series::{ProbeTable, Recorder};
 use crate::packet::header::Header;
 use crate::packet::{Packet, PacketKind};
 use crate::parallel::network::ParallelNetwork;
 use crate::port::Port;
 
-/// An egress port.
+/// State of an egress port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState {
-    /// Frames that wait, and what is left of the one being sent.
+    /// Backlog in bytes: queued frames plus the unsent part of the frame in transmission.
     pub queue: Bytes,
-    /// Frames that wait or are being sent.
+    /// Frames queued or in transmission.
     pub waiting: u32,
-    /// Frames on the wire behind it.
+    /// Frames on the wire.
     pub flying: u32,
-    /// Their length.
+    /// Their bytes.
     pub flying_bytes: Bytes,
-    /// Whether it has been told to stop sending data.
+    /// Whether it is paused.
     pub paused: bool,
-    /// Whether its link does not work.
+    /// Whether its link is down.
     pub down: bool,
 }
 
-/// A flow, as its two ends know it.
+/// State of a flow at its two ends.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowState {
     /// Its number.
     pub flow: u32,
-    /// When it began.
+    /// When it started.
     pub start: Time,
-    /// When all of it had arrived; [`Time::MAX`] is not yet.
+    /// When it finished; [`Time::MAX`] if it has not.
     pub finish: Time,
-    /// Payload that its receiver has, in whatever order it came.
+    /// Payload bytes that have arrived, in any order.
     pub delivered: u64,
-    /// Data packets sent again.
+    /// Data packets retransmitted.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Its sending half; none once that knows that all has arrived.
+    /// Its sender; `None` once it knows that everything has arrived.
     pub sender: Option<SenderState>,
 }
 
-/// Where on its hop a packet is.
+/// Place of a packet on its hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Place {
-    /// It waits at the port.
+    /// Queued at the port.
     Waiting,
-    /// Its first bit has left, its last has not.
+    /// In transmission: its first bit has left, its last one has not.
     Leaving,
-    /// All of it is on the wire.
+    /// On the wire.
     Flying,
 }
 
-/// Every place by name, in the order of their numbers.
+/// Names of the places, in the order of their numbers.
 pub const PLACES: [&str; 3] = ["waiting", "leaving", "flying"];
 
-/// A packet on its way.
+/// State of a packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketState {
-    /// The link behind its port.
+    /// The link of its port.
     pub link: u32,
-    /// Where on it.
+    /// Its place on the hop.
     pub place: Place,
-    /// Its flow; that of a pause is [`crate::packet::NIL`].
+    /// Its flow; [`crate::packet::NIL`] for a PFC frame.
     pub flow: u32,
-    /// What it is for.
+    /// Its kind.
     pub kind: PacketKind,
-    /// Its number in the flow, or the one that it speaks of.
+    /// Its sequence number, or the number that it acknowledges.
     pub number: u32,
-    /// Its length on the wire.
+    /// Its length on the wire, in bytes.
     pub length: u16,
-    /// Whether it bears a congestion mark.
+    /// Whether it is marked (CE).
     pub marked: bool,
-    /// When it reaches the far end of the link; [`Time::MAX`] where that is not known yet.
+    /// When it arrives at the end of the link; [`Time::MAX`] if that is not known yet.
     pub arrives: Time,
 }
 
-/// All of it.
+/// State of a network.
 #[derive(Debug)]
 pub struct Snapshot {
     /// By link.
     pub ports: Vec<PortState>,
-    /// Flows that have begun, in order.
+    /// Flows that have started, in order.
     pub flows: Vec<FlowState>,
-    /// What algorithms decide and know, of flows that live.
+    /// Internals of the senders and receivers of live flows.
     pub probes: ProbeTable,
-    /// Packets on their way, by link, those first that leave first.
+    /// Packets in flight, by link and in the order in which they leave.
     pub packets: Vec<PacketState>,
 }
 
 impl Snapshot {
-    /// That of a network in which everything up to `now` has happened, and nothing after it.
-    pub(crate) fn of<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
+    /// The state of a network that has executed everything up to `now`, and nothing after it.
+    pub(crate) fn of<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flows: u32) -> Self {
         domains.settle();
-        let mut record = Record::default();
-        let begun: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
-        for flow in &begun {
+        let mut record = Recorder::default();
+        let started: Vec<_> = (0..flows).filter_map(|flow| flow_state(domains, now, flow)).collect();
+        for flow in &started {
             domains.probe(flow.flow, Time::ZERO, &mut |name, value| record.probe(now, flow.flow, name, value));
         }
         let mut packets = Vec::new();
         let ports = (0..domains.links()).map(|link| port_state(domains, link, now, &mut packets)).collect();
-        Self { ports, flows: begun, probes: record.probes, packets }
+        Self { ports, flows: started, probes: record.probes, packets }
     }
 }
 
-fn flow_state<O: Observer + Send>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
+fn flow_state<O: Observer>(domains: &mut ParallelNetwork<O>, now: Time, flow: u32) -> Option<FlowState> {
     let (sent, received) = (*domains.sender(flow), *domains.receiver(flow));
     (sent.start < Time::MAX).then(|| FlowState {
         flow,
@@ -131,9 +131,9 @@ fn port_state<O: Observer>(
 ) -> PortState {
     let port = domains.port(link);
     let mine = packets.len();
-    let on_its_way: Vec<_> = domains.on_its_way(link).collect();
-    let on_the_list = on_its_way.len() - domains.waiting(link).count();
-    for (at, (packet, header)) in on_its_way.into_iter().enumerate() {
+    let in_flight: Vec<_> = domains.in_flight(link).collect();
+    let on_the_list = in_flight.len() - domains.waiting(link).count();
+    for (at, (packet, header)) in in_flight.into_iter().enumerate() {
         let place = if at < on_the_list { place(port, packet, now) } else { Place::Waiting };
         let arrives = if at < on_the_list { packet.arrives } else { Time::MAX };
         packets.push(packet_state((packet, header), link, place, arrives));
@@ -150,7 +150,7 @@ fn port_state<O: Observer>(
     }
 }
 
-/// Where a packet is whose arrival is known.
+/// The place of a packet whose arrival time is known.
 fn place(port: &Port, packet: &Packet, now: Time) -> Place {
     let (begun, ended) = port.sending_of(packet);
     if ended <= now {

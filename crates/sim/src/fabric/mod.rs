@@ -1,5 +1,5 @@
-//! What carries packets: ports, links, switches with their routes and memories. Nothing here makes a packet of a flow or
-//! takes one in; that is the hosts' part ([`crate::host::hosts`]).
+//! The fabric: ports, links, and switches with their routes and memories. It forwards packets; hosts create and receive them
+//! ([`crate::host::hosts`]).
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,73 +8,78 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::arch::huge_pages;
+use crate::fabric::ecmp::{entropy, pick};
 use crate::fabric::ownership::Ownership;
-use crate::fabric::route::{Routes, pick};
+use crate::fabric::route::Routes;
 use crate::fabric::shared_buffer::Switches;
 use crate::observe::{Hop, Observer};
-use crate::packet::{MAX_PACKETS, NIL, Packet, PacketKind, Slab};
+use crate::packet::{MAX_PACKETS, Packet, PacketKind, Slab};
 use crate::port::Port;
-use crate::port::admission::{Enqueued, Outcome};
+use crate::port::admission::{ClassOverride, Incoming};
 use crate::port::link::LinkTarget;
+use crate::port::loss_model::LossModel;
 use crate::queue::event_queue::EventQueue;
-use crate::spec::fault::LossModel;
 use crate::spec::network::{Balancing, Network, PortSpec};
 
+mod ecmp;
 mod enqueue;
+mod link_events;
 mod outbox;
 pub mod ownership;
+mod pfc;
+mod reverse_links;
 pub mod route;
 pub mod shared_buffer;
+mod shortest_paths;
 
 pub use outbox::{Batch, Outbox};
 
-/// Where a packet is that has come to the end of a link.
+/// What became of a packet at the end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// On its way: a switch has passed it on, or dropped it.
+    /// A switch has forwarded or dropped it, or it was lost.
     Forwarded,
-    /// At the host that it was sent to.
+    /// It is at this slot, for the host at the end of the link.
     AtHost(u32),
-    /// It let this port go on: the flows behind it may send again.
+    /// It ended a pause of this port, whose flows may send again.
     Resumed(u32),
 }
 
-/// Everything between hosts, and their NICs.
+/// The part of the fabric that a domain simulates, NICs included. It has more than twelve fields because all of them are used on
+/// every hop, and the compiler keeps them in registers only if they are in one struct.
 #[derive(Debug)]
 pub struct Fabric<O> {
     pub network: Arc<Network>,
-    /// The time of what happens now.
+    /// The present time.
     pub now: Time,
     pub events: EventQueue,
     pub packets: Slab,
-    /// How many of them are too many.
+    /// Number of packets at which a run stops.
     pub max_packets: u64,
-    /// From how many on the driver has to look, while a NIC takes all that a window allows.
+    /// Number of packets from which on the driver checks that limit, at a NIC that takes all that a window allows.
     pub check_at_packets: u64,
     pub ports: Vec<Port>,
     pub routes: Arc<Routes>,
     outbox: Outbox,
-    /// Their memories, where they have one.
+    /// Packet memories of the switches, if they share memory or pause links.
     pub switches: Option<Switches>,
-    /// Links to be told to pause or to go on, in the order in which that was decided.
+    /// Links to pause or resume, in the order of the decisions.
     pauses_due: VecDeque<(u32, PacketKind)>,
-    /// Whether the driver has to look: a link has been paused, or the last flow to wait for has finished.
+    /// Whether the driver has to check the run: a link has been paused, or the last flow has finished.
     pub interrupt: bool,
-    /// When a link was paused first since the driver looked; [`Time::MAX`] if none was.
+    /// Time of the first pause since the last check, or [`Time::MAX`].
     pub first_pause: Time,
-    /// Whether the ports of hosts are nothing but queues.
-    plain_nics: bool,
-    /// Whether any flow has a priority.
+    /// Whether any flow has priority.
     priorities: bool,
-    /// Packets received over one link.
+    /// Deliveries over a link.
     pub hops: u64,
-    /// Packets that reached the node they were for.
+    /// Packets that reached their destination.
     pub consumed: u64,
     pub observer: O,
 }
 
 impl<O: Observer> Fabric<O> {
-    /// Idle, at time zero: a domain's ownership of it. What others own has a place here that is never used.
+    /// The idle fabric at time zero. Ports of other domains have an entry that is never used.
     pub fn new(
         network: Arc<Network>,
         routes: Arc<Routes>,
@@ -108,7 +113,6 @@ impl<O: Observer> Fabric<O> {
             pauses_due: VecDeque::new(),
             interrupt: false,
             first_pause: Time::MAX,
-            plain_nics: ports.iter().all(|port| port.from >= network.hosts || port.is_plain()),
             ports,
             priorities: network.flows.iter().any(|flow| flow.priority),
             hops: 0,
@@ -118,13 +122,13 @@ impl<O: Observer> Fabric<O> {
         })
     }
 
-    /// The head packet of a link is at its other end.
+    /// Handles the arrival of the first packet of a link at the other end.
     #[inline]
     pub fn arrive(&mut self, number: u32) -> Delivery {
         if self.ports[number as usize].link.has_checks { self.arrive_checked(number) } else { self.deliver(number) }
     }
 
-    /// The same where something happens to the link, or its port has to catch up.
+    /// The same for a link with faults, or whose port has to catch up.
     #[inline(never)]
     fn arrive_checked(&mut self, number: u32) -> Delivery {
         if !self.check_wire(number) {
@@ -136,7 +140,6 @@ impl<O: Observer> Fabric<O> {
         self.drop_on_wire(number, at)
     }
 
-    // What its arrays hold is borrowed once, so that it is found once.
     #[inline(always)]
     fn deliver(&mut self, number: u32) -> Delivery {
         let Self { packets, ports, now, .. } = self;
@@ -158,22 +161,16 @@ impl<O: Observer> Fabric<O> {
             self.schedule_next(number, behind);
             return Delivery::AtHost(at);
         }
-        match self.routes.next(packet) {
-            Some(out) if ports[out as usize].is_plain() => {
-                let enqueued = ports[out as usize].send_fifo(*now, at, packets);
-                self.after_enqueue(out, at, enqueued);
-            }
-            Some(out) => self.enqueue(out, at, number),
-            None => {
-                let out = self.choose(node, at);
-                self.enqueue(out.expect("a flow is only set up where there is a path"), at, number);
-            }
-        }
+        let out = match self.routes.next(packet) {
+            Some(out) => out,
+            None => self.choose(node, at).expect("a flow is only set up where there is a path"),
+        };
+        self.enqueue(out, Incoming { packet: at, from: number, class: ClassOverride::None });
         self.schedule_next(number, behind);
         Delivery::Forwarded
     }
 
-    /// The packet `behind` the one that a link has delivered arrives next, if there is one.
+    /// Schedules the arrival of the packet `behind` the one that a link has delivered, if there is one.
     #[inline]
     fn schedule_next(&mut self, number: u32, behind: u32) {
         if let Some(packet) = self.packets.get(behind as usize) {
@@ -181,8 +178,7 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// Something is about to be delivered over a link to which something happens, or whose port has to catch up; whether it
-    /// is lost.
+    /// Lets the port catch up before a delivery. Returns whether the packet is lost on the wire.
     #[inline]
     fn check_wire(&mut self, number: u32) -> bool {
         let port = &mut self.ports[number as usize];
@@ -194,7 +190,7 @@ impl<O: Observer> Fabric<O> {
             && port.loss_model().is_some_and(|loss_model| loss_model.loses(self.now, packet.bytes()))
     }
 
-    /// A packet is lost, on the wire of a link or in its port.
+    /// Drops a packet that is lost on the wire of a link, or in its port.
     #[cold]
     fn drop_on_wire(&mut self, number: u32, at: u32) -> Delivery {
         self.observer.lost(self.now, Hop::of(number, at, &self.packets));
@@ -202,16 +198,16 @@ impl<O: Observer> Fabric<O> {
         Delivery::Forwarded
     }
 
-    /// Feedback who looks on of every packet on a link.
+    /// Tells the observer of every packet that is on a link at the end of the run.
     pub fn report_in_flight(&mut self) {
         for (number, port) in (0..).zip(&self.ports) {
             for place in port.link.places(&self.packets) {
-                self.observer.remains(self.now, Hop::of(number, place, &self.packets));
+                self.observer.in_flight_at_end(self.now, Hop::of(number, place, &self.packets));
             }
         }
     }
 
-    /// The port for a packet that is not bound to one: of those whose link works, if there are such.
+    /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
     #[inline(never)]
     fn choose(&self, switch: u32, at: u32) -> Option<u32> {
         let (packet, header) = (&self.packets[at], self.packets.header(at));
@@ -220,46 +216,10 @@ impl<O: Observer> Fabric<O> {
             let port = &self.ports[port as usize];
             (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
         };
-        pick(switch, (packet.flow, header), self.routes.choices(switch, packet), length)
+        pick(switch, entropy(packet.flow, header), self.routes.choices(switch, packet), length)
     }
 
-    /// A packet that its host made is offered to the NIC.
-    #[inline(always)]
-    pub fn send_to_nic(&mut self, number: u32, at: u32) {
-        if !self.plain_nics {
-            return self.enqueue(number, at, NIL);
-        }
-        let enqueued = self.ports[number as usize].send_fifo(self.now, at, &mut self.packets);
-        self.after_enqueue(number, at, enqueued);
-    }
-
-    /// A packet that the link `from` brought, or its host made, is offered to the port of `number`.
-    #[inline(never)]
-    pub fn enqueue(&mut self, number: u32, at: u32, from: u32) {
-        let port = &mut self.ports[number as usize];
-        if port.is_scheduled() {
-            return self.enqueue_scheduled(number, at, from);
-        }
-        let enqueued = port.enqueue(self.now, at, &mut self.packets);
-        self.after_enqueue(number, at, enqueued);
-    }
-
-    #[inline(always)]
-    fn after_enqueue(&mut self, number: u32, at: u32, enqueued: Enqueued) {
-        if O::LISTENS {
-            self.observer.offered(self.now, Hop::of(number, at, &self.packets), enqueued.outcome);
-        }
-        if let Some(arrives) = enqueued.arrives {
-            match self.ports[number as usize].link.target {
-                LinkTarget::PerPacket => self.go_to_port(number, at),
-                _ => self.schedule_arrival(arrives, number),
-            }
-        } else if let Outcome::Dropped(_) = enqueued.outcome {
-            self.packets.remove(at);
-        }
-    }
-
-    /// The first packet on a link arrives then: here, or in the domain that it leads to.
+    /// Schedules the arrival of the first packet on a link, here or in the domain at its end.
     #[inline]
     fn schedule_arrival(&mut self, arrives: Time, link: u32) {
         match self.ports[link as usize].link.target {
@@ -270,14 +230,14 @@ impl<O: Observer> Fabric<O> {
 
     /// The number under which a host waits for its NIC on the event queue.
     #[inline]
-    pub fn host_entity(&self, host: u32) -> u32 {
-        self.ports.len() as u32 + host
+    pub fn nic_entity(&self, nic: u32) -> u32 {
+        self.ports.len() as u32 + nic
     }
 
-    /// And a port with classes.
+    /// The number of a port with classes on the event queue.
     #[inline]
     fn port_entity(&self, number: u32) -> u32 {
-        self.host_entity(self.network.hosts) + number
+        self.nic_entity(self.network.hosts) + number
     }
 
     /// Whether more packets are in flight than a run may hold.
@@ -286,16 +246,16 @@ impl<O: Observer> Fabric<O> {
         self.live() >= self.max_packets
     }
 
-    /// What switches count in their memories and what waits there; nothing where they have none.
+    /// The memory in use by the counts of the switches, and by the packets that wait in them; `None` without memories.
     pub fn balance(&self) -> Option<(Bytes, Bytes)> {
         self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets))
     }
 }
 
-/// Keys of the draws by which ports choose what they cut.
+/// First key of the random streams that decide which packet is trimmed.
 const TRIMS: u64 = 1 << 33;
 
-/// An idle port, with its own streams of draws.
+/// An idle port with its own random streams.
 fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
     let port = match spec.discipline {
         None => Port::new(spec, network.mtu),
@@ -311,6 +271,3 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
         Some(at) => port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number)),
     }
 }
-
-/// The flow of a packet that belongs to none.
-pub const NO_FLOW: u32 = NIL;

@@ -1,7 +1,7 @@
-//! What leaves a domain: packets on links to another one. They gather at the upstream end, which hands them over when a window
-//! closes; the downstream end puts them on its list before any of them arrives.
+//! Outbox of a domain: packets on links to other domains. The upstream domain collects them in batches and flushes these when a
+//! window closes; the downstream domain puts them onto its links before any of them arrives.
 //!
-//! Most go into the batch at once, while they are at hand. One that may still be marked as it leaves stays until it has left.
+//! Most packets go into a batch at once. A packet that may still be marked at dequeue stays until it begins to be sent.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::packet::header::Header;
 use crate::packet::{NIL, Packet, Slab};
 use crate::spec::network::Network;
 
-/// Packets that another domain takes in, and in their order the rows of those that hops write records into.
+/// Packets for another domain, and the INT stacks of those that have one, in their order.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub packets: Vec<(Packet, Header)>,
@@ -29,25 +29,25 @@ impl Batch {
     }
 }
 
-/// The links that lead out of a domain.
+/// The links that lead to other domains, and the packets collected for these.
 #[derive(Debug)]
 pub struct Outbox {
     domain: u32,
-    /// By link: the domain at its other end, as far as one is, and that of its port. Empty where there is one domain.
+    /// By link: the domain at its end, if it is one, and the domain of its port. Empty if there is one domain.
     to: Vec<u32>,
     of: Vec<u32>,
-    /// Those on which something stays for now.
+    /// Links on which packets stay for now.
     waiting: Vec<u32>,
-    /// By domain: what is handed over when the window closes,
+    /// By domain: its batch.
     out: Vec<Batch>,
-    /// how much that is,
+    /// Number of packets in all batches.
     count: u64,
-    /// and when the first of it arrives.
+    /// The first arrival of a packet in a batch.
     first: Time,
 }
 
 impl Outbox {
-    /// Of a domain with this ownership.
+    /// The empty outbox of the domain with this ownership.
     pub fn new(network: &Network, ownership: &Ownership) -> Self {
         let domains = ownership.partition.domains();
         let ports = if domains == 1 { &[] } else { &network.ports[..] };
@@ -62,7 +62,7 @@ impl Outbox {
         }
     }
 
-    /// A packet on a link is for another domain.
+    /// Moves a packet on a link into the batch of another domain.
     #[inline]
     fn add(&mut self, link: u32, at: u32, to: u32, packets: &mut Slab) {
         let batch = &mut self.out[to as usize];
@@ -77,7 +77,7 @@ impl Outbox {
 }
 
 impl<O: Observer> Fabric<O> {
-    /// The only packet on a link that leads out goes, or stays for now.
+    /// Moves the only packet on a link to another domain into the batch, or lets it stay for now.
     #[inline(never)]
     pub(super) fn leave(&mut self, link: u32) {
         if self.ports[link as usize].marks_at_dequeue() {
@@ -87,11 +87,11 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// A packet is on its way to a split switch: it arrives in the domain of the port that it takes there.
+    /// Sends a packet to a split switch: it arrives in the domain of its next port.
     #[inline(never)]
     pub(super) fn go_to_port(&mut self, link: u32, at: u32) {
         let packet = &self.packets[at];
-        let next = self.routes.peek(packet).expect("the way of a packet to a split switch is laid down");
+        let next = self.routes.peek(packet).expect("a packet to a split switch has a fixed path");
         let (to, arrives) = (self.outbox.of[next as usize], packet.arrives);
         if to != self.outbox.domain {
             self.outbox.add(link, at, to, &mut self.packets);
@@ -100,8 +100,8 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// Everything before `end` has happened here: what stayed goes, as far as it has left. The first time at which a packet
-    /// arrives in another domain, or at which one that stays on may be needed there, `lookahead` before it arrives.
+    /// Moves the packets that have begun to be sent before `end` into the batches. Returns the first time at which a packet arrives in
+    /// another domain, or at which a packet that stays may be needed there, `lookahead` before its arrival.
     pub fn flush(&mut self, end: Time, lookahead: Time) -> Time {
         let mut waiting = std::mem::take(&mut self.outbox.waiting);
         let mut needed = Time::MAX;
@@ -118,7 +118,7 @@ impl<O: Observer> Fabric<O> {
         needed.min(self.outbox.first)
     }
 
-    /// The packets on a link go, up to the one that stays.
+    /// Moves the packets on a link into the batch, up to the one that stays.
     #[inline]
     fn put_into_batch(&mut self, link: u32, stays: u32) {
         let to = self.outbox.to[link as usize];
@@ -127,28 +127,28 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// When the first packet arrives that is to be handed over; [`Time::MAX`] if none is.
+    /// The first arrival in another domain of a packet that is still here, or [`Time::MAX`].
     pub fn first_outgoing_arrival(&self) -> Time {
         let stay = self.outbox.waiting.iter();
         let arrivals = stay.filter_map(|&link| self.ports[link as usize].link.first_arrival(&self.packets));
         arrivals.min().unwrap_or(Time::MAX).min(self.outbox.first)
     }
 
-    /// What is for other domains, by domain: it is taken now.
+    /// The batches, by domain, which are flushed now.
     pub fn batches(&mut self) -> &mut [Batch] {
         (self.outbox.count, self.outbox.first) = (0, Time::MAX);
         &mut self.outbox.out
     }
 
-    /// Packets that it has.
+    /// Number of packets in the domain, including those in batches.
     #[inline]
     pub fn live(&self) -> u64 {
         self.packets.live() + self.outbox.count
     }
 
-    /// The packets that another domain has handed over join their links.
+    /// Puts the packets of another domain's batch onto their links.
     pub fn import(&mut self, batch: &mut Batch) {
-        // Another core has written them: they come together, not one after the other.
+        // Another core wrote the packets: prefetching lets the transfers overlap.
         batch.packets.iter().for_each(prefetch_all);
         for (packet, header) in &batch.packets {
             self.import_one(packet, header, &mut batch.int_stacks);
@@ -161,8 +161,7 @@ impl<O: Observer> Fabric<O> {
         let number = packet.next;
         let at = self.packets.import(packet, header);
         if header.has_int() {
-            *self.packets.int_stack_mut(at) =
-                int_stacks.pop_front().expect("a row comes with each packet that has one");
+            *self.packets.int_stack_mut(at) = int_stacks.pop_front().expect("each packet with INT brings its stack");
         }
         if let Some(arrives) = self.ports[number as usize].link.append(at, packet.arrives, &mut self.packets) {
             self.events.push(arrives, number);

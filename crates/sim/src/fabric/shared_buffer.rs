@@ -1,46 +1,25 @@
-//! A switch's packet memory: who may still use it, and whom it asks to stop.
+//! Packet memory of switches.
 //!
-//! Shared memory: a port may hold a multiple of what is free (dynamic thresholds, Choudhury and Hahne,
-//! IEEE/ACM ToN 6(2), 1998). Pauses (PFC, IEEE 802.1Qbb): data is counted by the link that brought it; when
-//! that exceeds a threshold, the other end of the link is asked to stop, and what is still on its way goes
-//! into the link's headroom.
-//!
-//! A packet counts from its arrival until it begins to be sent. Only data is paused and counted by link.
-//!
-//! Not modelled: the quanta of a pause (it holds until it is lifted), the time that a MAC takes to act on it.
-
-use std::collections::BTreeMap;
+//! Ports share the memory of their switch: each may hold a multiple of the free memory (dynamic thresholds, Choudhury and Hahne,
+//! IEEE/ACM ToN 6(2), 1998). A packet counts from its arrival until it begins to be sent. With PFC ([`super::pfc`]) only data
+//! counts, by the link that brought it.
 
 use shallows_cc::units::Bytes;
 
+use super::pfc::{Pfc, Placement};
 use crate::packet::{Flags, NIL, Packet, PacketKind, Slab};
 use crate::port::Port;
-use crate::spec::network::{MIN_FRAME, Network, PauseSpec, PortSpec, SharedSpec};
+use crate::spec::network::Network;
+use crate::spec::ports::SharedSpec;
 
-/// What can still arrive once a pause is due: the frame that goes before it on the way back, the pause itself,
-/// the frame that the other end has begun, the one under way, and all that two delays hold.
-fn headroom(pause: &PauseSpec, link: &PortSpec, mtu: Bytes) -> Bytes {
-    pause.headroom.unwrap_or_else(|| link.rate.sent_in(link.delay * 2) + mtu * 3 + MIN_FRAME)
-}
-
-/// What a link brought that is still here.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ingress {
-    held: Bytes,
-    /// The part that lies in headroom, and how much there is.
-    in_headroom: Bytes,
-    headroom: Bytes,
-    pausing: bool,
-}
-
-/// What a switch tells the other end of a link.
+/// Whether a switch accepts a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is room.
+    /// The packet is accepted.
     Admit,
-    /// There is, but no more may come.
+    /// The packet is accepted, and its link has to be paused.
     AdmitAndPause,
-    /// There is none.
+    /// There is no memory for the packet.
     Drop,
 }
 
@@ -48,156 +27,111 @@ pub enum Verdict {
 #[derive(Debug)]
 pub struct Switches {
     shared: Option<SharedSpec>,
-    pause: Option<PauseSpec>,
-    /// By node: what its ports hold, headroom apart.
+    /// By node: memory in use, headroom apart.
     used: Vec<Bytes>,
-    /// By link.
-    ingress: Vec<Ingress>,
-    /// By link: the one the other way.
-    reverse: Vec<u32>,
+    pfc: Option<Pfc>,
 }
 
 impl Switches {
-    /// The memories of a network; none where no switch needs one.
+    /// The memories of a network, or `None` if its switches share no memory and pause no links.
     ///
     /// # Errors
-    /// If a link to a switch has no way back for its pauses.
+    /// If a link has no reverse link for its pauses.
     pub fn new(network: &Network) -> Result<Option<Self>, String> {
         if network.shared.is_none() && network.pause.is_none() {
             return Ok(None);
         }
-        let headroom = |link| network.pause.map_or(Bytes::ZERO, |pause| headroom(&pause, link, network.mtu));
-        let ingress = |link| Ingress { headroom: headroom(link), ..Ingress::default() };
-        Ok(Some(Self {
-            shared: network.shared,
-            pause: network.pause,
-            used: vec![Bytes::ZERO; network.nodes as usize],
-            ingress: network.ports.iter().map(ingress).collect(),
-            reverse: if network.pause.is_some() { reverse_links(&network.ports)? } else { Vec::new() },
-        }))
+        let pfc = network.pause.map(|spec| Pfc::new(spec, network)).transpose()?;
+        Ok(Some(Self { shared: network.shared, used: vec![Bytes::ZERO; network.nodes as usize], pfc }))
     }
 
-    /// The link the other way.
+    /// The link in the other direction, in a network with PFC.
     pub fn reverse(&self, link: u32) -> u32 {
-        self.reverse[link as usize]
+        self.pfc.as_ref().map_or(NIL, |pfc| pfc.reverse(link))
     }
 
-    /// How much one port, or one link, may hold.
+    /// How much one port, or with PFC one link, may hold.
     fn threshold(&self, node: u32) -> Bytes {
         match self.shared {
             Some(shared) => self.free(node).scale(shared.alpha),
-            None => self.pause.map_or(Bytes::MAX, |pause| pause.threshold),
+            None => self.pfc.as_ref().map_or(Bytes::MAX, |pfc| pfc.spec.threshold),
         }
     }
 
-    /// Whether packets of this kind count: all, or only data where that can be paused.
+    /// Whether packets of this kind count: with PFC only data does.
     #[inline]
     pub fn counts(&self, flags: Flags) -> bool {
-        flags.is(PacketKind::Data) || self.pause.is_none()
+        flags.is(PacketKind::Data) || self.pfc.is_none()
     }
 
-    /// Whether a packet that `link` brought to `node` may pass through at once, for a class that holds nothing: it would
-    /// be admitted, and released again before anything else happens.
+    /// Whether a packet that `link` brought to `node` may be sent at once: it would be admitted to a class that holds nothing and
+    /// released before anything else happens.
     #[inline(always)]
     pub fn admits(&self, node: u32, link: u32, packet: &Packet) -> bool {
         if !self.counts(packet.flags) {
             return true;
         }
-        let Some(pause) = self.pause else { return packet.bytes() <= self.free(node).min(self.threshold(node)) };
-        let threshold = if self.shared.is_none() { pause.threshold } else { self.threshold(node) };
-        let ingress = &self.ingress[link as usize];
-        !ingress.pausing && ingress.held - ingress.in_headroom + packet.bytes() <= threshold
+        match &self.pfc {
+            Some(pfc) => pfc.admits(link, packet.bytes(), self.threshold(node)),
+            None => packet.bytes() <= self.free(node).min(self.threshold(node)),
+        }
     }
 
-    /// What nobody holds of the memory of a switch.
+    /// Free memory of a switch.
     fn free(&self, node: u32) -> Bytes {
         self.shared.map_or(Bytes::MAX, |shared| shared.size.saturating_sub(self.used[node as usize]))
     }
 
-    /// Whether a packet that `link` brought to `node`, for a class that holds as much as `held` says, finds room.
+    /// Reserves memory at `node` for a packet that `link` brought, for a class that holds `held`.
     #[inline(always)]
     pub fn admit(&mut self, node: u32, link: u32, length: Bytes, held: impl FnOnce() -> Bytes) -> Verdict {
-        let threshold = self.threshold(node);
-        if self.pause.is_some() {
-            return self.admit_lossless(node, link, length, threshold);
+        let (threshold, free) = (self.threshold(node), self.free(node));
+        let placement = match &mut self.pfc {
+            Some(pfc) => pfc.place(link, length, threshold),
+            None if length > free || held() + length > threshold => Placement::Drop,
+            None => Placement::Shared,
+        };
+        match placement {
+            Placement::Shared => {
+                self.used[node as usize] += length;
+                Verdict::Admit
+            }
+            Placement::Headroom { pause: false } => Verdict::Admit,
+            Placement::Headroom { pause: true } => Verdict::AdmitAndPause,
+            Placement::Drop => Verdict::Drop,
         }
-        if length > self.free(node) || held() + length > threshold {
-            return Verdict::Drop;
-        }
-        self.used[node as usize] += length;
-        Verdict::Admit
     }
 
-    fn admit_lossless(&mut self, node: u32, link: u32, length: Bytes, threshold: Bytes) -> Verdict {
-        let ingress = &mut self.ingress[link as usize];
-        let within = ingress.held - ingress.in_headroom + length <= threshold;
-        if within && !ingress.pausing {
-            ingress.held += length;
-            self.used[node as usize] += length;
-            return Verdict::Admit;
-        }
-        if ingress.in_headroom + length > ingress.headroom {
-            return Verdict::Drop;
-        }
-        ingress.held += length;
-        ingress.in_headroom += length;
-        if std::mem::replace(&mut ingress.pausing, true) { Verdict::Admit } else { Verdict::AdmitAndPause }
-    }
-
-    /// A packet that `link` had brought begins to leave `node`. Headroom empties first.
+    /// Releases the memory of a packet that `link` brought and that begins to leave `node`.
     pub fn release(&mut self, node: u32, link: u32, length: Bytes) {
-        let ingress = &mut self.ingress[link as usize];
-        let from_headroom = length.min(ingress.in_headroom);
-        ingress.in_headroom -= from_headroom;
-        if self.pause.is_some() {
-            ingress.held -= length;
-        }
+        let from_headroom = self.pfc.as_mut().map_or(Bytes::ZERO, |pfc| pfc.release(link, length));
         self.used[node as usize] -= length - from_headroom;
     }
 
-    /// Whether `link` was paused and may go on; it then does.
+    /// Ends the pause of `link` if its switch has room again. Returns whether it ended.
     #[inline(always)]
-    pub fn resumes(&mut self, node: u32, link: u32) -> bool {
+    pub fn resume(&mut self, node: u32, link: u32) -> bool {
         let threshold = self.resumes_at(node);
-        let ingress = &mut self.ingress[link as usize];
-        let resumes = ingress.pausing && ingress.in_headroom == Bytes::ZERO && ingress.held <= threshold;
-        ingress.pausing &= !resumes;
-        resumes
+        self.pfc.as_mut().is_some_and(|pfc| pfc.resume(link, threshold))
     }
 
-    /// What is counted, and what of the packets that wait should be.
+    /// The memory in use by the counts, and by the packets that wait in ports.
     pub fn balance(&self, ports: &[Port], packets: &Slab) -> (Bytes, Bytes) {
-        let data_only = self.pause.is_some();
+        let data_only = self.pfc.is_some();
         let waiting = ports.iter().flat_map(|port| port.waiting(packets));
         let counted = waiting.filter(|w| w.from != NIL && (w.kind == PacketKind::Data || !data_only));
-        let headroom: Bytes = self.ingress.iter().map(|ingress| ingress.in_headroom).sum();
+        let headroom = self.pfc.as_ref().map_or(Bytes::ZERO, Pfc::in_headroom);
         (self.used.iter().copied().sum::<Bytes>() + headroom, counted.map(|w| w.length).sum())
     }
 
-    /// Whether `link` has been asked to stop.
+    /// Whether the switch at the end of `link` pauses it.
     pub fn is_pausing(&self, link: u32) -> bool {
-        self.ingress[link as usize].pausing
+        self.pfc.as_ref().is_some_and(|pfc| pfc.is_pausing(link))
     }
 
-    /// A paused link to `node` stays so while more than this of what it brought is there.
+    /// A paused link to `node` resumes when at most this much of what it brought is there.
     pub fn resumes_at(&self, node: u32) -> Bytes {
-        self.threshold(node).saturating_sub(self.pause.map_or(Bytes::ZERO, |pause| pause.hysteresis))
+        let hysteresis = self.pfc.as_ref().map_or(Bytes::ZERO, |pfc| pfc.spec.hysteresis);
+        self.threshold(node).saturating_sub(hysteresis)
     }
-}
-
-/// By link: the one the other way; parallel links pair up in their order.
-fn reverse_links(ports: &[PortSpec]) -> Result<Vec<u32>, String> {
-    let mut links: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
-    let mut places = Vec::with_capacity(ports.len());
-    for (at, port) in ports.iter().enumerate() {
-        let parallel = links.entry((port.from, port.to)).or_default();
-        places.push(parallel.len());
-        parallel.push(at as u32);
-    }
-    let back = |(at, port): (usize, &PortSpec)| {
-        let others = links.get(&(port.to, port.from));
-        let other = others.and_then(|others| others.get(places[at]).copied());
-        other.ok_or_else(|| format!("link {at} has no way back for pauses"))
-    };
-    ports.iter().enumerate().map(back).collect()
 }

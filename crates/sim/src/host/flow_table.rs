@@ -1,44 +1,44 @@
-//! The halves of flows that live at hosts: found by the flow, densely kept.
+//! Tables with one entry for each flow: of the flows that are active now, and of the flows that a domain owns.
+
+use std::ops::{Index, IndexMut};
 
 use crate::arch::huge_pages;
 use crate::packet::NIL;
 
-/// One half, sending or receiving, of every flow that has it now.
+/// Table of active flows, stored without gaps.
 #[derive(Debug)]
 pub struct FlowTable<T> {
-    /// By flow: its place, while it lives.
+    /// For each flow the index of its entry, or [`NIL`].
     places: Vec<u32>,
     entries: Vec<T>,
-    /// By place: the flow.
+    /// For each entry its flow.
     flows: Vec<u32>,
 }
 
 impl<T> FlowTable<T> {
-    /// None yet, of so many flows.
+    /// Creates an empty table for flows below `flows`.
     pub fn new(flows: usize) -> Self {
         Self { places: vec![NIL; flows], entries: Vec::new(), flows: Vec::new() }
     }
 
-    /// That of a flow, if it lives.
     #[inline]
     pub fn get(&self, flow: u32) -> Option<&T> {
         self.entries.get(self.places[flow as usize] as usize)
     }
 
-    /// That of a flow, if it lives.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
         self.entries.get_mut(self.places[flow as usize] as usize)
     }
 
-    /// The half of a flow that has none.
-    pub fn insert(&mut self, flow: u32, half: T) {
+    /// Adds the entry of a flow that has none.
+    pub fn insert(&mut self, flow: u32, entry: T) {
         self.places[flow as usize] = self.entries.len() as u32;
-        huge_pages::push(&mut self.entries, half);
+        huge_pages::push(&mut self.entries, entry);
         self.flows.push(flow);
     }
 
-    /// Takes it out; the last one moves to its place.
+    /// Removes the entry of a flow. The last entry moves to its place.
     pub fn remove(&mut self, flow: u32) -> Option<T> {
         let place = std::mem::replace(&mut self.places[flow as usize], NIL) as usize;
         if place >= self.entries.len() {
@@ -51,19 +51,65 @@ impl<T> FlowTable<T> {
         Some(self.entries.swap_remove(place))
     }
 
-    /// All that live, in no order.
-    pub fn all(&self) -> impl Iterator<Item = &T> {
+    /// Returns all entries, in no particular order.
+    pub fn entries(&self) -> impl Iterator<Item = &T> {
         self.entries.iter()
     }
 
-    /// The same, to change them.
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    /// Returns all entries, in no particular order.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut()
     }
 
-    /// All that live, by flow.
+    /// Returns all flows and their entries, in the order of flows.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.places.len() as u32).filter_map(|flow| Some((flow, self.get(flow)?)))
+    }
+}
+
+/// Table with an entry for each flow that a domain owns, stored without gaps.
+#[derive(Debug)]
+pub struct OwnedTable<T> {
+    /// For each flow the index of its entry, or [`NIL`]; empty if every flow has an entry.
+    places: Vec<u32>,
+    entries: Vec<T>,
+}
+
+impl<T: Copy> OwnedTable<T> {
+    /// Creates an `entry` for each of `flows` flows that is `owned`.
+    pub fn new(entry: T, flows: u32, owned: impl Fn(u32) -> bool) -> Self {
+        let mut count = 0;
+        let place = |flow| {
+            let place = if owned(flow) { count } else { NIL };
+            count += u32::from(place != NIL);
+            place
+        };
+        let places: Vec<_> = (0..flows).map(place).collect();
+        Self { places: if count == flows { Vec::new() } else { places }, entries: vec![entry; count as usize] }
+    }
+
+    fn place(&self, flow: usize) -> usize {
+        self.places.get(flow).map_or(flow, |&place| place as usize)
+    }
+
+    /// Returns all entries, in the order of flows.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut()
+    }
+}
+
+impl<T: Copy> Index<usize> for OwnedTable<T> {
+    type Output = T;
+
+    fn index(&self, flow: usize) -> &T {
+        &self.entries[self.place(flow)]
+    }
+}
+
+impl<T: Copy> IndexMut<usize> for OwnedTable<T> {
+    fn index_mut(&mut self, flow: usize) -> &mut T {
+        let place = self.place(flow);
+        &mut self.entries[place]
     }
 }
 
@@ -72,16 +118,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_half_is_found_by_its_flow_and_leaves_no_hole() {
-        let mut entries = FlowTable::new(9);
-        entries.insert(4, "four");
-        entries.insert(7, "seven");
-        assert_eq!(entries.remove(4), Some("four"));
-        assert_eq!(entries.get(4), None);
-        assert_eq!(entries.remove(4), None);
-        assert_eq!(entries.get_mut(7), Some(&mut "seven"));
-        entries.insert(2, "two");
-        assert_eq!(entries.entries.len(), 2);
-        assert_eq!(entries.iter().collect::<Vec<_>>(), [(2, &"two"), (7, &"seven")]);
+    fn entries_of_active_flows_leave_no_gaps() {
+        let mut table = FlowTable::new(9);
+        table.insert(4, "four");
+        table.insert(7, "seven");
+        assert_eq!(table.remove(4), Some("four"));
+        assert_eq!(table.get(4), None);
+        assert_eq!(table.remove(4), None);
+        assert_eq!(table.get_mut(7), Some(&mut "seven"));
+        table.insert(2, "two");
+        assert_eq!(table.entries.len(), 2);
+        assert_eq!(table.iter().collect::<Vec<_>>(), [(2, &"two"), (7, &"seven")]);
+    }
+
+    #[test]
+    fn a_table_of_every_third_flow_has_as_many_entries() {
+        let mut table = OwnedTable::new(0, 10, |flow| flow % 3 == 0);
+        (0..10).step_by(3).for_each(|flow| table[flow] = flow);
+        assert_eq!(table.entries, [0, 3, 6, 9]);
+        assert!((0..10).step_by(3).all(|flow| table[flow] == flow));
+    }
+
+    #[test]
+    fn a_table_of_all_flows_needs_no_indices() {
+        let mut table = OwnedTable::new(0, 4, |_| true);
+        table[2] = 7;
+        assert_eq!((table.entries.clone(), table.places.len()), (vec![0, 0, 7, 0], 0));
     }
 }

@@ -1,9 +1,9 @@
-//! Hosts: the sending and receiving halves of flows, and what packets and timers do to them.
+//! Hosts of a domain: the senders and receivers of flows, and what packets and timers do to them.
 //!
-//! A sending half is made when its flow begins, a receiving half by the first packet that comes. Each frees itself: the
-//! sender once it knows that all has arrived, the receiver once all has and it ack_pending no answer. What comes later is answered from
-//! the packet alone. A flow that waits for another begins at the host that saw the other end: as its receiver, or as its
-//! sender, once that knows. One that begins elsewhere does so as the other's last byte arrives.
+//! A sender is created when its flow starts, a receiver when the first packet arrives. A sender is removed when it knows that
+//! everything has arrived, a receiver when everything has arrived and it has nothing left to send. A later packet is answered
+//! without a receiver. A dependent flow starts at the host where its predecessor finished: the receiver's host, or the sender's
+//! host once that knows. A dependent flow at a third host starts when the predecessor's last byte arrives.
 
 use std::sync::Arc;
 
@@ -12,65 +12,67 @@ use shallows_cc::units::{Bytes, Time};
 use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
-use crate::host::flow_table::FlowTable;
+use crate::host::dependencies::Dependencies;
+use crate::host::flow_table::{FlowTable, OwnedTable};
 use crate::host::nics::Nics;
-use crate::host::owned_table::OwnedTable;
-use crate::host::progress::{FlowProgress, SenderState};
 use crate::host::pull_pacer::PullPacer;
-use crate::host::setup;
-use crate::host::stats::{Dependents, ReceiverStats, SenderStats};
-use crate::host::transport::{self, FlowEndpoint, PacketSink, Readiness, ReceiverEvent, Receiving, Sending};
+use crate::host::setup::Setup;
+use crate::host::stats::{ReceiverStats, SenderStats};
+use crate::host::transport::{FlowEndpoint, FlowReceiver, FlowSender, PacketSink, ReceiverEvent, reply_after_close};
 use crate::observe::Observer;
-use crate::packet::{Flags, NIL, Packet, PacketKind};
+use crate::packet::{Flags, Packet, PacketKind};
+use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
 
 /// All hosts of a domain.
+// Tables by flow or host are fields of their own, because most events need several of them at once.
 #[derive(Debug)]
 pub struct Hosts {
-    network: Arc<Network>,
+    pub(super) network: Arc<Network>,
     ownership: Ownership,
     pub nics: Nics,
-    /// By host: the flows that it sends now, ready or not.
+    /// Number of active flows of each sending host.
     active: Vec<u32>,
-    pub sending: FlowTable<Sending>,
-    pub receiving: FlowTable<Receiving>,
+    pub senders: FlowTable<FlowSender>,
+    pub receivers: FlowTable<FlowReceiver>,
     pull_pacer: PullPacer,
-    dependents: Dependents,
-    /// What the ends of flows that are here have to tell.
-    pub sent: OwnedTable<SenderStats>,
-    pub received: OwnedTable<ReceiverStats>,
-    /// Flows with an end that have not reached it, of those that these hosts receive.
+    dependencies: Dependencies,
+    pub sender_stats: OwnedTable<SenderStats>,
+    pub receiver_stats: OwnedTable<ReceiverStats>,
+    /// Limited flows to these hosts that have not finished.
     pub unfinished: usize,
-    /// Stops that only a receiver heard here: their sender is in another domain.
+    /// Stop timers of flows whose sender is in another domain, where the same stop is counted as an event.
     pub remote_stops: u64,
 }
 
 impl Hosts {
-    /// Idle; flows that wait for no other are due.
-    pub fn new(network: Arc<Network>, nic: impl Fn(u32) -> u32, ownership: Ownership) -> Self {
+    /// Creates idle hosts, with start timers for the flows that depend on no other.
+    pub fn new(network: Arc<Network>, ownership: Ownership) -> Self {
         let flows = network.flows.len();
         let here = |host| ownership.owns(host);
-        let mut nics = Nics::new(&network, ownership.crossing(&network).0, &nic);
-        let mut known = Vec::new();
+        let mut nics = Nics::new(&network, ownership.crossing(&network).0);
+        let mut timers = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
-            if flow.after.is_none() && here(flow.src) {
-                known.push(Timer { at: flow.start, kind: Kind::Start, flow: number });
+            if flow.after.is_empty() && here(flow.src) {
+                timers.push(Timer { at: flow.start, kind: Kind::Start, flow: number });
             }
             if flow.stop < Time::MAX && (here(flow.src) || here(flow.dst)) {
-                known.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
+                timers.push(Timer { at: flow.stop, kind: Kind::Stop, flow: number });
             }
         }
-        nics.timers.begin_with(&known);
+        nics.timers.begin_with(&timers);
         Self {
-            pull_pacer: PullPacer::new(&network, &nic),
+            pull_pacer: PullPacer::new(&network, &nics),
             active: vec![0; network.hosts as usize],
             nics,
-            sending: FlowTable::new(flows),
-            receiving: FlowTable::new(flows),
-            dependents: Dependents::new(&network),
-            sent: OwnedTable::new(SenderStats::NOTHING, flows as u32, |flow| here(network.flows[flow as usize].src)),
-            received: OwnedTable::new(ReceiverStats::NOTHING, flows as u32, |flow| {
+            senders: FlowTable::new(flows),
+            receivers: FlowTable::new(flows),
+            dependencies: Dependencies::new(&network),
+            sender_stats: OwnedTable::new(SenderStats::NONE, flows as u32, |flow| {
+                here(network.flows[flow as usize].src)
+            }),
+            receiver_stats: OwnedTable::new(ReceiverStats::NONE, flows as u32, |flow| {
                 here(network.flows[flow as usize].dst)
             }),
             unfinished: network.flows.iter().filter(|flow| flow.bytes != Bytes::MAX && here(flow.dst)).count(),
@@ -80,346 +82,270 @@ impl Hosts {
         }
     }
 
-    /// A packet has come to the host that it was for.
+    /// Handles a packet that has arrived at its host.
     #[inline]
     pub fn receive<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32) {
         fabric.consumed += 1;
         let Packet { flow, flags, .. } = fabric.packets[at];
-        // What it says can still be read there, until another takes its place.
+        // The contents of the slot remain valid until the next insertion.
         fabric.packets.remove(at);
         if flags.for_sender() {
-            self.tell_sender(fabric, at, flow, flags);
+            self.on_packet_for_sender(fabric, at, flow, flags);
         } else {
-            self.tell_receiver(fabric, at, flow, flags);
+            self.on_packet_for_receiver(fabric, at, flow, flags);
         }
     }
 
-    // Called, as `Nics::send` is: in line the two take the main loop's registers, and every hop 3 % more instructions.
+    // Not inlined, like `Nics::send`: otherwise both take registers of the main loop, and a hop takes 3 % more instructions.
     #[inline(never)]
-    fn tell_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
-        let receiving = match self.receiving.get_mut(flow) {
-            Some(receiving) => receiving,
+    fn on_packet_for_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
+        let receiver = match self.receivers.get_mut(flow) {
+            Some(receiver) => receiver,
             None => {
-                self.meet_without_receiver(fabric, at, flow);
-                let Some(receiving) = self.receiving.get_mut(flow) else { return };
-                receiving
+                self.on_packet_without_receiver(fabric, at, flow);
+                let Some(receiver) = self.receivers.get_mut(flow) else { return };
+                receiver
             }
         };
-        let reaction = receiving.on_packet(fabric.now, at, flags, &mut fabric.packets);
-        let ends = receiving.ends;
-        if receiving.takes_turn()
-            && self.pull_pacer.join(fabric.now, ends, &mut self.nics.timers)
-            && let Some(answer) = reaction.responses.now()
+        let event = receiver.on_packet(fabric.now, at, flags, &mut fabric.packets);
+        let endpoint = receiver.endpoint;
+        if receiver.joins_pull_pacer()
+            && self.pull_pacer.enqueue(fabric.now, endpoint, &mut self.nics.timers)
+            && let Some(answer) = event.responses.now()
         {
-            receiving.pull_with(answer, &mut fabric.packets);
+            receiver.pull_with(answer, &mut fabric.packets);
         }
-        self.answer(fabric, ends, reaction);
+        self.on_receiver_event(fabric, endpoint, event);
     }
 
-    /// What a receiving half answers goes straight to the device of its host.
+    /// Sends the responses of a receiver, directly through the port of its host, and sets its timer.
     #[inline(always)]
-    fn answer<O: Observer>(
+    fn on_receiver_event<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
         FlowEndpoint { flow, port, .. }: FlowEndpoint,
-        reaction: ReceiverEvent,
+        event: ReceiverEvent,
     ) {
-        if let Some(at) = reaction.timer {
+        if let Some(at) = event.timer {
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
-        for at in reaction.responses.places() {
-            fabric.send_to_nic(port, at);
+        for at in event.responses.packets() {
+            fabric.enqueue(port, Incoming::local(at));
         }
-        if reaction.complete {
+        if event.complete {
             self.on_complete(fabric, flow);
         }
     }
 
-    /// The first packet of a flow makes its receiving half; after the last one it is answered without.
+    /// Creates the receiver of a flow for its first packet, or answers a packet after the receiver has closed.
     #[cold]
-    fn meet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32) {
-        if self.received[flow as usize].finish == Time::MAX {
-            return self.receiving.insert(flow, setup::receiving(&self.network, &fabric.routes, flow, fabric.now));
+    fn on_packet_without_receiver<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32) {
+        if self.receiver_stats[flow as usize].finish == Time::MAX {
+            let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
+            let receiver = setup.receiver(flow, fabric.now);
+            return self.receivers.insert(flow, receiver);
         }
         let spec = &self.network.flows[flow as usize];
         let header = fabric.packets.header(at);
-        if let Some((length, header)) =
-            transport::reply_after_close(fabric.now, header, (spec.bytes, self.network.mss()))
-        {
+        if let Some((length, header)) = reply_after_close(fabric.now, header, (spec.bytes, self.network.mss())) {
             let path = fabric.routes.first_hop(flow, spec.src, true);
             let at = PacketSink { packets: &mut fabric.packets, flow, path }.put(length, header);
-            fabric.enqueue(fabric.routes.nic(spec.dst), at, NIL);
+            fabric.enqueue(fabric.routes.nic(spec.dst), Incoming::local(at));
         }
     }
 
-    /// All of a flow has arrived: it is finished if it has an end, and its receiving half is if it ack_pending nothing.
+    /// Finishes a limited flow, all of whose bytes have arrived, and removes its receiver if that has nothing left to send.
     fn on_complete<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         if self.network.flows[flow as usize].bytes == Bytes::MAX {
             return;
         }
-        if self.received[flow as usize].finish == Time::MAX {
-            self.received[flow as usize].finish = fabric.now;
+        if self.receiver_stats[flow as usize].finish == Time::MAX {
+            self.receiver_stats[flow as usize].finish = fabric.now;
             self.unfinished -= 1;
             fabric.interrupt |= self.unfinished == 0 && self.network.until_done;
             fabric.observer.finished(fabric.now, flow);
             let (src, dst) = (self.network.flows[flow as usize].src, self.network.flows[flow as usize].dst);
-            self.begin_followers(fabric.now, flow, |host| host == dst || host != src);
+            self.start_dependents(fabric.now, flow, |host| host == dst || host != src);
         }
-        if self.receiving.get(flow).is_some_and(Receiving::may_close) {
-            self.settle_receiver(flow);
-            self.receiving.remove(flow);
+        if self.receivers.get(flow).is_some_and(FlowReceiver::may_close) {
+            self.collect_receiver_stats(flow);
+            self.receivers.remove(flow);
         }
     }
 
-    /// Flows that wait for this one and whose sender is one of these hosts begin, each after its time.
-    fn begin_followers(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
-        for &next in self.dependents.of(flow) {
-            let spec = &self.network.flows[next as usize];
-            if here(spec.src) {
-                self.nics.timers.set(Timer { at: now + spec.start, kind: Kind::Start, flow: next });
-            }
+    /// Starts the dependents of a finished flow whose sending hosts are `here`, each after its delay.
+    fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
+        let flows = &self.network.flows;
+        for next in self.dependencies.finish(flow, |next| here(flows[next as usize].src)) {
+            self.nics.timers.set(Timer { at: now + flows[next as usize].start, kind: Kind::Start, flow: next });
         }
     }
 
     #[inline]
-    fn tell_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
-        let Some(sending) = self.sending.get_mut(flow) else {
-            // What is still granted comes after its flow is done.
-            self.sent[flow as usize].credits_wasted += u64::from(flags.is(PacketKind::Credit));
+    fn on_packet_for_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, at: u32, flow: u32, flags: Flags) {
+        let Some(sender) = self.senders.get_mut(flow) else {
+            // Credits may arrive after the flow is done.
+            self.sender_stats[flow as usize].credits_wasted += u64::from(flags.is(PacketKind::Credit));
             return;
         };
-        let Some(status) = sending.on_packet(fabric.now, at, &fabric.packets) else {
+        let Some(status) = sender.on_packet(fabric.now, at, &fabric.packets) else {
             return self.close_sender(fabric.now, flow);
         };
-        let host = sending.ends.src;
-        if self.nics.apply(fabric, sending, status) {
-            self.transmit(fabric, host);
+        let nic = sender.endpoint.nic;
+        if self.nics.apply(fabric, sender, status) {
+            self.transmit(fabric, nic);
         }
     }
 
-    /// A flow sends, and its host after it, where something lets it.
-    fn go_on<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        let Some(sending) = self.sending.get_mut(flow) else { return };
-        let (host, status) = (sending.ends.src, sending.status(fabric.now));
-        if self.nics.apply(fabric, sending, status) {
-            self.transmit(fabric, host);
+    /// Lets a flow send if it is ready, and then the other flows of its NIC.
+    fn resume_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        let (nic, status) = (sender.endpoint.nic, sender.status(fabric.now));
+        if self.nics.apply(fabric, sender, status) {
+            self.transmit(fabric, nic);
         }
     }
 
-    /// The NIC that a host waited for is free.
-    pub fn on_free_port<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
-        self.nics.wake(host);
-        self.transmit(fabric, host);
+    /// Handles the event that the port of a NIC is free.
+    pub fn on_port_free<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
+        self.nics.on_port_free(nic);
+        self.transmit(fabric, nic);
     }
 
-    /// Lets the flows of a host send: all they may into a FIFO, one at a time when it is idle otherwise.
+    /// Serves the flows of the NIC with this port of a host.
+    pub fn transmit_through<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, port: u32) {
+        self.transmit(fabric, self.nics.index(host, port));
+    }
+
+    /// Serves the run queue of a NIC: all that windows allow if the NIC is a FIFO, otherwise one packet when its port is idle.
     #[inline]
-    pub fn transmit<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) {
-        while let Some(flow) = self.nics.next(fabric, host) {
-            if let Some(sending) = self.sending.get_mut(flow) {
-                self.nics.send_in_turn(fabric, sending);
+    fn transmit<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
+        while let Some(flow) = self.nics.next(fabric, nic) {
+            if let Some(sender) = self.senders.get_mut(flow) {
+                self.nics.serve_next(fabric, sender);
             }
         }
     }
 
-    /// Packets that leave from now on take other ways.
+    /// Changes the paths of packets that leave from now on.
     pub fn reroute(&mut self, routes: &Routes) {
-        for Sending { ends, .. } in self.sending.all_mut() {
-            ends.path = routes.first_hop(ends.flow, ends.dst, false);
+        for FlowSender { endpoint, .. } in self.senders.entries_mut() {
+            let dst = self.network.flows[endpoint.flow as usize].dst;
+            endpoint.path = routes.first_hop(endpoint.flow, dst, false);
         }
-        for Receiving { ends, .. } in self.receiving.all_mut() {
-            ends.path = routes.first_hop(ends.flow, ends.src, true);
+        for FlowReceiver { endpoint, .. } in self.receivers.entries_mut() {
+            let src = self.network.flows[endpoint.flow as usize].src;
+            endpoint.path = routes.first_hop(endpoint.flow, src, true);
         }
     }
 
-    /// A timer of a flow has run out.
+    /// Handles a timer.
     pub fn on_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
         fabric.observer.timer(fabric.now, timer);
         match timer.kind {
-            Kind::Start => self.open(fabric, timer.flow),
-            Kind::Stop => self.stop(fabric, timer.flow),
-            Kind::AckTimer => self.reply_is_due(fabric, timer.flow),
+            Kind::Start => self.start_flow(fabric, timer.flow),
+            Kind::Stop => self.stop_flow(fabric, timer.flow),
+            Kind::AckTimer => self.on_ack_timer(fabric, timer.flow),
             Kind::Pull => {
                 let host = self.network.flows[timer.flow as usize].dst;
-                self.pull_pacer.on_timer(fabric, host, &mut self.receiving, &mut self.nics.timers);
+                let nic = self.nics.index(host, fabric.routes.nic(host));
+                self.pull_pacer.on_timer(fabric, nic, &mut self.receivers, &mut self.nics.timers);
             }
-            Kind::AppWrite => self.on_application(fabric, timer.flow),
-            Kind::Timeout | Kind::Pace | Kind::Wake => self.wake_sender(fabric, timer),
+            Kind::AppWrite => self.on_app_write(fabric, timer.flow),
+            Kind::Timeout | Kind::Pace | Kind::Wake => self.on_sender_timer(fabric, timer),
         }
     }
 
-    fn wake_sender<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
-        let Some(sending) = self.sending.get_mut(timer.flow) else { return };
+    fn on_sender_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, timer: Timer) {
+        let Some(sender) = self.senders.get_mut(timer.flow) else { return };
         match timer.kind {
-            Kind::Timeout => sending.on_timer(fabric.now),
-            // A later one than it still waits for.
-            Kind::Pace if sending.pace_timer != fabric.now => return,
-            Kind::Pace => return self.go_on_by_pace(fabric, timer.flow),
-            _ if !sending.wakes_at(fabric.now) => return,
-            _ => sending.on_wake(fabric.now),
+            Kind::Timeout => sender.on_timer(fabric.now),
+            // The timer is obsolete if the sender has set an earlier one since.
+            Kind::Pace if sender.pace_timer != fabric.now => return,
+            Kind::Pace => return self.on_pace_timer(fabric, timer.flow),
+            _ if !sender.on_wake(fabric.now) => return,
+            _ => {}
         }
-        self.go_on(fabric, timer.flow);
+        self.resume_flow(fabric, timer.flow);
     }
 
-    /// The pace of a flow lets it send again. Nothing else has changed: its other timers are set.
+    /// Lets a paced flow send. Its other timers have not changed.
     #[inline(always)]
-    fn go_on_by_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        let Some(sending) = self.sending.get_mut(flow) else { return };
-        sending.pace_timer = Time::MAX;
-        if sending.queued {
+    fn on_pace_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        sender.pace_timer = Time::MAX;
+        if sender.queued {
             return;
         }
-        let (host, readiness) = (sending.ends.src, sending.readiness(fabric.now));
-        if self.nics.resume(fabric, sending, readiness) {
-            self.transmit(fabric, host);
+        let (nic, readiness) = (sender.endpoint.nic, sender.readiness(fabric.now));
+        if self.nics.resume(fabric, sender, readiness) {
+            self.transmit(fabric, nic);
         }
     }
 
-    fn reply_is_due<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        let Some(receiving) = self.receiving.get_mut(flow) else { return };
-        let ends = receiving.ends;
-        let reaction = receiving.on_timer(fabric.now, &mut fabric.packets);
-        self.answer(fabric, ends, reaction);
+    fn on_ack_timer<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let endpoint = receiver.endpoint;
+        let event = receiver.on_timer(fabric.now, &mut fabric.packets);
+        self.on_receiver_event(fabric, endpoint, event);
     }
 
-    /// A flow begins.
-    fn open<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+    fn start_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let active = &mut self.active[self.network.flows[flow as usize].src as usize];
-        let sending = setup::sending(&self.network, &fabric.routes, flow, fabric.now, *active);
+        let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
+        let sender = setup.sender(flow, fabric.now, *active);
         *active += 1;
-        self.sent[flow as usize].start = fabric.now;
-        self.sending.insert(flow, sending);
-        fabric.observer.began(fabric.now, flow);
+        self.sender_stats[flow as usize].start = fabric.now;
+        self.senders.insert(flow, sender);
+        fabric.observer.started(fabric.now, flow);
         if self.network.flows[flow as usize].application.pauses() {
-            self.supply(fabric.now, flow);
+            self.write(fabric.now, flow);
         }
-        self.go_on(fabric, flow);
+        self.resume_flow(fabric, flow);
     }
 
-    /// The application of a flow pauses, or goes on.
-    fn on_application<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
-        self.supply(fabric.now, flow);
-        self.go_on(fabric, flow);
+    /// Handles the time at which the application of a flow pauses or resumes.
+    fn on_app_write<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+        self.write(fabric.now, flow);
+        self.resume_flow(fabric, flow);
     }
 
-    fn supply(&mut self, now: Time, flow: u32) {
-        let Some(sending) = self.sending.get_mut(flow) else { return };
+    /// Makes the data available that the application has written, and sets a timer for its next change.
+    fn write(&mut self, now: Time, flow: u32) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
         let application = &self.network.flows[flow as usize].application;
-        let (supply, until) = application.supply(self.sent[flow as usize].start, now);
-        sending.supply(supply);
+        let (supply, until) = application.supply(self.sender_stats[flow as usize].start, now);
+        sender.write(supply);
         if until < Time::MAX {
             self.nics.timers.set(Timer { at: until, kind: Kind::AppWrite, flow });
         }
     }
 
-    /// A flow sends nothing new from now on; it may still have to say so, or to hear that all has arrived.
-    fn stop<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
+    /// Stops a flow: it sends no new data, but may still retransmit, send a credit stop or wait for acknowledgements.
+    fn stop_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let spec = &self.network.flows[flow as usize];
         self.remote_stops += u64::from(!self.ownership.owns(spec.src));
         if self.ownership.owns(spec.dst) {
-            self.settle_receiver(flow);
-            let received = &mut self.received[flow as usize];
-            received.by_stop = received.delivered;
+            self.collect_receiver_stats(flow);
+            let stats = &mut self.receiver_stats[flow as usize];
+            stats.by_stop = stats.delivered;
         }
-        if let Some(sending) = self.sending.get_mut(flow) {
-            sending.stop(fabric.now);
-            if sending.done() {
+        if let Some(sender) = self.senders.get_mut(flow) {
+            sender.stop(fabric.now);
+            if sender.done() {
                 return self.close_sender(fabric.now, flow);
             }
-            self.go_on(fabric, flow);
+            self.resume_flow(fabric, flow);
         }
     }
 
-    /// The sender of a flow knows that all of it has arrived.
+    /// Removes a sender that knows that everything has arrived.
     fn close_sender(&mut self, now: Time, flow: u32) {
-        self.settle_sender(flow);
-        let Some(sending) = self.sending.remove(flow) else { return };
-        self.active[sending.ends.src as usize] -= 1;
-        self.nics.leave(&sending);
-        self.begin_followers(now, flow, |host| host == sending.ends.src);
-    }
-
-    fn settle_sender(&mut self, flow: u32) {
-        if let Some(sending) = self.sending.get(flow) {
-            let sent = &mut self.sent[flow as usize];
-            (sent.retransmits, sent.timeouts) = sending.repairs();
-            sent.credits_wasted = sending.wasted();
-            sent.smoothed = sending.smoothed();
-        }
-    }
-
-    fn settle_receiver(&mut self, flow: u32) {
-        if let Some(receiving) = self.receiving.get(flow) {
-            let received = &mut self.received[flow as usize];
-            (received.delivered, received.credits) = (receiving.delivered(), receiving.granted());
-        }
-    }
-
-    /// Carries the counts of live flows over into what their ends have to tell.
-    pub fn settle(&mut self) {
-        for flow in 0..self.network.flows.len() as u32 {
-            self.settle_sender(flow);
-            self.settle_receiver(flow);
-        }
-    }
-
-    /// Statistics start now.
-    pub fn end_warmup(&mut self) {
-        self.settle();
-        for received in self.received.iter_mut() {
-            received.in_warmup = received.delivered;
-        }
-    }
-
-    /// How every flow stands at its sender that has begun and not ended; how far it has got is for its receiver to say.
-    pub fn flow_progress(&self) -> impl Iterator<Item = FlowProgress> {
-        self.sending.iter().map(|(flow, sending)| FlowProgress {
-            flow,
-            progress: 0,
-            timeouts: self.sent[flow as usize].timeouts,
-            paced: sending.pace_timer < Time::MAX || sending.pauses(),
-        })
-    }
-
-    /// Before this the last of these flows cannot have finished: what one of them has not sent yet has to leave its NIC.
-    pub fn last_end(&self, now: Time) -> Time {
-        let end = |sending: &Sending| {
-            let FlowEndpoint { flow, port, .. } = sending.ends;
-            let bytes = self.network.flows[flow as usize].bytes;
-            if bytes == Bytes::MAX {
-                return now;
-            }
-            let (next, _) = sending.reached();
-            let left = Bytes(bytes.0.saturating_sub(self.network.mss().0 * u64::from(next)));
-            let rate = self.network.ports[port as usize].rate;
-            Time(now.0.saturating_add(rate.time_to_send(left).0))
-        };
-        self.sending.all().map(end).max().unwrap_or(now)
-    }
-
-    /// How a flow stands at its sender, while it lives.
-    pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
-        let sending = self.sending.get_mut(flow)?;
-        let (next, in_flight) = sending.reached();
-        let readiness = if sending.queued { Readiness::Ready } else { sending.readiness(now) };
-        Some(SenderState { next, in_flight, readiness })
-    }
-
-    /// A flow that has begun and not ended, if there is one.
-    pub fn first_live(&self) -> Option<u32> {
-        self.sending.iter().next().map(|(flow, _)| flow)
-    }
-
-    /// Reads the internals of a flow at its sender, if it lives; `since` is the span since they were last read.
-    pub fn probe_sender(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) -> bool {
-        let sending = self.sending.get_mut(flow);
-        sending.map(|sending| sending.probe(since, record)).is_some()
-    }
-
-    /// And at its receiver.
-    pub fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(receiving) = self.receiving.get(flow) {
-            receiving.probe(record);
-        }
+        self.collect_sender_stats(flow);
+        let Some(sender) = self.senders.remove(flow) else { return };
+        let src = self.network.flows[flow as usize].src;
+        self.active[src as usize] -= 1;
+        self.nics.remove(&sender);
+        self.start_dependents(now, flow, |host| host == src);
     }
 }

@@ -1,10 +1,10 @@
-//! Hosts: the two ends of each flow, their transports and NICs.
+//! Hosts: senders and receivers of flows with their transports, and the NICs through which they send.
 
+mod dependencies;
 pub mod flow_table;
 pub mod hosts;
+mod inspect;
 pub mod nics;
-mod owned_table;
-pub mod progress;
 mod pull_pacer;
 mod setup;
 pub mod stats;

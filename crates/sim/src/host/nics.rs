@@ -1,37 +1,38 @@
-//! NICs: which flow of a host sends next, and when; and the timers that flows ask for.
+//! NICs: the egress ports of hosts, each with the run queue of the flows that are ready to send through it; and the timers of
+//! flows.
 
 use std::collections::VecDeque;
 
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
-use crate::host::transport::{FlowEndpoint, Readiness, SendStatus, Sending};
+use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
-use crate::packet::{NIL, PacketKind};
+use crate::packet::PacketKind;
+use crate::port::admission::Incoming;
 use crate::queue::event_queue::HORIZON;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::{self, Network};
 
-/// A NIC: which flow sends next.
+/// Egress port of a host, and its run queue.
 #[derive(Debug, Default)]
 pub struct Nic {
-    /// The egress port.
+    /// Number of the port in the fabric.
     port: u32,
-    /// The flows that could send, in turn.
+    /// Flows that are ready to send, in round-robin order.
     ready: VecDeque<u32>,
-    /// Those that go before all others.
+    /// Ready flows with priority, which are served first.
     priority: VecDeque<u32>,
-    /// Whether the event queue will tell when the port is free.
+    /// Whether an event is pending for the time when the port is free.
     awaiting_port: bool,
 }
 
 impl Nic {
-    /// The flow whose turn it is.
     fn pop(&mut self) -> Option<u32> {
         self.priority.pop_front().or_else(|| self.ready.pop_front())
     }
 
-    /// The flow whose turn will be next.
+    /// Returns the flow that is served next.
     pub fn first(&self) -> Option<u32> {
         self.priority.front().or_else(|| self.ready.front()).copied()
     }
@@ -41,24 +42,39 @@ impl Nic {
     }
 }
 
-/// Those of all hosts of a domain.
+/// NICs of all hosts, and the timers of a domain.
 #[derive(Debug)]
 pub struct Nics {
+    /// The NICs of host 0, then those of host 1, and so on.
     nics: Vec<Nic>,
+    /// For each host the index of its first NIC, and the number of NICs at the end.
+    first: Vec<u32>,
     pub timers: Timers,
-    /// Whether all that a window allows goes in at once.
+    /// Whether flows put all that their windows allow into one FIFO.
     fifo: bool,
-    /// Whether they have pacers.
+    /// Whether NICs have hardware pacers.
     pacers: bool,
-    /// Length of what is not payload in a frame.
+    /// Length of a data frame without its payload.
     header: Bytes,
 }
 
 impl Nics {
-    /// With nothing to send; `nic` tells the port of a host.
-    pub fn new(network: &Network, crossing: Time, nic: impl Fn(u32) -> u32) -> Self {
+    /// Creates idle NICs, one for each port of a host; `crossing` is the typical time of a frame over a link.
+    pub fn new(network: &Network, crossing: Time) -> Self {
+        let mut ports = vec![Vec::new(); network.hosts as usize];
+        for (port, number) in network.ports.iter().zip(0..) {
+            if let Some(ports) = ports.get_mut(port.from as usize) {
+                ports.push(number);
+            }
+        }
+        let mut first = vec![0];
+        first.extend(ports.iter().scan(0, |count, ports| {
+            *count += ports.len() as u32;
+            Some(*count)
+        }));
         Self {
-            nics: (0..network.hosts).map(|host| Nic { port: nic(host), ..Nic::default() }).collect(),
+            nics: ports.into_iter().flatten().map(|port| Nic { port, ..Nic::default() }).collect(),
+            first,
             timers: Timers::new(crossing),
             fifo: network.host.nic == network::Nic::Fifo,
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
@@ -66,39 +82,64 @@ impl Nics {
         }
     }
 
-    /// That of a host, where that is a host.
-    pub fn get(&self, host: u32) -> Option<&Nic> {
-        self.nics.get(host as usize)
+    /// Returns the number of NICs.
+    pub fn count(&self) -> u32 {
+        self.nics.len() as u32
     }
 
-    /// The port that a host waited for is free.
-    pub fn wake(&mut self, host: u32) {
-        self.nics[host as usize].awaiting_port = false;
+    /// Returns the fabric's numbers of the ports of all NICs.
+    pub fn ports(&self) -> impl Iterator<Item = u32> {
+        self.nics.iter().map(|nic| nic.port)
     }
 
-    /// Sets the timers that a flow wants, and lets it send if it may; whether others of its host may then.
+    /// Returns a NIC by its index.
+    pub fn get(&self, nic: u32) -> Option<&Nic> {
+        self.nics.get(nic as usize)
+    }
+
+    /// Returns the first NIC of a node, if it is a host.
+    pub fn first_of(&self, node: u32) -> Option<&Nic> {
+        self.get(*self.first.get(node as usize)?)
+    }
+
+    /// Returns the index of the NIC with this port of a host.
+    pub fn index(&self, host: u32, port: u32) -> u32 {
+        let first = self.first[host as usize];
+        (first..).find(|&nic| self.nics[nic as usize].port == port).expect("a port of the host")
+    }
+
+    /// Notes that the port of a NIC is free.
+    pub fn on_port_free(&mut self, nic: u32) {
+        self.nics[nic as usize].awaiting_port = false;
+    }
+
+    /// Sets the timers of a flow and lets it send if it is ready. Returns true if its NIC may then serve other flows.
     #[inline(always)]
-    pub fn apply<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, status: SendStatus) -> bool {
-        self.set_timers(sending, &status);
+    pub fn apply<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender, status: SendStatus) -> bool {
+        self.set_timers(sender, &status);
         let Some(readiness) = status.readiness else { return false };
-        self.resume(fabric, sending, readiness)
+        self.resume(fabric, sender, readiness)
     }
 
-    /// Lets a flow that has no place in the turn send if it may; whether others of its host may then.
+    /// Lets a flow that is not in a run queue send if it is ready. Returns true if its NIC may then serve other flows.
     #[inline(always)]
-    pub fn resume<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) -> bool {
-        report_readiness(fabric, sending, readiness);
+    pub fn resume<O: Observer>(
+        &mut self,
+        fabric: &mut Fabric<O>,
+        sender: &mut FlowSender,
+        readiness: Readiness,
+    ) -> bool {
+        report_readiness(fabric, sender, readiness);
         if readiness == Readiness::Ready {
-            return self.let_send(fabric, sending);
+            return self.send_or_enqueue(fabric, sender);
         }
-        self.schedule_resume(fabric, sending, readiness);
+        self.schedule_resume(fabric, sender, readiness);
         false
     }
 
-    /// Sets the timers that a flow newly wants.
     #[inline(always)]
-    fn set_timers(&mut self, sending: &Sending, status: &SendStatus) {
-        let flow = sending.ends.flow;
+    fn set_timers(&mut self, sender: &FlowSender, status: &SendStatus) {
+        let flow = sender.endpoint.flow;
         if let Some(at) = status.wake {
             self.timers.set(Timer { at, kind: Kind::Wake, flow });
         }
@@ -107,151 +148,149 @@ impl Nics {
         }
     }
 
-    /// A flow that may send does so, or joins the turn where others wait or the NIC takes nothing now; whether the NIC may then
-    /// take more.
+    /// Sends a packet of a ready flow, or enqueues the flow if others wait or the port is busy. Returns true if the NIC may then
+    /// serve more flows.
     #[inline(always)]
-    fn let_send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) -> bool {
-        let host = sending.ends.src;
-        let alone = self.nics[host as usize].is_empty();
-        if alone && self.takes(fabric, host) {
-            self.send(fabric, sending);
-            return sending.queued;
+    fn send_or_enqueue<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) -> bool {
+        let nic = sender.endpoint.nic;
+        let empty = self.nics[nic as usize].is_empty();
+        if empty && self.accepts(fabric, nic) {
+            self.send(fabric, sender);
+            return sender.queued;
         }
-        self.join(sending);
-        !alone
+        self.enqueue(sender);
+        !empty
     }
 
-    /// A flow joins the turn, or that of those with a priority.
     #[inline]
-    fn join(&mut self, sending: &mut Sending) {
-        sending.queued = true;
-        let nic = &mut self.nics[sending.ends.src as usize];
-        let queue = if sending.priority { &mut nic.priority } else { &mut nic.ready };
-        queue.push_back(sending.ends.flow);
+    fn enqueue(&mut self, sender: &mut FlowSender) {
+        sender.queued = true;
+        let nic = &mut self.nics[sender.endpoint.nic as usize];
+        let queue = if sender.priority { &mut nic.priority } else { &mut nic.ready };
+        queue.push_back(sender.endpoint.flow);
     }
 
-    /// A flow leaves the turn before it came: it waited to repair what has arrived after all.
-    pub fn leave(&mut self, sending: &Sending) {
-        if sending.queued {
-            let FlowEndpoint { flow, src, .. } = sending.ends;
-            let nic = &mut self.nics[src as usize];
+    /// Removes a flow from the run queue before it is served, because its retransmission became unnecessary.
+    pub fn remove(&mut self, sender: &FlowSender) {
+        if sender.queued {
+            let flow = sender.endpoint.flow;
+            let nic = &mut self.nics[sender.endpoint.nic as usize];
             nic.ready.retain(|&ready| ready != flow);
             nic.priority.retain(|&ready| ready != flow);
         }
     }
 
-    /// The flow of a host whose turn has come, if its NIC takes a packet now.
+    /// Removes the next flow from the run queue, if the NIC accepts a packet now.
     #[inline]
-    pub fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) -> Option<u32> {
-        if self.nics[host as usize].is_empty() || !self.takes(fabric, host) {
+    pub fn next<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> Option<u32> {
+        if self.nics[nic as usize].is_empty() || !self.accepts(fabric, nic) {
             return None;
         }
-        self.nics[host as usize].pop()
+        self.nics[nic as usize].pop()
     }
 
-    /// It is the turn of a flow. What it heard since it joined may have closed its window.
+    /// Serves a flow from the run queue, whose window may have closed since it was enqueued.
     #[inline]
-    pub fn send_in_turn<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
-        sending.queued = false;
-        match sending.readiness(fabric.now) {
-            Readiness::Ready => self.send(fabric, sending),
-            readiness => self.block(fabric, sending, readiness),
+    pub fn serve_next<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) {
+        sender.queued = false;
+        match sender.readiness(fabric.now) {
+            Readiness::Ready => self.send(fabric, sender),
+            readiness => self.block(fabric, sender, readiness),
         }
     }
 
-    /// Whether a NIC takes a packet from its flows now; if it is only busy, it will ask again.
+    /// Returns true if a NIC accepts a packet of its flows now. If it is busy, an event is set for the time when it is free.
     #[inline(always)]
-    fn takes<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32) -> bool {
+    fn accepts<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) -> bool {
         if self.fifo {
-            // All that a window allows goes in at once: the driver has to look before that is too much, or takes long.
+            // A window may allow more packets at once than memory holds, so the driver has to check the packet limit in time.
             fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
             return !fabric.has_too_many_packets();
         }
-        let number = self.nics[host as usize].port;
+        let number = self.nics[nic as usize].port;
         let port = &fabric.ports[number as usize];
         let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number) };
         if busy_until <= fabric.now {
             return true;
         }
         if busy_until < Time::MAX {
-            self.await_port(fabric, host, busy_until);
+            self.await_port(fabric, nic, busy_until);
         }
         false
     }
 
-    /// A host has more for its NIC, which is busy until then.
     #[inline]
-    fn await_port<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, busy_until: Time) {
-        if !std::mem::replace(&mut self.nics[host as usize].awaiting_port, true) {
-            let entity = fabric.host_entity(host);
-            // A NIC may hold more answers than can be sent until then: it is asked once more.
+    fn await_port<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32, busy_until: Time) {
+        if !std::mem::replace(&mut self.nics[nic as usize].awaiting_port, true) {
+            let entity = fabric.nic_entity(nic);
+            // The backlog of acknowledgements may last longer than the event queue reaches; the NIC then asks again.
             fabric.events.push(busy_until.min(fabric.now + HORIZON), entity);
         }
     }
 
-    /// Sends the packet of a flow that may, which then joins the turn again, if it may send more.
+    /// Sends a packet of a ready flow, and enqueues the flow again if it is still ready.
     #[inline(never)]
-    fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending) {
-        let (at, status) = sending.send(fabric.now, self.header, &mut fabric.packets);
-        self.set_timers(sending, &status);
-        let port = sending.ends.port;
-        if self.pacers && sending.goes_through_pacer(fabric.now) {
-            fabric.enqueue_paced(port, at);
+    fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) {
+        let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
+        self.set_timers(sender, &status);
+        let port = sender.endpoint.port;
+        if self.pacers && sender.goes_through_pacer(fabric.now) {
+            fabric.enqueue(port, Incoming::paced(at));
         } else {
-            fabric.send_to_nic(port, at);
+            fabric.enqueue(port, Incoming::local(at));
         }
         match status.readiness {
-            Some(Readiness::Ready) => self.join(sending),
-            Some(readiness) => self.block(fabric, sending, readiness),
+            Some(Readiness::Ready) => self.enqueue(sender),
+            Some(readiness) => self.block(fabric, sender, readiness),
             None => {}
         }
     }
 
-    /// This is how a flow stands that sends nothing more now.
+    /// Leaves a flow without a place in the run queue, because it is not ready.
     #[inline]
-    fn block<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) {
-        report_readiness(fabric, sending, readiness);
-        self.schedule_resume(fabric, sending, readiness);
+    fn block<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender, readiness: Readiness) {
+        report_readiness(fabric, sender, readiness);
+        self.schedule_resume(fabric, sender, readiness);
     }
 
-    /// A flow may send later: it will be looked at again then.
+    /// Sets a timer for a flow that will be ready at a known time.
     #[inline]
-    fn schedule_resume<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, readiness: Readiness) {
+    fn schedule_resume<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender, readiness: Readiness) {
         if let Readiness::At(at) | Readiness::HostBusy { until: at, .. } = readiness {
-            self.await_pace(fabric, sending, at);
+            self.await_pace(fabric, sender, at);
         }
     }
 
-    /// Sets the timer of a flow whose next data leaves `at`, or of the request that it sends before, which goes straight to the
-    /// device as acknowledgements do.
+    /// Sets the pacing timer of a flow whose next data leaves at `at`, or of the rate request that it sends before. A rate
+    /// request goes directly to the port, as acknowledgements do.
     #[inline(never)]
-    fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, sending: &mut Sending, at: Time) {
-        let Some(due) = sending.request_due(at) else { return self.set_pace(sending, at) };
-        let request = if due <= fabric.now { sending.request(fabric.now, &mut fabric.packets) } else { None };
-        self.set_pace(sending, sending.request_due(at).unwrap_or(at));
+    fn await_pace<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender, at: Time) {
+        let Some(due) = sender.request_due(at) else { return self.set_pace_timer(sender, at) };
+        let request = if due <= fabric.now { sender.request(fabric.now, &mut fabric.packets) } else { None };
+        self.set_pace_timer(sender, sender.request_due(at).unwrap_or(at));
         if let Some(request) = request {
-            fabric.enqueue(sending.ends.port, request, NIL);
+            fabric.enqueue(sender.endpoint.port, Incoming::local(request));
         }
     }
 
     #[inline]
-    fn set_pace(&mut self, sending: &mut Sending, at: Time) {
-        if at < sending.pace_timer {
-            sending.pace_timer = at;
-            self.timers.set(Timer { at, kind: Kind::Pace, flow: sending.ends.flow });
+    fn set_pace_timer(&mut self, sender: &mut FlowSender, at: Time) {
+        if at < sender.pace_timer {
+            sender.pace_timer = at;
+            self.timers.set(Timer { at, kind: Kind::Pace, flow: sender.endpoint.flow });
         }
     }
 }
 
-/// Feedback who looks on whether a flow may send.
+/// Tells the observer whether a flow may send.
 #[inline]
-fn report_readiness<O: Observer>(fabric: &mut Fabric<O>, sending: &Sending, readiness: Readiness) {
+fn report_readiness<O: Observer>(fabric: &mut Fabric<O>, sender: &FlowSender, readiness: Readiness) {
     if O::LISTENS {
-        fabric.observer.readiness(fabric.now, sending.ends.flow, readiness, sending.window());
+        fabric.observer.readiness(fabric.now, sender.endpoint.flow, readiness, sender.window());
     }
 }
 
-/// When a NIC that is more than a queue takes data; [`Time::MAX`] if nobody knows.
+/// Returns when a port with classes accepts data; [`Time::MAX`] if that is not known.
 #[inline(never)]
 fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32) -> Time {
     if fabric.ports[port as usize].is_due(fabric.now) {
@@ -263,4 +302,30 @@ fn free_at<O: Observer>(fabric: &mut Fabric<O>, port: u32) -> Time {
         return busy_until;
     }
     nic.idle_until(fabric.now).unwrap_or(Time::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::network::PortSpec;
+    use shallows_cc::units::Rate;
+
+    /// Host 0 has the ports 1 and 3, host 1 the port 2; port 0 belongs to the switch.
+    #[test]
+    fn a_host_may_have_several_nics() {
+        let port = |from, to| PortSpec {
+            from,
+            to,
+            rate: Rate::from_gbps(10),
+            delay: Time::ZERO,
+            buffer: Bytes::MAX,
+            marking: None,
+            discipline: None,
+        };
+        let ports = [(2, 0), (0, 2), (1, 2), (0, 2)].map(|(from, to)| port(from, to)).to_vec();
+        let nics = Nics::new(&Network { hosts: 2, nodes: 3, ports, ..Network::bare() }, Time::ZERO);
+        assert_eq!(nics.ports().collect::<Vec<_>>(), [1, 3, 2]);
+        assert_eq!([nics.index(0, 1), nics.index(0, 3), nics.index(1, 2)], [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|node| nics.first_of(node).map(|nic| nic.port)), [Some(1), Some(2), None]);
+    }
 }

@@ -1,5 +1,5 @@
-//! Who calls packets at a host, and when: all its flows that owe pulls in turn, a pull for each time that its link takes for a
-//! full frame, so that what comes fills the link and no more.
+//! Pull pacer of each NIC: all its receivers that owe pulls take turns, and one pull leaves in the time that the NIC's link
+//! takes for a full frame. Data then arrives at the rate of the link and no faster.
 //!
 //! Source: Handley et al., SIGCOMM 2017 §3.2.
 
@@ -9,77 +9,79 @@ use shallows_cc::units::Time;
 
 use crate::fabric::Fabric;
 use crate::host::flow_table::FlowTable;
-use crate::host::transport::{FlowEndpoint, Receiving};
+use crate::host::nics::Nics;
+use crate::host::transport::{FlowEndpoint, FlowReceiver};
 use crate::observe::Observer;
-use crate::packet::NIL;
+use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer, Timers};
 use crate::spec::network::Network;
 
-/// The pulls that one host ack_pending.
+/// Run queue of one NIC.
 #[derive(Clone, Debug, Default)]
 struct PullQueue {
-    /// The flows that owe some, each once.
+    /// Flows that owe pulls, each once.
     flows: VecDeque<u32>,
-    /// When the next one may leave, and whether a timer will tell.
+    /// Time of a full frame on the link.
+    spacing: Time,
+    /// When the next pull may leave, and whether a timer is set for it.
     next: Time,
-    armed: bool,
+    timer_armed: bool,
 }
 
-/// Those of all hosts; none where no flow is called.
+/// Pull pacers of all NICs; empty if no flow waits for pulls.
 #[derive(Debug)]
 pub struct PullPacer {
-    hosts: Vec<PullQueue>,
-    /// By host: the time of a full frame on its link.
-    spacing: Vec<Time>,
+    queues: Vec<PullQueue>,
 }
 
 impl PullPacer {
-    pub fn new(network: &Network, nic: impl Fn(u32) -> u32) -> Self {
-        let called = network.controls.iter().any(|control| control.waits_for_pulls());
-        let hosts = if called { network.hosts } else { 0 };
-        let spacing = |host| network.ports[nic(host) as usize].rate.time_to_send(network.mtu);
-        Self { hosts: vec![PullQueue::default(); hosts as usize], spacing: (0..hosts).map(spacing).collect() }
+    pub fn new(network: &Network, nics: &Nics) -> Self {
+        let needed = network.controls.iter().any(|control| control.waits_for_pulls());
+        let spacing = |port| network.ports[port as usize].rate.time_to_send(network.mtu);
+        let queue = |port| PullQueue { spacing: spacing(port), ..PullQueue::default() };
+        Self { queues: if needed { nics.ports().map(queue).collect() } else { Vec::new() } }
     }
 
-    /// A flow newly ack_pending a pull, and waits for its turn; or else its answer calls at once, and `true`.
+    /// Enqueues a flow that newly owes a pull. Returns true instead if a pull may leave now.
     #[inline(always)]
-    pub fn join(&mut self, now: Time, FlowEndpoint { flow, dst, .. }: FlowEndpoint, timers: &mut Timers) -> bool {
-        let turns = &mut self.hosts[dst as usize];
-        if !turns.armed && turns.next <= now {
-            turns.next = now + self.spacing[dst as usize];
+    pub fn enqueue(&mut self, now: Time, FlowEndpoint { flow, nic, .. }: FlowEndpoint, timers: &mut Timers) -> bool {
+        let queue = &mut self.queues[nic as usize];
+        if !queue.timer_armed && queue.next <= now {
+            queue.next = now + queue.spacing;
             return true;
         }
-        turns.flows.push_back(flow);
-        if !turns.armed {
-            turns.armed = true;
-            timers.set(Timer { at: turns.next, kind: Kind::Pull, flow });
+        queue.flows.push_back(flow);
+        if !queue.timer_armed {
+            queue.timer_armed = true;
+            timers.set(Timer { at: queue.next, kind: Kind::Pull, flow });
         }
         false
     }
 
-    /// The time of `host` for the next pull has come: that of the first flow that still ack_pending one.
+    /// Sends the pull of the first flow that still owes one.
     pub fn on_timer<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
-        host: u32,
-        receiving: &mut FlowTable<Receiving>,
+        nic: u32,
+        receivers: &mut FlowTable<FlowReceiver>,
         timers: &mut Timers,
     ) {
-        let turns = &mut self.hosts[host as usize];
-        turns.armed = false;
-        while let Some(flow) = turns.flows.pop_front() {
-            let Some(half) = receiving.get_mut(flow) else { continue };
-            let FlowEndpoint { port, .. } = half.ends;
-            let Some((at, more)) = half.pull(fabric.now, &mut fabric.packets) else { continue };
+        let queue = &mut self.queues[nic as usize];
+        queue.timer_armed = false;
+        while let Some(flow) = queue.flows.pop_front() {
+            let Some(receiver) = receivers.get_mut(flow) else { continue };
+            let FlowEndpoint { port, .. } = receiver.endpoint;
+            let Some((at, more)) = receiver.pull(fabric.now, &mut fabric.packets) else { continue };
             if more {
-                turns.flows.push_back(flow);
+                queue.flows.push_back(flow);
             }
-            turns.next = fabric.now + self.spacing[host as usize];
-            if let Some(&first) = turns.flows.front() {
-                turns.armed = true;
-                timers.set(Timer { at: turns.next, kind: Kind::Pull, flow: first });
+            queue.next = fabric.now + queue.spacing;
+            if let Some(&first) = queue.flows.front() {
+                queue.timer_armed = true;
+                timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
             }
-            return fabric.enqueue(port, at, NIL);
+            fabric.enqueue(port, Incoming::local(at));
+            return;
         }
     }
 }

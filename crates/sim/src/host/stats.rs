@@ -1,138 +1,126 @@
-//! What became of flows, as each end saw it, and who waits for whom.
-
-use std::collections::BTreeMap;
+//! Statistics of flows: the counters that each end keeps, and the report that combines them.
 
 use shallows_cc::units::Time;
 
-use crate::spec::network::Network;
-
-/// What became of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Result of one flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowReport {
-    /// When it began; [`Time::MAX`] is never.
+    /// When the flow started; [`Time::MAX`] if it never did.
     pub start: Time,
-    /// When the receiver had every byte; [`Time::MAX`] is never.
+    /// When the receiver had every byte; [`Time::MAX`] if it never did.
     pub finish: Time,
-    /// The same on an empty path, counted from the start; zero for unlimited flows.
+    /// Completion time on an empty path, counted from the start; zero for unlimited flows.
     pub ideal: Time,
-    /// Payload that the receiver has, in whatever order it came.
+    /// Distinct payload bytes that the receiver has, in order or not.
     pub delivered: u64,
-    /// The part of it that came after the warm-up.
+    /// The part of `delivered` that arrived after the warm-up.
     pub goodput: u64,
-    /// The part of that which came by the flow's stop.
+    /// The part of `goodput` that arrived by the flow's stop time.
     pub goodput_by_stop: u64,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub retransmits: u32,
-    /// Timeouts.
+    /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Credits that its receiver handed out.
+    /// Credits that the receiver sent.
     pub credits: u64,
-    /// Those that came and found nothing to send.
+    /// Credits that reached the sender when it had nothing to send.
     pub credits_wasted: u64,
-    /// Mean smoothed round trip over its acknowledgements; zero where it has none.
+    /// Mean of the smoothed round-trip time over all acknowledgements; zero without any.
     pub srtt_mean: Time,
-    /// And the largest.
+    /// Largest smoothed round-trip time.
     pub srtt_most: Time,
 }
 
-/// What the sender of a flow has to tell.
+impl FlowReport {
+    /// Combines the statistics of both ends of a flow. `start` is its planned start time, or [`Time::MAX`] if it depends on
+    /// other flows.
+    pub fn new(sender: &SenderStats, receiver: &ReceiverStats, start: Time, ideal: Time) -> Self {
+        Self {
+            start: sender.start.min(start),
+            finish: receiver.finish,
+            ideal,
+            delivered: receiver.delivered,
+            goodput: receiver.delivered - receiver.in_warmup,
+            goodput_by_stop: receiver.delivered.min(receiver.by_stop).saturating_sub(receiver.in_warmup),
+            retransmits: sender.retransmits,
+            timeouts: sender.timeouts,
+            credits: receiver.credits,
+            credits_wasted: sender.credits_wasted,
+            srtt_mean: sender.rtt.mean(),
+            srtt_most: sender.rtt.max,
+        }
+    }
+}
+
+/// Statistics that the sender of a flow keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderStats {
-    /// When it began; [`Time::MAX`] is not yet.
+    /// When the flow started; [`Time::MAX`] before that.
     pub start: Time,
     pub retransmits: u32,
     pub timeouts: u32,
     pub credits_wasted: u64,
-    pub smoothed: RttStats,
+    pub rtt: RttStats,
 }
 
-/// RttStats round trips of a flow, one an acknowledgement (RFC 6298).
+impl SenderStats {
+    /// Statistics of a flow that has not started.
+    pub const NONE: Self =
+        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, rtt: RttStats::NONE };
+}
+
+/// Mean and maximum of the smoothed round-trip time of a flow, with one sample for each acknowledgement (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttStats {
     samples: u64,
+    /// Sum in picoseconds: 64 bits hold 213 days.
     sum: u64,
-    /// The largest.
-    pub most: Time,
+    pub max: Time,
 }
 
 impl RttStats {
-    pub const NOTHING: Self = Self { samples: 0, sum: 0, most: Time::ZERO };
+    /// Statistics without samples.
+    pub const NONE: Self = Self { samples: 0, sum: 0, max: Time::ZERO };
 
     #[inline]
     pub fn record(&mut self, srtt: Time) {
         self.samples += 1;
-        // It holds 213 days, added up.
         self.sum = self.sum.saturating_add(srtt.0);
-        self.most = self.most.max(srtt);
+        self.max = self.max.max(srtt);
     }
 
-    /// Their mean; zero without any.
+    /// Mean of the samples; zero without any.
     pub fn mean(&self) -> Time {
         Time(self.sum / self.samples.max(1))
     }
 }
 
-impl SenderStats {
-    /// Of a flow that has not begun.
-    pub const NOTHING: Self =
-        Self { start: Time::MAX, retransmits: 0, timeouts: 0, credits_wasted: 0, smoothed: RttStats::NOTHING };
-}
-
-/// What its receiver has to tell.
+/// Statistics that the receiver of a flow keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverStats {
-    /// When every byte was there; [`Time::MAX`] is not yet.
+    /// When every byte had arrived; [`Time::MAX`] before that.
     pub finish: Time,
-    /// Payload that is there, in whatever order it came, and how much of it came before the warm-up's end.
+    /// Distinct payload bytes that have arrived, in order or not.
     pub delivered: u64,
+    /// The part of `delivered` that arrived before the end of the warm-up.
     pub in_warmup: u64,
-    /// How much of it came by the flow's stop; all, where it has none or that is to come.
+    /// The part of `delivered` that arrived by the flow's stop time; [`u64::MAX`] before that time.
     pub by_stop: u64,
     pub credits: u64,
 }
 
 impl ReceiverStats {
-    /// Of a flow of which nothing has come.
-    pub const NOTHING: Self = Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0 };
+    /// Statistics of a flow of which nothing has arrived.
+    pub const NONE: Self = Self { finish: Time::MAX, delivered: 0, in_warmup: 0, by_stop: u64::MAX, credits: 0 };
 }
 
-/// Both together; `start` is when it is due to begin, where that is known.
-pub fn report(sent: &SenderStats, received: &ReceiverStats, start: Time, ideal: Time) -> FlowReport {
-    FlowReport {
-        start: sent.start.min(start),
-        finish: received.finish,
-        ideal,
-        delivered: received.delivered,
-        goodput: received.delivered - received.in_warmup,
-        goodput_by_stop: received.delivered.min(received.by_stop).saturating_sub(received.in_warmup),
-        retransmits: sent.retransmits,
-        timeouts: sent.timeouts,
-        credits: received.credits,
-        credits_wasted: sent.credits_wasted,
-        srtt_mean: sent.smoothed.mean(),
-        srtt_most: sent.smoothed.most,
-    }
-}
-
-/// Who begins where a flow ends.
-#[derive(Debug, Default)]
-pub struct Dependents {
-    of: BTreeMap<u32, Vec<u32>>,
-}
-
-impl Dependents {
-    pub fn new(network: &Network) -> Self {
-        let mut of = BTreeMap::<_, Vec<_>>::new();
-        for (flow, number) in network.flows.iter().zip(0..) {
-            if let Some(first) = flow.after {
-                of.entry(first).or_default().push(number);
-            }
-        }
-        Self { of }
-    }
-
-    /// The flows that wait for this one.
-    pub fn of(&self, flow: u32) -> &[u32] {
-        self.of.get(&flow).map_or(&[], Vec::as_slice)
-    }
+/// Progress of an unfinished flow, for the detection of stalls.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowProgress {
+    pub flow: u32,
+    /// Distinct payload bytes at its receiver.
+    pub progress: u64,
+    pub timeouts: u32,
+    /// Whether a pending pacing timer or the application will let it send again.
+    pub paced: bool,
 }

@@ -1,69 +1,50 @@
-//! What hosts and NICs make of the times at which packets leave and arrive: batches, noise, clocks that drift.
+//! Model of the timestamps that hosts and NICs take of packets: batching, noise and clock drift.
 //!
-//! Sources of error, as §III of the DX paper (IEEE/ACM ToN 2017) measured them: packets handed to the NIC in
-//! one burst bear one stamp; packets that a poll or an interrupt finds bear its time; the host's stack takes its
-//! time between data and acknowledgement; clocks are apart and drift. Each technique of the paper that undoes one of
-//! them is a switch. A host that stamps ideally has none of this, and costs nothing.
+//! The sources of error are those that §III of the DX paper (IEEE/ACM ToN 2017) measured. Packets that the NIC gets in one
+//! burst share one timestamp. Packets that a poll or an interrupt finds get its time. The host's stack takes time between data
+//! and acknowledgement. Clocks have an offset and drift. Each technique of the paper that removes one of these errors is a
+//! switch. Hosts with exact timestamps do not use this model.
 //!
-//! Not modelled: batches of several flows of one host (each flow has its own), noise in the time that
-//! rounds and retransmissions go by.
+//! Not modelled: batches of several flows of one host (each flow has its own batches); noise in the times that round-trip
+//! samples of the retransmission timer use.
 
 use shallows_cc::delay::{Calibration, Stamps};
 use shallows_cc::rng::Rng;
 use shallows_cc::units::Time;
 
-/// How hosts stamp packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timestamps {
-    /// Packets handed to the NIC at once, at most, without burst reduction.
-    pub burst: u32,
-    /// And with it: what the token bucket lets go at one poll.
-    pub bucket: u32,
-    /// Time between two polls of received packets.
-    pub poll: Time,
-    /// The stack's time between data and acknowledgement, at most.
-    pub stack: Time,
-    /// Standard deviation of Gaussian noise, besides.
-    pub noise: Time,
-    /// How much faster the receiver's clock is.
-    pub drift: f64,
-    /// Take the receiver's time out of the round trip (t3 - t2).
-    pub host_delay_removed: bool,
-    /// Pace bursts at the link's rate.
-    pub burst_reduced: bool,
-    /// Space the stamps of a batch.
-    pub calibrated: bool,
-}
+use crate::spec::host::Timestamps;
 
-/// How far the receiver's clock is ahead when a run begins.
+/// Offset of the receiver's clock at the start of a run.
 const CLOCK_OFFSET: Time = Time::from_secs_whole(1);
 
-/// Any time an acknowledgement may travel: it cancels out.
-const BACK: Time = Time::from_secs_whole(1);
+/// Travel time of an acknowledgement; any value works, because it cancels out.
+const ACK_DELAY: Time = Time::from_secs_whole(1);
 
-/// The stamps of one flow.
+/// Timestamps of one flow.
 #[derive(Clone, Debug)]
 pub struct TimestampModel {
     spec: Timestamps,
     /// Time to send a full frame.
-    sending: Time,
-    draws: Rng,
-    /// When the present TX batch began, its last packet left, and how many more may join.
+    frame_time: Time,
+    rng: Rng,
+    /// Start of the current TX batch, departure of its last packet, and how many more packets may join.
     batch: (Time, Time, u32),
+    /// Time of the newest poll for received packets.
     poll: Time,
     tx: Calibration,
     rx: Calibration,
+    /// Timestamps of the newest data packet at the sender and at the receiver.
     data: (Time, Time),
 }
 
 impl TimestampModel {
-    /// For a flow whose full frames take `sending`.
+    /// Creates the model of a flow whose full frames take `frame_time` to send.
     #[must_use]
-    pub fn new(spec: Timestamps, sending: Time, draws: Rng) -> Self {
+    pub fn new(spec: Timestamps, frame_time: Time, rng: Rng) -> Self {
         Self {
             spec,
-            sending,
-            draws,
+            frame_time,
+            rng,
             batch: (Time::ZERO, Time::ZERO, 0),
             poll: Time::ZERO,
             tx: Calibration::default(),
@@ -72,12 +53,12 @@ impl TimestampModel {
         }
     }
 
-    /// A data packet left at `sent` and arrived at `received`: its one-way delay as the stamps show it.
+    /// Returns the one-way delay, as timestamps show it, of a data packet that left at `sent` and arrived at `received`.
     pub fn data(&mut self, sent: Time, received: Time) -> Time {
-        let (mut t1, mut t2) = (self.batch_begin(sent), self.polled(received));
+        let (mut t1, mut t2) = (self.batch_start(sent), self.polled(received));
         if self.spec.calibrated {
-            t1 = self.tx.correct(t1, self.sending);
-            t2 = self.rx.correct(t2, self.sending);
+            t1 = self.tx.correct(t1, self.frame_time);
+            t2 = self.rx.correct(t2, self.frame_time);
         }
         self.data = (t1, t2 + self.gaussian());
         let clock = Time((received.0 as f64 * (1.0 + self.spec.drift) + 0.5) as u64);
@@ -85,43 +66,44 @@ impl TimestampModel {
         Time((clock + late).0 - t1.0)
     }
 
-    /// The last data packet, which left at `sent`, is acknowledged `now`. What the sender has to take from the
-    /// time between `sent` and the acknowledgement's arrival to get the round trip as stamps show it, in picoseconds; may
-    /// be negative.
+    /// Returns the error of the round-trip time, in picoseconds, for an acknowledgement that leaves `now` and answers the newest
+    /// data packet, which left at `sent`. The sender subtracts it from the exact round-trip time; it may be negative.
     pub fn held(&mut self, sent: Time, now: Time) -> i64 {
         let (data_sent, data_received) = self.data;
-        let ack_sent = now.max(data_received) + self.spec.stack.scale(self.draws.uniform());
-        let polled = self.spec.poll.scale(self.draws.uniform());
-        let stamps = Stamps { data_sent, data_received, ack_sent, ack_received: ack_sent + BACK + polled };
-        (now + BACK - sent).0.cast_signed() - stamps.rtt(self.spec.host_delay_removed).0.cast_signed()
+        let ack_sent = now.max(data_received) + self.spec.stack.scale(self.rng.uniform());
+        let polled = self.spec.poll.scale(self.rng.uniform());
+        let stamps = Stamps { data_sent, data_received, ack_sent, ack_received: ack_sent + ACK_DELAY + polled };
+        (now + ACK_DELAY - sent).0.cast_signed() - stamps.rtt(self.spec.host_delay_removed).0.cast_signed()
     }
 
-    fn batch_begin(&mut self, sent: Time) -> Time {
-        let (begin, last, left) = self.batch;
-        let follows = sent.saturating_sub(last) <= self.sending + self.sending / 8;
+    /// Returns the start of the TX batch of a packet.
+    fn batch_start(&mut self, sent: Time) -> Time {
+        let (start, last, left) = self.batch;
+        let follows = sent.saturating_sub(last) <= self.frame_time + self.frame_time / 8;
         if follows && left > 0 {
-            self.batch = (begin, sent, left - 1);
-            return begin;
+            self.batch = (start, sent, left - 1);
+            return start;
         }
-        let most = if self.spec.burst_reduced { self.spec.bucket } else { self.spec.burst };
-        let size = (self.draws.uniform() * f64::from(most)) as u32;
+        let max = if self.spec.burst_reduced { self.spec.bucket } else { self.spec.burst };
+        let size = (self.rng.uniform() * f64::from(max)) as u32;
         self.batch = (sent, sent, size);
         sent
     }
 
+    /// Returns the time of the poll that finds a packet.
     fn polled(&mut self, received: Time) -> Time {
         if received > self.poll {
-            self.poll = received + self.spec.poll.scale(self.draws.uniform());
+            self.poll = received + self.spec.poll.scale(self.rng.uniform());
         }
         self.poll
     }
 
-    /// A normal deviate, six standard deviations ahead so that it only delays: the sum of twelve uniform draws.
+    /// Returns Gaussian noise, as the sum of twelve uniform draws. Its mean is six standard deviations, so that it only delays.
     fn gaussian(&mut self) -> Time {
         if self.spec.noise == Time::ZERO {
             return Time::ZERO;
         }
-        let sum: f64 = (0..12).map(|_| self.draws.uniform()).sum();
+        let sum: f64 = (0..12).map(|_| self.rng.uniform()).sum();
         self.spec.noise.scale(sum)
     }
 }

@@ -1,10 +1,10 @@
-//! Writes down every frame at chosen ports, with what its header says: what a tap on these links would have seen, and what
-//! waited there when (docs/timelines.md).
+//! Tap: records every frame at chosen ports with the fields of its header, as a capture on these links would
+//! (docs/timelines.md).
 
 use shallows_cc::port::Ecn;
 use shallows_cc::units::Time;
 
-use super::wires::{Frame, LinkRow, Wire};
+use super::links::{Frame, LinkRow, LinkTimes};
 use super::{Hop, Observer};
 use crate::packet::Packet;
 use crate::packet::header::{Header, RoceData};
@@ -12,76 +12,77 @@ use crate::port::admission::{DropReason, Outcome};
 use crate::spec::fault::Change;
 use crate::spec::network::Network;
 
-/// Bits of [`FrameRow::bits`], by name: the first is 1, the next 2, then 4.
+/// Names of the bits of [`FrameRow::bits`], from the least significant one on.
 pub const BITS: [&str; 5] = ["ect", "ce", "ece", "cwr", "asks"];
 
-/// A frame at a port that is tapped, with what its header says.
+/// Frame at a tapped port, with fields of its header.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRow {
     /// The frame.
     pub frame: Frame,
-    /// What became of it there; a frame lost on the wire has left.
+    /// What the port did with it; a frame that was lost on the link has left the port.
     pub outcome: Outcome,
-    /// The number of what it carries, or of what it asks for; of an acknowledgement, that of a block that came early.
+    /// Sequence number; of an acknowledgement, that of its SACK block.
     pub number: u32,
-    /// The number that it speaks of: the one expected next, or a credit's.
-    pub speaks_of: u32,
-    /// Length of an acknowledgement's block.
+    /// Acknowledgement number: the next expected sequence number, or the number of a credit.
+    pub ack_number: u32,
+    /// Length of the SACK block of an acknowledgement, in packets.
     pub block: u16,
-    /// What an acknowledgement's receiver allows, in 16ths of a full payload; zero is no limit.
+    /// Receive window of an acknowledgement in 16ths of a full payload; zero is no limit.
     pub window: u16,
-    /// What it says yes to, of [`BITS`], as it left.
+    /// Flags of the frame when it left, by [`BITS`].
     pub bits: u8,
 }
 
-/// Which links, and what of their lives.
+/// Links to tap, and the time for which they are tapped.
 #[derive(Clone, Debug)]
 pub struct Tap {
-    /// The links.
+    /// Numbers of the links.
     pub links: Vec<u32>,
-    /// Frames that had left before are left out,
+    /// Frames that left before this time are not recorded.
     pub from: Time,
-    /// and those that come later.
+    /// Frames that are offered after this time are not recorded.
     pub until: Time,
-    /// No more of them than this are kept.
-    pub most: usize,
+    /// Maximum number of recorded frames.
+    pub max_frames: usize,
 }
 
-/// What the taps saw.
+/// Recorder of tapped frames, with the tables that it has recorded.
 #[derive(Debug)]
 pub struct Frames {
-    /// Frames, each once it had left or was dropped, then those that never left.
+    /// Frames in the order in which they left or were dropped, then those that never left.
     pub frames: Vec<FrameRow>,
-    /// What happened to links.
+    /// Events of links.
     pub links: Vec<LinkRow>,
-    /// Whether there were more frames than were to be kept.
+    /// Whether there were more frames than [`Tap::max_frames`].
     pub full: bool,
     tap: Tap,
-    wires: Vec<Wire>,
-    /// By link.
+    times: Vec<LinkTimes>,
+    /// For each link whether it is tapped.
     tapped: Vec<bool>,
-    /// By place of a packet: its row, if it is at a link that is tapped.
-    here: Vec<Option<FrameRow>>,
+    /// For each slab index the row of its packet, if that is at a tapped link.
+    in_transit: Vec<Option<FrameRow>>,
 }
 
 impl Frames {
-    /// Nothing yet, of a run of this network.
+    /// Creates a recorder for a run of this network.
     ///
     /// # Errors
-    /// A sentence about a link that the network does not have.
+    /// If `tap` names a link that the network does not have.
     pub fn new(network: &Network, tap: Tap) -> Result<Self, String> {
         let mut tapped = vec![false; network.ports.len()];
         for &link in &tap.links {
-            *tapped.get_mut(link as usize).ok_or_else(|| format!("there is no link {link} to tap"))? = true;
+            let entry = tapped.get_mut(link as usize);
+            *entry.ok_or_else(|| format!("tapped link {link}: expected one of {}", network.ports.len()))? = true;
         }
-        let (frames, links, here) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { frames, links, full: false, tap, wires: Wire::all(network), tapped, here })
+        let (frames, links, in_transit) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { frames, links, full: false, tap, times: LinkTimes::all(network), tapped, in_transit })
     }
 
-    /// All of them: what was still waiting when the run ended comes last.
+    /// Returns the tables, and whether frames are missing from them. Frames that still wait come last.
     #[must_use]
     pub fn into_rows(mut self) -> (Vec<FrameRow>, Vec<LinkRow>, bool) {
-        for row in std::mem::take(&mut self.here).into_iter().flatten() {
+        for row in std::mem::take(&mut self.in_transit).into_iter().flatten() {
             self.keep(row);
         }
         (self.frames, self.links, self.full)
@@ -91,19 +92,19 @@ impl Frames {
         if row.frame.ended < self.tap.from {
             return;
         }
-        self.full |= self.frames.len() >= self.tap.most;
+        self.full |= self.frames.len() >= self.tap.max_frames;
         if !self.full {
             self.frames.push(row);
         }
     }
 
-    /// The frame has left, so that its last bit comes to the other end when the packet says.
-    fn left(&mut self, Hop { place, packet, header, .. }: Hop<'_>) -> Option<FrameRow> {
-        let mut row = self.here.get_mut(place as usize)?.take()?;
+    /// Completes the row of a frame that has left, and whose arrival time is known.
+    fn take_sent(&mut self, Hop { place, packet, header, .. }: Hop<'_>) -> Option<FrameRow> {
+        let mut row = self.in_transit.get_mut(place as usize)?.take()?;
         let frame = &mut row.frame;
-        (frame.begun, frame.ended) = self.wires[frame.link as usize].sent(packet.arrives, packet.bytes());
+        (frame.begun, frame.ended) = self.times[frame.link as usize].sent(packet.arrives, packet.bytes());
         let bits = bits(packet, header);
-        // A port that marks what leaves had not told it as it came.
+        // A port that marks at dequeue had not marked the packet when it was offered.
         if bits & 2 > row.bits & 2 && row.outcome == Outcome::Queued {
             row.outcome = Outcome::Marked;
         }
@@ -111,14 +112,14 @@ impl Frames {
         Some(row)
     }
 
-    fn happens(&mut self, row: LinkRow) {
+    fn keep_event(&mut self, row: LinkRow) {
         if self.tapped[row.link as usize] {
             self.links.push(row);
         }
     }
 }
 
-/// What a packet says yes to.
+/// Returns the flags of a packet.
 fn bits(packet: &Packet, header: &Header) -> u8 {
     let ece = header.tcp_ack().is_some_and(|ack| ack.marked);
     let cwr = header.tcp_data().is_some_and(|data| data.window_reduced);
@@ -130,65 +131,65 @@ fn bits(packet: &Packet, header: &Header) -> u8 {
 impl Observer for Frames {
     fn offered(&mut self, now: Time, Hop { link, place, packet, header }: Hop<'_>, outcome: Outcome) {
         let at = place as usize;
-        if at >= self.here.len() {
-            self.here.resize(at + 1, None);
+        if at >= self.in_transit.len() {
+            self.in_transit.resize(at + 1, None);
         }
-        self.here[at] = None;
+        self.in_transit[at] = None;
         if !self.tapped[link as usize] || now > self.tap.until {
             return;
         }
-        let (number, speaks_of) = header.numbers();
+        let (number, ack_number) = header.numbers();
         let (block, window) = header.tcp_ack().map_or((0, 0), |ack| (ack.block, ack.window));
         let (flow, kind, length) = (packet.flow, packet.flags.kind(), packet.length);
         let frame = Frame { link, flow, kind, length, offered: now, begun: Time::MAX, ended: Time::MAX };
-        let row = FrameRow { frame, outcome, number, speaks_of, block, window, bits: bits(packet, header) };
+        let row = FrameRow { frame, outcome, number, ack_number, block, window, bits: bits(packet, header) };
         if let Outcome::Dropped(_) | Outcome::Returned = outcome {
             if now >= self.tap.from {
                 self.keep(row);
             }
         } else {
-            self.here[at] = Some(row);
+            self.in_transit[at] = Some(row);
         }
     }
 
     fn trimmed(&mut self, _now: Time, Hop { place, packet, .. }: Hop<'_>) {
-        if let Some(row) = self.here.get_mut(place as usize).and_then(Option::as_mut) {
+        if let Some(row) = self.in_transit.get_mut(place as usize).and_then(Option::as_mut) {
             (row.frame.kind, row.frame.length) = (packet.flags.kind(), packet.length);
             row.outcome = Outcome::Trimmed;
         }
     }
 
     fn delivered(&mut self, _now: Time, hop: Hop<'_>) {
-        if let Some(row) = self.left(hop) {
+        if let Some(row) = self.take_sent(hop) {
             self.keep(row);
         }
     }
 
-    fn remains(&mut self, _now: Time, hop: Hop<'_>) {
-        if let Some(row) = self.left(hop) {
+    fn in_flight_at_end(&mut self, _now: Time, hop: Hop<'_>) {
+        if let Some(row) = self.take_sent(hop) {
             self.keep(row);
         }
     }
 
     fn lost(&mut self, now: Time, hop: Hop<'_>) {
-        let on_the_wire = hop.packet.arrives == now;
-        let row = if on_the_wire { self.left(hop) } else { self.here[hop.place as usize].take() };
+        let on_link = hop.packet.arrives == now;
+        let row = if on_link { self.take_sent(hop) } else { self.in_transit[hop.place as usize].take() };
         if let Some(row) = row {
             self.keep(FrameRow { outcome: Outcome::Dropped(DropReason::LinkFault), ..row });
         }
     }
 
-    fn asked(&mut self, now: Time, link: u32, through: u32, pause: bool) {
-        self.happens(LinkRow::asked(now, link, through, pause));
+    fn pause_requested(&mut self, now: Time, link: u32, through: u32, pause: bool) {
+        self.keep_event(LinkRow::pause_requested(now, link, through, pause));
     }
 
     fn paused(&mut self, now: Time, link: u32, pause: bool) {
-        self.happens(LinkRow::paused(now, link, pause));
+        self.keep_event(LinkRow::paused(now, link, pause));
     }
 
-    fn changed(&mut self, now: Time, link: u32, change: Change, sent_by: Time) {
-        LinkRow::changed(now, link, change).into_iter().for_each(|row| self.happens(row));
-        self.wires[link as usize].change(change, sent_by);
+    fn link_changed(&mut self, now: Time, link: u32, change: Change, sent_by: Time) {
+        LinkRow::changed(now, link, change).into_iter().for_each(|row| self.keep_event(row));
+        self.times[link as usize].change(change, sent_by);
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
 
     /// ECT and CE of the port, ECE of an acknowledgement: 1 + 2, 4, and 1 + 16 of a frame that asks.
     #[test]
-    fn what_a_packet_says_yes_to_is_a_sum_of_bits() {
+    fn flags_are_a_sum_of_bits() {
         let data = |header| (Packet::new(0, Bytes(1500), Ecn::Ect0, &header), header);
         let answer = |header| (Packet::new(0, Bytes(64), Ecn::NotEct, &header), header);
         let mut marked = data(Header::TcpData(TcpData::default()));

@@ -1,9 +1,9 @@
-//! Who looks on: told of each packet and each flow, and changes nothing.
+//! Observers of a run: they learn of every packet and flow, and change nothing.
 //!
-//! The main loop is there once for each type of observer, so that one that is off costs nothing. Therefore a function that
-//! the loop calls from one place is `#[inline(always)]`: of its own accord the compiler puts a large function in line where
-//! it has a single caller, and here it has as many as there are loops (`bench/unobserved.py`). Two at hosts are called all
-//! the same: in line they would take the registers that every hop needs.
+//! The main loop is compiled once for each type of observer, so that a run without an observer pays nothing for them. Functions
+//! that the loop calls from one place are therefore `#[inline(always)]`: the compiler would inline a large function with a single
+//! caller by itself, but here it has as many callers as there are types of observers (`bench/unobserved.py`). Two functions of
+//! hosts are not inlined, because they would take registers that every hop needs.
 
 use shallows_cc::units::{Bytes, Time};
 
@@ -16,85 +16,84 @@ use crate::spec::fault::Change;
 
 pub mod causes;
 pub mod frames;
-pub mod log;
+pub mod links;
+pub mod packet_log;
 pub(crate) mod series;
-pub mod wires;
 
-/// A packet on one hop of its way.
+/// Packet on one hop of its path.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop<'a> {
-    /// The link.
+    /// Number of the link.
     pub link: u32,
-    /// The packet's own place, from its first hop to its last; another may have it afterwards.
+    /// Slab index of the packet, which it keeps from its first hop to its last; another packet may use it afterwards.
     pub place: u32,
     /// The packet.
     pub packet: &'a Packet,
-    /// What it says.
+    /// Its header.
     pub header: &'a Header,
 }
 
 impl<'a> Hop<'a> {
-    /// Of the packet at this place.
     #[inline]
     pub(crate) fn of(link: u32, place: u32, packets: &'a Slab) -> Self {
         Self { link, place, packet: &packets[place], header: packets.header(place) }
     }
 }
 
-/// Looks on. Whoever wants to hear of something writes that method; `()` hears nothing and costs nothing.
-pub trait Observer {
-    /// Whether it wants to hear anything at all.
+/// Observer of a run. Each method has a default that does nothing; the observer `()` costs nothing.
+pub trait Observer: Send + 'static {
+    /// Whether the observer listens at all.
     const LISTENS: bool = true;
 
-    /// A packet was offered to the port of a link; what it has been told there it already carries.
+    /// A packet was offered to the port of a link. It already carries the mark of this port.
     #[inline]
     fn offered(&mut self, _now: Time, _hop: Hop<'_>, _outcome: Outcome) {}
 
-    /// A packet that waits in the port of a link has just been cut to its header.
+    /// A packet in the queue of a link's port has been trimmed to its header.
     #[inline]
     fn trimmed(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// A packet has come to the end of a link.
+    /// A packet has arrived at the end of a link.
     #[inline]
     fn delivered(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// A packet that had been let in is lost on `link`, or in its port, because something happened to the wire.
+    /// A packet that a port had accepted is lost on the link or in the port because of a fault.
     #[inline]
     fn lost(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// The run ends while a packet is on its way over a link, or waits for it, and it is known when it would have come.
+    /// The run ends while a packet is on a link or waits for it, and the time of its arrival is known.
     #[inline]
-    fn remains(&mut self, _now: Time, _hop: Hop<'_>) {}
+    fn in_flight_at_end(&mut self, _now: Time, _hop: Hop<'_>) {}
 
-    /// A flow begins to send.
+    /// A flow starts.
     #[inline]
-    fn began(&mut self, _now: Time, _flow: u32) {}
+    fn started(&mut self, _now: Time, _flow: u32) {}
 
-    /// A timer of a flow runs out: what follows, follows from it.
+    /// A timer of a flow expires. The calls that follow are its consequences.
     #[inline]
     fn timer(&mut self, _now: Time, _timer: Timer) {}
 
-    /// Whether a flow may send has been looked at: because of what just happened to it, or after it has sent. Its sender's window
-    /// allows so much in flight, where it has one.
+    /// A host has determined whether a flow may send, after an event or after it has sent. The window is what may be in flight,
+    /// if the flow has one.
     #[inline]
     fn readiness(&mut self, _now: Time, _flow: u32, _readiness: Readiness, _window: Option<Bytes>) {}
 
-    /// All of a flow has arrived.
+    /// Every byte of a flow has arrived.
     #[inline]
     fn finished(&mut self, _now: Time, _flow: u32) {}
 
-    /// A switch wants the other end of `link` to stop sending data, or to go on: most of what that brought waits in the port of
+    /// A switch requests the upstream end of `link` to pause or to resume. Most of the data from that link waits in the port of
     /// `through`, or has just left it.
     #[inline]
-    fn asked(&mut self, _now: Time, _link: u32, _through: u32, _pause: bool) {}
+    fn pause_requested(&mut self, _now: Time, _link: u32, _through: u32, _pause: bool) {}
 
-    /// The port of `link` has heard that.
+    /// The port of `link` has received that request.
     #[inline]
     fn paused(&mut self, _now: Time, _link: u32, _pause: bool) {}
 
-    /// Something has happened to a link; what its port had begun to send before, it has sent by `sent_by`.
+    /// A link has changed. Frames that its port had begun to send before have left by `sent_by`.
     #[inline]
-    fn changed(&mut self, _now: Time, _link: u32, _change: Change, _sent_by: Time) {}
+    fn link_changed(&mut self, _now: Time, _link: u32, _change: Change, _sent_by: Time) {}
 }
 
 impl Observer for () {

@@ -1,64 +1,63 @@
-//! What is written down on the way: queues and internals at fixed times, in columns.
+//! Time series: queue lengths of ports and internal variables of senders, sampled at fixed intervals and stored in columns.
 
 use shallows_cc::units::{Bytes, Time};
 
 use crate::spec::network::RecordSpec;
 
-/// Queues at fixed times.
+/// Queue lengths at fixed times.
 #[derive(Clone, Debug, Default)]
 pub struct QueueTable {
-    /// When, in picoseconds.
+    /// Sampling times in picoseconds.
     pub time: Vec<u64>,
-    /// For every recorded port: bytes queued at each of these times, at most what 32 bits hold.
+    /// For each recorded port, the queue in bytes at each of these times; values above [`u32::MAX`] are clipped.
     pub bytes: Vec<Vec<u32>>,
 }
 
-/// Internals of senders at fixed times, a row each.
+/// Internal variables of senders at fixed times, one row for each value.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeTable {
-    /// What `name` counts in.
+    /// Names of the variables; the column `name` holds indices into this list.
     pub names: Vec<&'static str>,
-    /// When, in picoseconds.
+    /// Sampling times in picoseconds.
     pub time: Vec<u64>,
-    /// Of which flow.
+    /// Flow numbers.
     pub flow: Vec<u32>,
-    /// Which internal.
+    /// Indices into `names`.
     pub name: Vec<u16>,
-    /// Its value.
+    /// Values.
     pub value: Vec<f64>,
 }
 
-/// Series under way.
+/// Recorder of both tables during a run.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct Recorder {
     pub queues: QueueTable,
     pub probes: ProbeTable,
-    /// The place of the name that comes next, as names come in one order for flow after flow.
-    name: usize,
+    /// Expected index of the next name: every flow reports its variables in the same order.
+    next_name: usize,
 }
 
-/// OwnedTable of one table that a run keeps: of one that ends with its flows nobody knows beforehand how many there will be.
-pub const MOST_ROWS: usize = 20_000_000;
+/// Maximum number of rows of one table; a run that ends with its flows could otherwise fill the memory.
+pub const MAX_ROWS: usize = 20_000_000;
 
-impl Record {
-    /// Nothing yet.
+impl Recorder {
     pub fn new(spec: &RecordSpec) -> Self {
         let recorded = if spec.queue_interval > Time::ZERO { spec.ports.len() } else { 0 };
         let queues = QueueTable { time: Vec::new(), bytes: vec![Vec::new(); recorded] };
-        Self { queues, probes: ProbeTable::default(), name: 0 }
+        Self { queues, probes: ProbeTable::default(), next_name: 0 }
     }
 
-    /// Whether no more samples of queues fit.
+    /// Returns true if the queue table has reached its maximum size.
     pub fn queues_full(&self) -> bool {
-        self.queues.time.len() * self.queues.bytes.len() >= MOST_ROWS
+        self.queues.time.len() * self.queues.bytes.len() >= MAX_ROWS
     }
 
-    /// Whether no more samples of senders fit.
+    /// Returns true if the probe table has reached its maximum size.
     pub fn probes_full(&self) -> bool {
-        self.probes.time.len() >= MOST_ROWS
+        self.probes.time.len() >= MAX_ROWS
     }
 
-    /// The queues of all recorded ports.
+    /// Records the queues of all recorded ports.
     pub fn queues(&mut self, at: Time, queues: impl Iterator<Item = Bytes>) {
         self.queues.time.push(at.0);
         for (series, queue) in self.queues.bytes.iter_mut().zip(queues) {
@@ -66,10 +65,10 @@ impl Record {
         }
     }
 
-    /// One internal of one flow.
+    /// Records one variable of one flow.
     pub fn probe(&mut self, at: Time, flow: u32, name: &'static str, value: f64) {
-        let index = self.place(name);
-        self.name = if index + 1 < self.probes.names.len() { index + 1 } else { 0 };
+        let index = self.name_index(name);
+        self.next_name = if index + 1 < self.probes.names.len() { index + 1 } else { 0 };
         let table = &mut self.probes;
         table.time.push(at.0);
         table.flow.push(flow);
@@ -77,16 +76,15 @@ impl Record {
         table.value.push(value);
     }
 
-    /// The place of a name.
     #[inline]
-    fn place(&mut self, name: &'static str) -> usize {
-        match self.probes.names.get(self.name) {
-            Some(&next) if std::ptr::eq(next, name) => self.name,
-            _ => self.look_up(name),
+    fn name_index(&mut self, name: &'static str) -> usize {
+        match self.probes.names.get(self.next_name) {
+            Some(&next) if std::ptr::eq(next, name) => self.next_name,
+            _ => self.find_name(name),
         }
     }
 
-    fn look_up(&mut self, name: &'static str) -> usize {
+    fn find_name(&mut self, name: &'static str) -> usize {
         let names = &mut self.probes.names;
         names.iter().position(|&known| known == name).unwrap_or_else(|| {
             names.push(name);

@@ -1,52 +1,52 @@
-//! What a packet says to the other half of its flow: a type for each kind of packet of each transport, so that no field
-//! means two things. Ports and switches look at none of it, but where ports tell rates.
+//! Headers of transports: a type for each kind of packet of each transport, so that no field has two meanings. Ports and switches
+//! read none of them, except ports that offer rates.
 
 use shallows_cc::units::{Rate, Time};
 
-use crate::packet::PacketKind;
+use crate::packet::kind::PacketKind;
 
 /// Data of a TCP-like flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpData {
-    /// When it left its host.
+    /// Departure from the sending host.
     pub sent: Time,
-    /// When the newest acknowledgement that its sender has heard left the receiver; zero before the first.
+    /// Departure of the newest acknowledgement that the sender has received, echoed to the receiver; zero before the first.
     pub heard: Time,
-    /// Its number in the flow.
+    /// Sequence number in the flow.
     pub seq: u32,
-    /// The sender has made its window smaller for a mark (CWR of RFC 3168).
+    /// Whether the sender has reduced its window because of a mark (CWR of RFC 3168).
     pub window_reduced: bool,
 }
 
 /// An acknowledgement of a TCP-like flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpAck {
-    /// When the newest data that it covers left its host.
+    /// Departure of the newest data that it covers from its host.
     pub sent: Time,
-    /// When the acknowledgement itself left the receiver.
+    /// Departure of the acknowledgement from the receiver.
     pub left: Time,
     /// Mean one-way delay of the data that it covers.
     pub delay: Time,
-    /// Data packets in that mean.
+    /// Number of data packets in that mean.
     pub samples: u8,
-    /// How long the receiver held it after the newest data, in picoseconds; stamps that are not ideal may show less than
-    /// nothing.
+    /// Time for which the receiver delayed the acknowledgement after the newest data, in picoseconds; negative if the timestamps have
+    /// errors.
     pub held: i64,
-    /// The number expected next.
+    /// Cumulative acknowledgement: the sequence number expected next.
     pub cumulative: u32,
-    /// The first number of a block that arrived out of order.
+    /// First sequence number of a block that arrived out of order (SACK).
     pub block_from: u32,
-    /// Its length; zero is no block.
+    /// Length of the block; zero if there is none.
     pub block: u16,
-    /// The advertised window in 16ths of a full payload; zero advertises none.
+    /// Advertised window in sixteenths of a full payload; zero if none is advertised.
     pub window: u16,
-    /// What it covers was marked (ECN-Echo).
+    /// Whether data that it covers was marked (ECN-Echo).
     pub marked: bool,
 }
 
 impl TcpAck {
-    /// The round trip of an acknowledgement that comes `now`, without the time that it was held. Stamps that are not
-    /// ideal may show none at all; a picosecond is the least.
+    /// The round-trip time of an acknowledgement that arrives `now`, without the time for which it was delayed. Errors of timestamps may
+    /// make it zero or less; the result is at least one picosecond.
     #[must_use]
     pub fn round_trip(&self, now: Time) -> Time {
         round_trip(now, self.sent, self.held)
@@ -57,193 +57,193 @@ fn round_trip(now: Time, sent: Time, held: i64) -> Time {
     Time(((now - sent).0.cast_signed() - held).max(1).cast_unsigned())
 }
 
-/// What a packet asks of the ports on its way.
+/// Request for a rate to the ports of a path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateQuery {
-    /// The round trip of its flow; zero before the first.
+    /// Round-trip time of the flow; zero before the first sample.
     pub rtt: Time,
-    /// The least rate that they have offered so far.
+    /// The lowest rate that ports have offered so far.
     pub offered: Rate,
 }
 
-/// A frame of a RoCE-like flow.
+/// Data of a RoCE-like flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoceData {
-    /// When it left its host.
+    /// Departure from the sending host.
     pub sent: Time,
-    /// Its number in the flow.
+    /// Sequence number in the flow.
     pub seq: u32,
-    /// Whether it asks for an acknowledgement.
+    /// Whether the sender requests an acknowledgement.
     pub asks: bool,
 }
 
-/// What the receiver of a RoCE-like flow answers to a frame.
+/// Acknowledgement, positive or negative, of a RoCE-like flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoceAnswer {
-    /// When that frame left its host.
+    /// Departure of the acknowledged frame from its host.
     pub sent: Time,
-    /// Its one-way delay.
+    /// One-way delay of the acknowledged frame.
     pub delay: Time,
-    /// What stamps that are not ideal show besides, in picoseconds: by so much the round trip is shorter, or longer.
+    /// Error of the timestamps in picoseconds, which shortens the measured round trip.
     pub held: i64,
-    /// The number expected next.
+    /// Cumulative acknowledgement: the sequence number expected next.
     pub cumulative: u32,
 }
 
 impl RoceAnswer {
-    /// The round trip of an answer that comes `now`, as [`TcpAck::round_trip`].
+    /// The round-trip time of an acknowledgement that arrives `now`, as [`TcpAck::round_trip`].
     #[must_use]
     pub fn round_trip(&self, now: Time) -> Time {
         round_trip(now, self.sent, self.held)
     }
 }
 
-/// A frame that a credit has called.
+/// Data sent for a credit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CreditData {
-    /// Its number in the flow.
+    /// Sequence number in the flow.
     pub seq: u32,
-    /// The number of the credit.
+    /// Number of the credit.
     pub credit: u32,
-    /// When that left the receiver.
+    /// Departure of the credit from the receiver.
     pub granted_at: Time,
 }
 
 /// A credit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Credit {
-    /// Its number in the flow.
+    /// Sequence number in the flow.
     pub number: u32,
-    /// When it left the receiver.
+    /// Departure from the receiver.
     pub granted_at: Time,
-    /// The number of the data expected next.
+    /// Cumulative acknowledgement: the sequence number expected next.
     pub cumulative: u32,
 }
 
-/// Data of which each packet is answered by itself; whole, cut to its header, or on its way back.
+/// Data of a flow with pulls, of which each packet is acknowledged; whole, trimmed, or returning to its sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PulledData {
-    /// When it left its host.
+    /// Departure from the sending host.
     pub sent: Time,
-    /// Its number in the flow.
+    /// Sequence number in the flow.
     pub seq: u32,
 }
 
-/// The answer to one such packet.
+/// Acknowledgement, positive or negative, of one packet of a flow with pulls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PulledAnswer {
-    /// When the packet left its host.
+    /// Departure of the packet from its host.
     pub sent: Time,
-    /// Its one-way delay.
+    /// One-way delay of the acknowledged frame.
     pub delay: Time,
-    /// Its number.
+    /// Sequence number of the packet.
     pub seq: u32,
-    /// How many packets have been called in all.
+    /// Number of packets pulled so far.
     pub pulled: u32,
-    /// Whether the last of these is called by this answer.
+    /// Whether this acknowledgement pulls the last of these.
     pub is_pull: bool,
 }
 
 impl PulledAnswer {
-    /// Of a packet that has come now; it calls none.
+    /// The acknowledgement of a packet that has arrived now. It pulls no packet.
     #[must_use]
     pub fn to(data: &PulledData, now: Time, pulled: u32) -> Self {
         Self { sent: data.sent, delay: now - data.sent, seq: data.seq, pulled, is_pull: false }
     }
 }
 
-/// What a packet says, and what it is for.
+/// The header of a packet.
 #[derive(Clone, Copy, Debug, Default)]
-// A tag of its own, not the spare values of a field, tells kinds apart in one comparison.
+// An explicit tag, instead of the spare values of a field, distinguishes kinds in one comparison.
 #[repr(u8)]
 pub enum Header {
-    /// Nothing that anybody here reads: data.
+    /// Data whose header nobody reads.
     #[default]
     Bare,
-    /// A switch asks the other end of a link to stop sending (PFC).
+    /// A switch pauses the other end of a link (PFC).
     Pause,
-    /// And to go on.
+    /// A switch ends a pause.
     Resume,
-    /// TCP-like: payload.
+    /// Data of a TCP-like flow.
     TcpData(TcpData),
-    /// And what has arrived of it.
+    /// Acknowledgement of a TCP-like flow.
     TcpAck(TcpAck),
-    /// The same where ports tell rates: data asks for one.
+    /// Data of a flow whose ports offer rates, with a request for one.
     RatedData(TcpData, RateQuery),
-    /// And what the newest data was offered.
+    /// Acknowledgement with the rate offered to the newest data.
     RatedAck(TcpAck, Rate),
-    /// The same where hops write records into data ([`crate::packet::Slab::int_stack`]).
+    /// Data into which hops write records ([`crate::packet::Slab::int_stack`]).
     IntData(TcpData),
-    /// And bring back those of the newest data.
+    /// Acknowledgement with the records of the newest data.
     IntAck(TcpAck),
-    /// Asks the ports on its way for a rate, without payload.
+    /// Request for a rate without payload.
     RateRequest {
-        /// When it left its host.
+        /// Departure from the sending host.
         sent: Time,
-        /// What it asks.
+        /// The request.
         query: RateQuery,
     },
-    /// Brings that back.
+    /// Answer to a request for a rate.
     RateAnswer {
-        /// When the request left its host.
+        /// Departure of the request from its host.
         sent: Time,
-        /// What it was offered.
+        /// The offered rate.
         offered: Rate,
     },
-    /// RoCE-like: payload.
+    /// Data of a RoCE-like flow.
     RoceData(RoceData),
-    /// What has arrived of it.
+    /// Acknowledgement of a RoCE-like flow.
     RoceAck(RoceAnswer),
-    /// What should have arrived and has not.
+    /// Negative acknowledgement of a RoCE-like flow.
     RoceNack(RoceAnswer),
     /// Congestion notification: a marked frame arrived.
     Notification {
-        /// When it left the receiver.
+        /// Departure from the receiver.
         left: Time,
-        /// The number expected next.
+        /// Cumulative acknowledgement: the sequence number expected next.
         cumulative: u32,
     },
-    /// A sender asks its receiver for credits.
+    /// The sender requests credits.
     CreditRequest {
-        /// The number of the frame that it will send.
+        /// Sequence number of the next frame.
         next: u32,
     },
-    /// The sender has nothing left.
+    /// The sender needs no more credits.
     CreditStop {
-        /// The number of the frame that it would send.
+        /// Sequence number that the next frame would have.
         next: u32,
     },
-    /// Calls one frame.
+    /// Permission to send one frame.
     Credit(Credit),
-    /// A frame that it called.
+    /// A frame sent for a credit.
     CreditData(CreditData),
-    /// Answers a stop.
+    /// Acknowledgement of a stop.
     CreditAck {
-        /// The number expected next.
+        /// Cumulative acknowledgement: the sequence number expected next.
         cumulative: u32,
     },
-    /// Says that frames are missing.
+    /// Negative acknowledgement: frames are missing.
     CreditNack {
-        /// From which number on.
+        /// The first missing sequence number.
         cumulative: u32,
     },
-    /// Called and uncalled alike: payload, or what is left of it.
+    /// Data of a flow with pulls, whole or trimmed.
     PulledData(PulledData),
-    /// It has come.
+    /// Acknowledgement of such a packet.
     PulledAck(PulledAnswer),
-    /// Only its header has.
+    /// Negative acknowledgement: only the header has arrived.
     PulledNack(PulledAnswer),
-    /// Calls data.
+    /// Permission to send packets.
     Pull {
-        /// When it left the receiver.
+        /// Departure from the receiver.
         left: Time,
-        /// How many packets have been called in all.
+        /// Number of packets pulled so far.
         number: u32,
     },
 }
 
 impl Header {
-    /// What a packet with this header is for.
+    /// The kind of a packet with this header.
     #[inline]
     #[must_use]
     pub const fn kind(&self) -> PacketKind {
@@ -274,8 +274,8 @@ impl Header {
         }
     }
 
-    /// The number of what it carries, and the number that it speaks of: of data its own and none (or its credit's), of an
-    /// acknowledgement the block's and the one expected next, or the one that it is for.
+    /// Sequence and acknowledgement number; zero if the header has none. For data sent for a credit the second is the number of the
+    /// credit; for an acknowledgement the first is that of the block.
     #[inline]
     #[must_use]
     pub const fn numbers(&self) -> (u32, u32) {
@@ -300,8 +300,8 @@ impl Header {
         }
     }
 
-    /// What tells one sending of the same number from another: when it left, or when that left which it answers. Zero
-    /// where it bears no time.
+    /// Departure of the packet, or of the packet that it answers, which distinguishes transmissions of the same number; zero if the
+    /// header has no time.
     #[must_use]
     pub const fn stamp(&self) -> Time {
         match *self {
@@ -332,7 +332,7 @@ impl Header {
         }
     }
 
-    /// What TCP-like data says, whatever else it asks on its way.
+    /// The TCP-like data header, if there is one.
     #[must_use]
     pub const fn tcp_data(&self) -> Option<&TcpData> {
         match self {
@@ -341,7 +341,7 @@ impl Header {
         }
     }
 
-    /// What a TCP-like acknowledgement says, whatever else it brings back.
+    /// The TCP-like acknowledgement in the header, if there is one.
     #[must_use]
     pub const fn tcp_ack(&self) -> Option<&TcpAck> {
         match self {
@@ -350,20 +350,20 @@ impl Header {
         }
     }
 
-    /// Whether it is an answer that calls a packet besides.
+    /// Whether it is an acknowledgement that also pulls a packet.
     #[must_use]
     pub const fn is_pull(&self) -> bool {
         matches!(self, Self::PulledAck(answer) | Self::PulledNack(answer) if answer.is_pull)
     }
 
-    /// Whether a row of hops' records belongs to it.
+    /// Whether hops write records into the packet, or it carries them back.
     #[inline]
     #[must_use]
     pub const fn has_int(&self) -> bool {
         matches!(self, Self::IntData(_) | Self::IntAck(_))
     }
 
-    /// What it asks of the ports on its way, if it asks them for a rate.
+    /// The request for a rate, if there is one.
     #[must_use]
     pub const fn query(&self) -> Option<&RateQuery> {
         match self {
@@ -372,7 +372,7 @@ impl Header {
         }
     }
 
-    /// The same, for a port that offers one.
+    /// The request for a rate, for a port that offers one.
     pub const fn query_mut(&mut self) -> Option<&mut RateQuery> {
         match self {
             Self::RatedData(_, query) | Self::RateRequest { query, .. } => Some(query),
@@ -385,7 +385,7 @@ impl Header {
 mod tests {
     use super::*;
 
-    /// 5 us of round trip, 2 of them at the receiver; and stamps that show more than there was.
+    /// A round trip of 5 us, 2 us of them at the receiver; and timestamps with errors.
     #[test]
     fn a_round_trip_leaves_out_what_the_receiver_held_it() {
         let us = Time::from_micros;

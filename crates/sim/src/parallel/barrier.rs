@@ -1,142 +1,143 @@
-//! Where threads wait for each other between windows, and learn what they need to go on. Who waits spins again for a while
-//! and then sleeps: for how long it spins, it learns from how long it slept. A quiet machine does not wait for a wake-up, a busy
-//! one is not kept from its work.
+//! The barrier at which threads wait for each other between windows, and learn each other's status.
+//!
+//! A waiting thread spins for a while and then sleeps. It learns for how long to spin from how long it slept, so that a thread with a
+//! core of its own does not wait for a wake-up, and a thread without one does not keep others from their work.
 
 use std::time::Duration;
 
 use crate::parallel::status::{AtomicStatus, DomainStatus};
 use crate::parallel::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::parallel::sync::{CachePadded, Condvar, Mutex, pause, time_of};
+use crate::parallel::sync::{CachePadded, Condvar, Mutex, spin_hint, time_of};
 
-/// A wake-up takes some tens of microseconds. Who sleeps no longer than this had better looked on; who sleeps longer waits for a
-/// thread that has no core.
+/// A wake-up takes some tens of microseconds. A thread that slept for less than this should have spun longer; one that slept for longer
+/// waited for a thread without a core.
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
 
-/// How often a thread spins for the others before it sleeps.
+/// The number of times that a thread checks a barrier before it sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct SpinBudget {
     spins: u32,
 }
 
 impl SpinBudget {
-    /// Of a thread that has a core for itself: some tens of microseconds at first.
+    /// For a thread with a core of its own: some tens of microseconds at first.
     pub const SOME: Self = Self { spins: 512 };
-    /// Of one that has none: who spins while others wait for its core keeps them from coming.
+    /// For a thread without a core of its own: spinning would keep others from their work.
     pub const NONE: Self = Self { spins: 0 };
-    /// Of one that spins once.
+    /// For the model.
     #[cfg(all(test, loom))]
-    pub const ONE_LOOK: Self = Self { spins: 1 };
-    /// Some tenths of a microsecond, and of a millisecond.
-    const FEWEST: u32 = 16;
-    const MOST: u32 = 1 << 15;
+    pub const ONCE: Self = Self { spins: 1 };
+    /// Some tenths of a microsecond.
+    const MIN: u32 = 16;
+    /// Some tenths of a millisecond.
+    const MAX: u32 = 1 << 15;
 
-    /// It looked in vain and then slept so long.
+    /// Adapts to the duration of a sleep after spinning in vain.
     fn learn(&mut self, slept: Duration) {
-        let fewest = self.spins.min(Self::FEWEST);
-        self.spins = if slept < SHORT_SLEEP { self.spins * 2 } else { self.spins / 2 }.clamp(fewest, Self::MOST);
+        let min = self.spins.min(Self::MIN);
+        self.spins = if slept < SHORT_SLEEP { self.spins * 2 } else { self.spins / 2 }.clamp(min, Self::MAX);
     }
 }
 
-/// How many steps are in use at once: who is ahead says what it did two steps after those that are known, and who is behind
-/// still reads of the step before these.
+/// The number of steps whose data is kept: a fast thread writes that of a step two after the last one known to all, while a slow one
+/// still reads that of the step before the last known one.
 pub const BUFFERS: usize = 5;
 
-/// Where parties say how they stand at the end of each step, and wait until all others have, or until one of them fails.
+/// The barrier.
 #[derive(Debug)]
 pub struct Barrier {
-    /// By step, as far as it is in use, and party.
+    /// By step modulo [`BUFFERS`], and thread.
     statuses: [Vec<CachePadded<AtomicStatus>>; BUFFERS],
-    /// One of them will never arrive again.
-    broken: AtomicBool,
-    /// How many of them sleep: it changes with the lock held.
+    /// Whether a thread will never arrive again.
+    poisoned: AtomicBool,
+    /// The number of sleeping threads, which changes with the lock held.
     sleepers: AtomicUsize,
     lock: Mutex<()>,
     wake: Condvar,
 }
 
 impl Barrier {
-    /// Of so many parties, of which none has arrive.
-    pub fn new(parties: usize) -> Self {
+    /// A barrier for this number of threads.
+    pub fn new(threads: usize) -> Self {
         Self {
-            statuses: std::array::from_fn(|_| (0..parties).map(|_| CachePadded(AtomicStatus::default())).collect()),
-            broken: AtomicBool::new(false),
+            statuses: std::array::from_fn(|_| (0..threads).map(|_| CachePadded(AtomicStatus::default())).collect()),
+            poisoned: AtomicBool::new(false),
             sleepers: AtomicUsize::new(0),
             lock: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub fn parties(&self) -> usize {
         self.statuses[0].len()
     }
 
-    /// A party has arrive to the end of this step, of which it has done all before.
-    ///
-    /// What it did until then has happened for all who see it here.
-    pub fn arrive(&self, party: usize, step: u64, report: &DomainStatus) {
-        self.statuses(step)[party].0.publish(step + 1, report);
+    /// Publishes the status of a thread at the end of a step. What it has written so far is visible to threads that have waited for the
+    /// step.
+    pub fn arrive(&self, thread: usize, step: u64, status: &DomainStatus) {
+        self.statuses(step)[thread].0.publish(step + 1, status);
         self.wake_sleepers();
     }
 
-    /// Waits until all have arrive to the end of this step; false if one of them never will.
-    pub fn wait(&self, step: u64, spin_budget: &mut SpinBudget) -> bool {
-        for _ in 0..spin_budget.spins {
+    /// Waits until all threads have arrived at the end of this step; false if the barrier is poisoned.
+    pub fn wait(&self, step: u64, budget: &mut SpinBudget) -> bool {
+        for _ in 0..budget.spins {
             if self.is_over(step) {
-                return !self.is_broken();
+                return !self.is_poisoned();
             }
-            pause();
+            spin_hint();
         }
         if !self.is_over(step) {
-            spin_budget.learn(time_of(|| self.sleep_until(step)));
+            budget.learn(time_of(|| self.sleep_until(step)));
         }
-        !self.is_broken()
+        !self.is_poisoned()
     }
 
-    /// What all have said at the end of a step that is over.
+    /// The status of all threads at the end of a step that is over.
     pub fn total(&self, step: u64) -> DomainStatus {
-        self.statuses(step).iter().map(|statuses| statuses.0.read()).fold(DomainStatus::NONE, DomainStatus::with)
+        self.statuses(step).iter().map(|status| status.0.read()).fold(DomainStatus::NONE, DomainStatus::with)
     }
 
     fn statuses(&self, step: u64) -> &[CachePadded<AtomicStatus>] {
         &self.statuses[step as usize % BUFFERS]
     }
 
-    /// Nobody waits for this party any more.
+    /// Makes all threads stop waiting, now and later.
     pub fn poison(&self) {
-        self.broken.store(true, Ordering::Release);
+        self.poisoned.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
         self.wake_sleepers();
     }
 
-    /// Either who is about to sleep sees what has just been stored, or it is seen here as one who sleeps.
+    /// Wakes threads that sleep. One that is about to sleep either is counted here, or sees what was stored before.
     fn wake_sleepers(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            let _held = self.lock.lock().expect("nobody panics with the lock held");
+            let _held = self.lock.lock().expect("no thread panics while it holds the lock");
             self.wake.notify_all();
         }
     }
 
     fn sleep_until(&self, step: u64) {
-        let mut held = self.lock.lock().expect("nobody panics with the lock held");
+        let mut held = self.lock.lock().expect("no thread panics while it holds the lock");
         self.sleepers.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         while !self.is_over(step) {
-            held = self.wake.wait(held).expect("nobody panics with the lock held");
+            held = self.wake.wait(held).expect("no thread panics while it holds the lock");
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn is_over(&self, step: u64) -> bool {
-        self.statuses(step).iter().all(|statuses| statuses.0.is_after(step + 1)) || self.is_broken()
+        self.statuses(step).iter().all(|status| status.0.is_after(step + 1)) || self.is_poisoned()
     }
 
-    fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Acquire)
+    fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
     }
 }
 
-/// Leaves a meeting for good where its thread fails.
+/// Poisons a barrier if its thread panics.
 pub struct BarrierGuard<'a>(pub &'a Barrier);
 
 impl Drop for BarrierGuard<'_> {
@@ -152,14 +153,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sleeps_long_looks_less_and_who_sleeps_a_moment_looks_more() {
-        let after = |mut spin_budget: SpinBudget, slept: Duration, times: u32| {
-            (0..times).for_each(|_| spin_budget.learn(slept));
-            spin_budget.spins
+    fn long_sleeps_shorten_spinning_and_short_ones_lengthen_it() {
+        let after = |mut budget: SpinBudget, slept: Duration, times: u32| {
+            (0..times).for_each(|_| budget.learn(slept));
+            budget.spins
         };
-        let (moment, slice) = (Duration::from_micros(30), Duration::from_millis(3));
-        assert_eq!([after(SpinBudget::SOME, moment, 1), after(SpinBudget::SOME, slice, 1)], [1024, 256]);
-        assert_eq!([after(SpinBudget::SOME, moment, 99), after(SpinBudget::SOME, slice, 99)], [1 << 15, 16]);
-        assert_eq!([after(SpinBudget::NONE, moment, 99), after(SpinBudget::NONE, slice, 99)], [0, 0]);
+        let (short, long) = (Duration::from_micros(30), Duration::from_millis(3));
+        assert_eq!([after(SpinBudget::SOME, short, 1), after(SpinBudget::SOME, long, 1)], [1024, 256]);
+        assert_eq!([after(SpinBudget::SOME, short, 99), after(SpinBudget::SOME, long, 99)], [1 << 15, 16]);
+        assert_eq!([after(SpinBudget::NONE, short, 99), after(SpinBudget::NONE, long, 99)], [0, 0]);
     }
 }

@@ -1,9 +1,12 @@
 //! Conservative parallel simulation: domains advance in windows and exchange packets through mailboxes.
 
-mod affinity;
 mod barrier;
+mod inspection;
 mod mailbox;
 pub mod network;
 pub mod partition;
+mod pool;
+pub mod run;
 mod status;
 mod sync;
+mod window;

@@ -1,15 +1,13 @@
-//! Which domain owns which node, and how far domains may run apart.
+//! Division of a network into domains.
 //!
-//! Hosts stay with their rack, and racks with their pod, as long as that leaves as many groups as there are to be domains: a
-//! group is what switches of one more level connect. Groups go to the domain with the least to do, the heaviest first.
+//! Hosts stay with their rack, and racks with their pod, as long as that leaves as many groups as there are to be domains: a group is
+//! what the switches up to one level connect. Groups go to the domain with the smallest load, the heaviest group first.
 //!
-//! A switch above several domains is split: each of its ports belongs to the domain that it link_target to, so a packet changes domains
-//! once, on its way to that port, and between nodes of one domain not at all. A switch that has something in common for its ports
-//! (memory, choices, classes) cannot be: it goes to where most of its links lead, and where that is undecided to the domain
-//! with the least to do.
+//! A switch above several domains is split: each of its ports belongs to the domain that it leads to, so a packet changes domains once,
+//! on its way to that port, and not at all between nodes of one domain. A switch whose ports share something (memory, path choices,
+//! classes) cannot be split. It goes to the domain to which most of its links lead, and among equals to the one with the smallest load.
 //!
-//! A packet that is sent over a link to another domain arrives there after the link's delay and the time to send the smallest
-//! frame. The least of these is how far one domain may go before it hears from the others.
+//! The lookahead ([`crate::parallel::window`]) is the least delay of a link between domains plus the time to send the smallest frame.
 
 use std::cmp::Reverse;
 
@@ -21,10 +19,10 @@ use crate::packet::NIL;
 use crate::port::clock::Clock;
 use crate::spec::network::{Balancing, FlowSpec, MIN_FRAME, Network, PortSpec};
 
-/// Threads go through windows of half the time that a packet needs to another domain: it has to have a half.
+/// The shortest usable lookahead: several threads use windows of half of it.
 const MIN_LOOKAHEAD: Time = Time(2);
 
-/// A run longer than this is taken to be as long.
+/// Upper bound on the duration in estimates of the load.
 const MAX_DURATION: Time = Time::from_secs_whole(100);
 
 /// Divides a network into at most `domains` domains, each with a host; fewer where fewer hosts can be separated.
@@ -57,7 +55,7 @@ pub fn partition(network: &Network, routes: &Routes, domains: usize) -> Partitio
     Partition { of, domains, lookahead }
 }
 
-/// How much each domain has to do.
+/// The load of each domain.
 struct Shares(Vec<u64>);
 
 impl Shares {
@@ -65,20 +63,20 @@ impl Shares {
         Self(vec![0; domains])
     }
 
-    /// The first of those with the least.
+    /// The first domain with the smallest load.
     fn lightest(&self) -> u32 {
         let least = (0_u32..).zip(&self.0).min_by_key(|&(_, &weight)| weight);
         least.map_or(0, |(domain, _)| domain)
     }
 
     fn add(&mut self, domain: u32, weight: u64) {
-        // Nobody weighs nothing: what is idle is spread too.
+        // Idle nodes have a weight too, so that they are spread.
         self.0[domain as usize] += weight + 1;
     }
 }
 
-/// By link: about how many packets will cross it. Where it would be more than the link can carry in the whole run, all flows
-/// over it get less in proportion.
+/// By link: an estimate of the packets that will cross it. If they are more than the link can carry in the run, all flows over it get
+/// proportionally less.
 fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
     let paths = || (0..network.flows.len() as u32).map(|flow| routes.path(network, flow));
     let demand = |flow: &FlowSpec| {
@@ -103,12 +101,12 @@ fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
     loads
 }
 
-/// About how many packets will be received over one link in the whole run: a first guess, before anything is known.
+/// An estimate of the packet-hops of the whole run.
 pub fn expected_hops(network: &Network, routes: &Routes) -> f64 {
     loads(network, routes).iter().sum()
 }
 
-/// By node: about how many packets come to it. Only their proportions matter.
+/// By node: an estimate of the packets that arrive there. Only the proportions matter.
 fn weights(network: &Network, loads: &[f64]) -> Vec<u64> {
     let mut weights = vec![0; network.nodes as usize];
     for (port, &load) in network.ports.iter().zip(loads) {
@@ -117,13 +115,13 @@ fn weights(network: &Network, loads: &[f64]) -> Vec<u64> {
     weights
 }
 
-/// By node: whether it is a switch whose ports have nothing in common, and each packet that comes has its next one laid down.
+/// By node: whether it is a switch that can be split, because its ports share nothing and the next port of each packet is fixed.
 fn splittable(network: &Network) -> Vec<bool> {
     let alike = network.balancing == Balancing::Flow && network.shared.is_none() && network.pause.is_none();
     let mut splittable = vec![alike && network.faults.is_empty(); network.nodes as usize];
     splittable[..network.hosts as usize].fill(false);
     for port in &network.ports {
-        // What may still be marked on its way there stays in the domain from which it comes until it leaves.
+        // A packet that may be marked when it is dequeued stays in the domain of that port until it leaves.
         let marks_at_dequeue =
             port.marking.is_some_and(|at| network.markings[at as usize].on_joining(port.rate).is_none());
         splittable[port.from as usize] &= port.discipline.is_none();
@@ -132,7 +130,7 @@ fn splittable(network: &Network) -> Vec<bool> {
     splittable
 }
 
-/// Hosts that stay together: as large as there can be where `wanted` groups are to be left.
+/// Groups of hosts that stay together, as large as possible so that at least `wanted` groups are left.
 fn groups(network: &Network, wanted: usize) -> Vec<Vec<u32>> {
     let mut best = Groups::of_hosts(network);
     let levels = levels(network);
@@ -152,7 +150,7 @@ fn groups(network: &Network, wanted: usize) -> Vec<Vec<u32>> {
     best.hosts(network.hosts)
 }
 
-/// By node: hops to the nearest host; [`NIL`] where there is none.
+/// By node: hops to the nearest host; [`NIL`] if it is unreachable.
 fn levels(network: &Network) -> Vec<u32> {
     let mut levels = vec![NIL; network.nodes as usize];
     levels[..network.hosts as usize].fill(0);
@@ -172,19 +170,19 @@ fn levels(network: &Network) -> Vec<u32> {
     }
 }
 
-/// Nodes that stay together: each points to another one of its group, one of them to itself.
+/// Groups of nodes as a union-find structure: each node points to another one of its group, and the root to itself.
 #[derive(Clone)]
 struct Groups(Vec<u32>);
 
 impl Groups {
-    /// Every node by itself, but for flows that begin where a third host sees another end: nothing tells it in time.
+    /// Every node alone, except for a flow that starts at a third host when another flow finishes: the news must reach it in zero time.
     fn of_hosts(network: &Network) -> Self {
         let mut groups = Self((0..network.nodes).collect());
         for flow in &network.flows {
-            if let Some(first) = flow.after.map(|first| &network.flows[first as usize])
-                && flow.src != first.src
-            {
-                groups.join(flow.src, first.dst);
+            for first in flow.after.iter().map(|&first| &network.flows[first as usize]) {
+                if flow.src != first.src {
+                    groups.join(flow.src, first.dst);
+                }
             }
         }
         groups
@@ -215,7 +213,7 @@ impl Groups {
     }
 }
 
-/// Each switch, those next to hosts first.
+/// Assigns each switch to a domain or splits it, those next to hosts first.
 fn place_switches(
     network: &Network,
     splittable: &[bool],
@@ -244,9 +242,9 @@ fn place_switches(
         }
         let several = links.iter().filter(|&&count| count > 0).count() > 1;
         let ends = |&at: &usize| [network.ports[at].from, network.ports[at].to].map(|node| of[node as usize]);
-        // Of two neighbours one has to say where the port between them belongs.
-        let alone = || ports[switch as usize].iter().all(|at| !ends(at).contains(&SPLIT));
-        if several && splittable[switch as usize] && alone() {
+        // Of two neighbours one must not be split, so that the port between them has a domain.
+        let neighbours_whole = || ports[switch as usize].iter().all(|at| !ends(at).contains(&SPLIT));
+        if several && splittable[switch as usize] && neighbours_whole() {
             let placed = ports[switch as usize].iter().filter(|at| ends(at)[1] != NIL);
             placed.for_each(|at| shares.add(ends(at)[1], loads[*at] as u64));
             of[switch as usize] = SPLIT;

@@ -1,30 +1,30 @@
-//! What threads tell each other at the end of a step: one line of memory that its reader waits for, and then has.
+//! The status that threads publish at the end of a step: one cache line that readers wait for, and then have.
 
 use shallows_cc::units::Time;
 
 use crate::parallel::sync::atomic::{AtomicU64, Ordering};
 use crate::parallel::sync::publish;
 
-/// How some domains stand at the end of a step.
+/// Status of some domains at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DomainStatus {
-    /// When something happens next in them.
+    /// The time of their next event.
     pub next: Time,
-    /// When something arrives elsewhere of what they have handed over.
+    /// The first arrival in another domain of a packet that they sent.
     pub sent: Time,
-    /// When a link was paused first.
+    /// When a link was first paused.
     pub paused: Time,
-    /// What has happened in them so far.
+    /// Events so far.
     pub events: u64,
-    /// Packets that they have.
+    /// Packets in flight.
     pub live: u64,
 }
 
 impl DomainStatus {
-    /// Of no domain.
+    /// The status of no domain.
     pub const NONE: Self = Self { next: Time::MAX, sent: Time::MAX, paused: Time::MAX, events: 0, live: 0 };
 
-    /// Of those and of others.
+    /// The status of these and other domains together.
     #[must_use]
     pub fn with(self, others: Self) -> Self {
         Self {
@@ -36,17 +36,17 @@ impl DomainStatus {
         }
     }
 
-    /// When something happens next, as far as they know.
+    /// The time of the next event, arrivals in other domains included.
     #[must_use]
     pub fn first(&self) -> Time {
         self.next.min(self.sent)
     }
 }
 
-/// A report where others see it.
+/// A status that other threads read.
 #[derive(Debug, Default)]
 pub struct AtomicStatus {
-    /// The steps that are done with it; it changes last.
+    /// The number of steps after which this is the status. It is written last.
     steps: AtomicU64,
     next: AtomicU64,
     sent: AtomicU64,
@@ -56,22 +56,22 @@ pub struct AtomicStatus {
 }
 
 impl AtomicStatus {
-    /// Says how things stand after so many steps. What happened until then has happened for all who see it here.
-    pub fn publish(&self, steps: u64, report: &DomainStatus) {
-        self.next.store(report.next.0, Ordering::Relaxed);
-        self.sent.store(report.sent.0, Ordering::Relaxed);
-        self.paused.store(report.paused.0, Ordering::Relaxed);
-        self.events.store(report.events, Ordering::Relaxed);
-        self.live.store(report.live, Ordering::Relaxed);
+    /// Publishes the status after this number of steps, and with it all that the thread has written before.
+    pub fn publish(&self, steps: u64, status: &DomainStatus) {
+        self.next.store(status.next.0, Ordering::Relaxed);
+        self.sent.store(status.sent.0, Ordering::Relaxed);
+        self.paused.store(status.paused.0, Ordering::Relaxed);
+        self.events.store(status.events, Ordering::Relaxed);
+        self.live.store(status.live, Ordering::Relaxed);
         publish(&self.steps, steps);
     }
 
-    /// Whether so many steps are done.
+    /// Whether this number of steps is finished.
     pub fn is_after(&self, steps: u64) -> bool {
         self.steps.load(Ordering::Acquire) >= steps
     }
 
-    /// What it says, to who has seen that it is there.
+    /// The status, for a thread that has seen with [`Self::is_after`] that it is there.
     pub fn read(&self) -> DomainStatus {
         DomainStatus {
             next: Time(self.next.load(Ordering::Relaxed)),

@@ -1,4 +1,4 @@
-//! What threads share: the standard library's, or in a model of it (`--cfg loom`) loom's, which tries every order.
+//! Synchronisation primitives: those of the standard library, or in a model (`--cfg loom`) those of loom, which tries all interleavings.
 
 use std::time::Duration;
 
@@ -7,30 +7,29 @@ pub use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
 #[cfg(not(loom))]
 pub use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 
-/// In cache lines of its own, two of them because processors fetch pairs: whoever changes what lies beside it does not take
-/// it away from whoever reads this.
+/// A value in two cache lines of its own, because processors fetch pairs: writes to its neighbours do not take it away from its readers.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct CachePadded<T>(pub T);
 
-/// Says to the processor, or to the model, that somebody else has to go on.
-pub fn pause() {
+/// Tells the processor, or the model, that another thread has to make progress.
+pub fn spin_hint() {
     #[cfg(loom)]
     loom::thread::yield_now();
     #[cfg(not(loom))]
     std::hint::spin_loop();
 }
 
-/// Stores what others may read from now on, and with it all that came before, before anything is read that comes after.
+/// Stores a value with a full fence: readers of the value see all earlier writes, and no later read moves before the store.
 pub fn publish(at: &atomic::AtomicU64, value: u64) {
-    // One instruction, where a store and a fence are slower; the model takes it for no fence.
+    // One instruction, which is faster than a store and a fence. The model does not take it for a fence.
     at.swap(value, atomic::Ordering::SeqCst);
     #[cfg(loom)]
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
-/// How long something took; for ever in the model.
-#[cfg_attr(not(loom), allow(clippy::disallowed_methods, reason = "how threads wait, not what comes out"))]
+/// Measures the duration of some work; in the model it is infinite.
+#[cfg_attr(not(loom), allow(clippy::disallowed_methods, reason = "it affects how threads wait, not what they compute"))]
 pub fn time_of(work: impl FnOnce()) -> Duration {
     #[cfg(loom)]
     {

@@ -1,60 +1,113 @@
-//! The one door into a port: what becomes of a packet that is offered to it.
+//! What enters a port, and what becomes of it.
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Time};
 
-/// Why a packet was not let in.
+use crate::packet::{NIL, PacketKind};
+
+/// A packet that enters a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming {
+    /// Slot of the packet.
+    pub packet: u32,
+    /// The link that brought it, or [`NIL`] if its own node sends it.
+    pub from: u32,
+    /// Whether its class is not that of its kind and codepoint.
+    pub class: ClassOverride,
+}
+
+impl Incoming {
+    /// A packet that the port's own node sends.
+    #[inline(always)]
+    #[must_use]
+    pub const fn local(packet: u32) -> Self {
+        Self { packet, from: NIL, class: ClassOverride::None }
+    }
+
+    /// The same for a packet that goes through the pacer of a host.
+    #[inline(always)]
+    #[must_use]
+    pub const fn paced(packet: u32) -> Self {
+        Self { packet, from: NIL, class: ClassOverride::Paced }
+    }
+}
+
+/// Choice of a class that does not follow from the packet's kind and codepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassOverride {
+    /// The class of the packet's kind and codepoint.
+    None,
+    /// The class of flows with priority, if the port has one.
+    Priority,
+    /// The class of the host's pacer, if the port has one.
+    Paced,
+}
+
+/// Why a port dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
-    /// The port, or its class there, holds as much as it may.
+    /// The queue of the port or of the packet's class is full.
     QueueFull,
-    /// The memory of its switch has no room for it.
+    /// The shared memory of the switch has no room.
     BufferFull,
-    /// Something happened to its link.
+    /// The link is down or lost the packet.
     LinkFault,
 }
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It waits, or is sent at once.
+    /// The packet is in the queue or is being sent.
     Queued,
-    /// The same, and it bears a new mark.
+    /// The same, and the packet is newly marked.
     Marked,
-    /// It was cut to its header, which waits, or is sent at once.
+    /// The packet was trimmed; its header is in the queue or is being sent.
     Trimmed,
-    /// There was no room for its header either: that goes back to its sender.
+    /// The header of the trimmed packet found no room and returns to its sender.
     Returned,
-    /// There was no room for it: it is gone.
+    /// The packet was dropped.
     Dropped(DropReason),
 }
 
-/// What became of a packet, and what to wait for because of it.
+/// What became of a packet, and the arrival to schedule because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
-    /// What became of it.
+    /// What became of the packet.
     pub outcome: Outcome,
-    /// Its arrival at the other end, if nothing is on its way before it: the link has to be put on the event queue.
+    /// Arrival of the packet at the end of the link, if the link was empty: its arrival has to be scheduled.
     pub arrives: Option<Time>,
 }
 
 impl Enqueued {
-    /// It was let in.
+    /// The packet was accepted.
     #[inline]
     #[must_use]
     pub const fn queued(marked: bool, arrives: Option<Time>) -> Self {
         Self { outcome: if marked { Outcome::Marked } else { Outcome::Queued }, arrives }
     }
 
-    /// There was no room for its header.
+    /// The header of the packet returns to its sender.
     #[must_use]
     pub const fn returned() -> Self {
         Self { outcome: Outcome::Returned, arrives: None }
     }
 
-    /// It was not.
+    /// The packet was dropped.
     #[inline]
     #[must_use]
     pub const fn dropped(reason: DropReason) -> Self {
         Self { outcome: Outcome::Dropped(reason), arrives: None }
     }
+}
+
+/// A packet that has left the queue of a port, or waits in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The link that brought the packet, or [`NIL`].
+    pub from: u32,
+    /// Length on the wire.
+    pub length: Bytes,
+    /// Kind of the packet.
+    pub kind: PacketKind,
+    /// Arrival at the end of the link, if the packet is being sent and the link was empty.
+    pub arrives: Option<Time>,
 }

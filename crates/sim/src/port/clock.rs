@@ -1,4 +1,4 @@
-//! Serialisation in integers: the time to send a frame, the bytes that a backlog is.
+//! Serialisation times in integer arithmetic: the time to send a frame, and the bytes of a backlog.
 
 use shallows_cc::units::{Bytes, Rate, Time};
 
@@ -6,7 +6,7 @@ use shallows_cc::units::{Bytes, Rate, Time};
 const TIME_BITS: u32 = 16;
 const SIZE_BITS: u32 = 40;
 
-/// The clock of a link.
+/// Converts between bytes and time at the rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Clock {
     ps_per_byte: u64,
@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// For a link of this rate.
+    /// The clock of a link of this rate.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         let second = u128::from(8_000_000_000_000_u64);
@@ -26,20 +26,20 @@ impl Clock {
         }
     }
 
-    /// Whether the other one takes less time.
+    /// Whether this link takes longer for a frame than the other one.
     #[must_use]
     pub fn is_slower(self, than: Self) -> bool {
         self.ps_per_byte > than.ps_per_byte
     }
 
-    /// Time to send.
+    /// Time to send a frame of this size.
     #[inline]
     #[must_use]
     pub fn time(self, size: Bytes) -> Time {
         Time((size.0 * self.ps_per_byte + (1 << (TIME_BITS - 1))) >> TIME_BITS)
     }
 
-    /// What is sent in that time.
+    /// Bytes sent in this time.
     #[inline]
     #[must_use]
     pub fn bytes(self, time: Time) -> Bytes {

@@ -1,26 +1,70 @@
-//! The fast path: packets leave in the order in which they come, so each knows at once when.
+//! Entry into a port, and the queue of a port without classes: packets leave in the order of arrival, so that the departure of
+//! each is known when it arrives.
 
 use shallows_cc::units::{Bytes, Time};
 
-use super::admission::{DropReason, Enqueued, Outcome};
-use super::{Port, PortExtras};
+use super::Port;
 use crate::arch::prefetch::prefetch;
 use crate::packet::{Packet, Slab};
+use crate::port::admission::{DropReason, Enqueued, Incoming, Outcome};
 
 impl Port {
-    /// A packet is offered to a port without classes. One that is dropped is the caller's to free.
-    #[inline]
-    pub fn enqueue(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
-        if self.extras.is_some() { self.enqueue_marked(now, at, packets) } else { self.send_fifo(now, at, packets) }
+    /// Sends a packet that finds the link free and nothing waiting: the fast path. Returns `None` if the packet has to be
+    /// enqueued.
+    #[inline(always)]
+    pub fn send_if_idle(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Option<Enqueued> {
+        if self.busy_until > now {
+            return None;
+        }
+        let packet = &packets[incoming.packet];
+        let common = self.config.common(packet.bytes());
+        let sending = match self.extras.as_deref_mut() {
+            None => {
+                let (length, sending) = common?;
+                self.count_idle(length);
+                sending
+            }
+            Some(extras) => {
+                let scheduler = &mut extras.scheduler;
+                let fast = &mut scheduler.fast;
+                if !fast.has_classes || fast.work > Time::ZERO || fast.idle_until > now {
+                    return None;
+                }
+                let class = fast.table.class(packet.flags, incoming.class);
+                let Some((length, sending)) = common.filter(|&(length, _)| fast.is_eligible(class, length)) else {
+                    return self.send_uncounted(now, incoming, packets);
+                };
+                fast.sending = class as u8;
+                fast.idle_frames[class][length] += 1;
+                if fast.idle_frames[class][length] == u16::MAX {
+                    self.flush_counts();
+                }
+                sending
+            }
+        };
+        Some(Enqueued::queued(false, self.transmit(now + sending, incoming.packet, packets)))
     }
 
-    /// The same where a congestion point is shown the packet.
+    /// Puts a packet into the port. A dropped packet is the caller's to free.
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        if self.is_plain() {
+            let enqueued = self.send_if_idle(now, incoming, packets);
+            enqueued.unwrap_or_else(|| self.enqueue_fifo(now, incoming.packet, packets).0)
+        } else if self.is_scheduled() {
+            self.enqueue_class(now, incoming, packets)
+        } else {
+            self.enqueue_observed(now, incoming.packet, packets)
+        }
+    }
+
+    /// Puts a packet into the queue and shows it to the marker.
     #[inline(never)]
-    fn enqueue_marked(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
+    fn enqueue_observed(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
         self.observe_arrival(now, at, packets);
         let (enqueued, queue) = self.enqueue_fifo(now, at, packets);
-        let joined = !matches!(enqueued.outcome, Outcome::Dropped(_));
-        if joined
+        let accepted = !matches!(enqueued.outcome, Outcome::Dropped(_));
+        if accepted
             && let Some(marker) = self.marker()
             && marker.enqueue(now, at, queue, packets)
         {
@@ -30,19 +74,7 @@ impl Port {
         enqueued
     }
 
-    /// A packet joins the queue, or is sent at once.
-    #[inline(always)]
-    pub(crate) fn send_fifo(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> Enqueued {
-        if self.busy_until <= now
-            && let Some((kind, sending)) = self.config.common(packets[at as usize].bytes())
-        {
-            self.count_idle(kind);
-            return Enqueued::queued(false, self.put_on(now + sending, at, packets));
-        }
-        self.enqueue_fifo(now, at, packets).0
-    }
-
-    /// A packet joins the queue, which it then makes this long.
+    /// Puts a packet into the queue, or drops it. Returns the length of the queue with the packet as well.
     #[inline]
     fn enqueue_fifo(&mut self, now: Time, at: u32, packets: &mut [Packet]) -> (Enqueued, Bytes) {
         let packet = &mut packets[at as usize];
@@ -60,24 +92,35 @@ impl Port {
         }
         let sending = self.config.clock.time(length);
         let after = backlog + sending;
-        let arrives = self.put_on(now + after, at, packets);
+        let arrives = self.transmit(now + after, at, packets);
         self.count(length, sending, backlog, after);
         (Enqueued::queued(marked, arrives), queue)
     }
 
-    /// Puts a packet that has been sent at `end` onto the wire; its arrival, if it is alone there.
+    /// Puts a packet that has been sent at `end` onto the wire. Returns its arrival if the link was empty.
     #[inline(always)]
-    pub(super) fn put_on(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
+    fn transmit(&mut self, end: Time, at: u32, packets: &mut [Packet]) -> Option<Time> {
         self.busy_until = end;
         self.link.carry(at, end + self.config.delay, packets)
     }
 
-    /// A packet will join.
+    /// Counts a packet that is dropped before it reaches the queue, which the marker observes.
+    pub fn drop_unadmitted(&mut self, now: Time, at: u32, packets: &mut Slab) {
+        self.observe_arrival(now, at, packets);
+        self.counters.dropped += 1;
+    }
+
+    /// Counts a header that finds no room and cannot return to its sender.
+    pub fn drop_header(&mut self) {
+        self.counters.dropped += 1;
+    }
+
+    /// Prefetches what a packet needs that finds the port idle.
     pub(crate) fn prefetch(&self) {
         prefetch(&self.busy_until);
     }
 
-    /// One of this length will join then: where it finds a queue, it needs what is behind the first line.
+    /// Prefetches what a packet of this length that arrives at `then` needs if it finds a queue.
     pub(crate) fn prefetch_queue(&self, then: Time, length: Bytes) {
         if self.busy_until > then {
             let backlog = self.busy_until - then;
@@ -87,39 +130,36 @@ impl Port {
         }
     }
 
-    /// Whether it is nothing but a queue of constant rate, whose packets may [`Self::send_fifo`] unseen.
+    /// Whether the port is a FIFO that marks at most by a step, over a wire without faults.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.extras.is_none()
     }
 
-    /// A packet of a common length finds the port idle.
+    /// Counts a frame of a common length that finds the port idle.
     #[inline(always)]
-    pub(super) fn count_idle(&mut self, kind: usize) {
-        self.idle_frames[kind] += 1;
-        if self.idle_frames[kind] == u32::MAX {
+    pub(super) fn count_idle(&mut self, length: usize) {
+        self.idle_frames[length] += 1;
+        if self.idle_frames[length] == u32::MAX {
             self.flush_counts();
         }
     }
 
-    /// Works out what the frames that have only been counted add up to.
+    /// Adds the frames that were only counted to the other counters.
     #[cold]
     pub(super) fn flush_counts(&mut self) {
-        let lengths = self.config.common.map(|common| common.0);
-        lengths
-            .into_iter()
-            .zip(std::mem::take(&mut self.idle_frames))
-            .for_each(|idle_frames| self.add_idle_frames(idle_frames));
-        if let Some(PortExtras { scheduler, marker, .. }) = self.extras.as_deref_mut() {
-            if let Some(marker) = marker {
-                marker.skip_draws(scheduler.counted());
+        let lengths = self.config.common_lengths();
+        lengths.into_iter().zip(std::mem::take(&mut self.idle_frames)).for_each(|frames| self.add_idle_frames(frames));
+        if let Some(extras) = self.extras.as_deref_mut() {
+            if let Some(marker) = &mut extras.marker {
+                marker.skip_draws(extras.scheduler.counted());
                 marker.counted = 0;
             }
-            scheduler.flush_counts(lengths).into_iter().for_each(|idle_frames| self.add_idle_frames(idle_frames));
+            extras.scheduler.flush_counts(lengths).into_iter().for_each(|frames| self.add_idle_frames(frames));
         }
     }
 
-    /// So many frames of this length have found it idle.
+    /// Adds so many frames of this length that found the port idle.
     fn add_idle_frames(&mut self, (length, times): (Bytes, u32)) {
         if times > 0 {
             let sending = self.config.clock.time(length);
@@ -134,7 +174,7 @@ impl Port {
         }
     }
 
-    /// A packet that takes `sending` raises the backlog from `backlog` to `after`.
+    /// Counts a packet that takes `sending` and raises the backlog from `backlog` to `after`.
     #[inline(always)]
     pub(super) fn count(&mut self, length: Bytes, sending: Time, backlog: Time, after: Time) {
         self.counters.sent += 1;

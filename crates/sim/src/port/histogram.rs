@@ -1,4 +1,4 @@
-//! How long a queue spent at each length: exact, in integers, in bounded memory.
+//! Histogram of the time that a queue spends at each length: exact, in integers, in bounded memory.
 //!
 //! The backlog of a FIFO port (the time it needs to send what it holds) falls by one second a second
 //! between arrivals, so each arrival closes one falling segment and opens another. A segment from `high`
@@ -9,22 +9,22 @@ use shallows_cc::units::Time;
 
 use crate::arch::prefetch::prefetch;
 
-/// Bins an octave: a bin is at most a sixteenth as wide as its distance from zero.
+/// Bins per octave: the width of a bin is at most a sixteenth of its distance from zero.
 const STEPS: u64 = 16;
 
-/// Segments that begin here, less those that end here, and what those cover of this bin itself, in picoseconds: 2^64 times the
-/// one and once the other, so that both change by one addition.
+/// The number of segments that begin in this bin less those that end in it, times 2^64, plus the picoseconds that these cover of
+/// the bin itself: one addition changes both.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin(i128);
 
 impl Bin {
-    /// One segment that covers so much of the bin.
+    /// One segment that covers this much of the bin.
     #[inline]
     fn segment(covers: u64) -> Self {
         Self((1 << 64) + i128::from(covers))
     }
 
-    /// What is covered, as long as that is no more than 106 days.
+    /// The covered part, up to 106 days.
     fn partial(self) -> i64 {
         self.0 as i64
     }
@@ -42,13 +42,13 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Bins as fine as an eighth of `packet_time` near zero; there are none before the first backlog.
+    /// An empty histogram, whose bins near zero are an eighth of `packet_time` wide.
     #[must_use]
     pub fn new(packet_time: Time) -> Self {
         Self { bins: Box::default(), shift: (packet_time.0 / 8).max(1).ilog2() }
     }
 
-    /// The bin of a backlog and how far into it the backlog reaches.
+    /// The bin of a backlog, and the part of the bin below it.
     #[inline]
     fn locate(&self, backlog: Time) -> (usize, u64) {
         let octave = ((backlog.0 >> self.shift) | STEPS).ilog2() - STEPS.ilog2();
@@ -57,7 +57,7 @@ impl Histogram {
         ((u64::from(octave) * STEPS + steps) as usize, backlog.0 - (steps << shift))
     }
 
-    /// The backlog at which a bin begins.
+    /// The lower edge of a bin.
     fn edge(&self, bin: usize) -> u64 {
         let bin = bin as u64;
         if bin < STEPS {
@@ -67,20 +67,20 @@ impl Histogram {
         (STEPS + bin % STEPS) << (u64::from(self.shift) + octave)
     }
 
-    /// The bin of a backlog will change.
+    /// Prefetches the bin of a backlog.
     pub(crate) fn prefetch(&self, backlog: Time) {
         if let Some(bin) = self.bins.get(self.locate(backlog).0) {
             prefetch(bin);
         }
     }
 
-    /// A falling segment begins at `backlog`. One of no length is nothing.
+    /// Begins a falling segment at `backlog`.
     #[inline]
     pub fn begin(&mut self, backlog: Time) {
         self.begin_times(backlog, 1);
     }
 
-    /// So many do.
+    /// Begins this many segments.
     #[inline]
     pub fn begin_times(&mut self, backlog: Time, times: u32) {
         if backlog == Time::ZERO || times == 0 {
@@ -98,10 +98,10 @@ impl Histogram {
         }
     }
 
-    /// A bin further out than any before it.
+    /// Adds bins up to a backlog that is larger than any before.
     #[cold]
     fn reach(&mut self, at: usize, first: Bin) {
-        // Most ports reach their last bin soon: no room for more.
+        // Most ports reach their last bin soon, so no space is reserved for more.
         let mut bins = std::mem::take(&mut self.bins).into_vec();
         bins.reserve_exact(at + 1 - bins.len());
         bins.resize(at, Bin::default());
@@ -109,7 +109,7 @@ impl Histogram {
         self.bins = bins.into_boxed_slice();
     }
 
-    /// The falling segment ends at `backlog`. Below the lowest bin there is none in which it would count.
+    /// Ends the falling segment at `backlog`.
     #[inline]
     pub fn end(&mut self, backlog: Time) {
         if backlog == Time::ZERO {
@@ -119,22 +119,22 @@ impl Histogram {
         self.add(at, Bin(-Bin::segment(into).0));
     }
 
-    /// The backlog stays where it is for a while.
+    /// Counts a time in which the backlog stays the same.
     pub fn hold(&mut self, backlog: Time, span: Time) {
         let (at, _) = self.locate(backlog);
         self.add(at, Bin(i128::from(span.0)));
     }
 
-    /// Forgets everything.
+    /// Empties all bins.
     pub fn clear(&mut self) {
         self.bins.fill(Bin::default());
     }
 
-    /// The bins that were visited, with the time spent in each, `idle` being the time at zero and `largest` the largest
-    /// backlog, where the last bin ends. Every segment must have ended.
+    /// Returns the time spent in each bin; `idle` is the time at zero, and `largest` the largest backlog, at which the last bin ends.
+    /// Every segment must have ended.
     ///
     /// # Panics
-    /// If more ended than began.
+    /// If more segments ended than began.
     #[must_use]
     pub fn finish(&self, idle: Time, largest: Time) -> Distribution {
         let mut above = 0;
@@ -154,25 +154,25 @@ impl Histogram {
     }
 }
 
-/// Ownership of time by backlog.
+/// Distribution of time over backlogs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
-    /// Time with nothing queued.
+    /// Time without a backlog.
     pub idle: Time,
-    /// Where the bins begin, and where the last one ends.
+    /// Lower edges of the bins, and the upper edge of the last one.
     pub edges: Vec<Time>,
     /// Time spent in each bin.
     pub times: Vec<Time>,
 }
 
 impl Distribution {
-    /// All the time there was.
+    /// Total time.
     #[must_use]
     pub fn total(&self) -> Time {
         self.idle + self.times.iter().copied().sum()
     }
 
-    /// The backlog that is not exceeded for a `share` of the time, linear within a bin.
+    /// The backlog that is not exceeded for a `share` of the time, interpolated linearly within a bin.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
         let target = self.total().0 as f64 * share;

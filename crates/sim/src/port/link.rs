@@ -1,6 +1,6 @@
-//! The wire behind a port: what waits to be sent and what is on its way, in one list, delivered in order.
+//! The link behind a port: the packets that wait to be sent and those on the wire, in one list, delivered in order.
 //!
-//! The backlog belongs to the port, at the upstream end; the list to the downstream end, which takes packets out of it.
+//! The backlog belongs to the port at the upstream end, the list to the downstream end, which removes packets from it.
 
 use shallows_cc::units::Time;
 
@@ -15,27 +15,27 @@ pub enum LinkTarget {
     Local,
     /// In another one.
     Remote,
-    /// Where the next port of each packet is: the switch there is divided.
+    /// In the domain of each packet's next port: the switch is split.
     PerPacket,
 }
 
-/// A directed link: all that a delivery touches. It lies in its port's first cache line ([`crate::port::Port`]).
+/// A directed link: the data that a delivery touches. It lies in the first cache line of its port.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     head: u32,
     tail: u32,
     /// The node at the other end.
     pub to: u32,
-    /// Whether a delivery is more than that: marks that are due, or a wire to which something happens.
+    /// Whether a delivery needs checks: the port has to catch up, or the wire has faults.
     pub(crate) has_checks: bool,
-    /// Where what it carries arrives.
+    /// Where its packets arrive.
     pub(crate) target: LinkTarget,
     delivered: u64,
     fingerprint: u64,
 }
 
 impl Link {
-    /// An empty one to a node.
+    /// An empty link to a node.
     #[must_use]
     pub fn new(to: u32) -> Self {
         Self { head: NIL, tail: NIL, to, has_checks: false, target: LinkTarget::Local, delivered: 0, fingerprint: 0 }
@@ -46,13 +46,12 @@ impl Link {
         self.head
     }
 
-    /// The packet behind which the next one joins, which may be gone.
+    /// The last packet of the list; the packet may have been removed if the list is empty.
     pub(crate) fn tail(&self) -> u32 {
         self.tail
     }
 
-    /// Sends a packet that arrives then: onto the list, as [`Self::append`] does, or off at once if that is where it arrives that
-    /// decides.
+    /// Sends a packet that arrives then. It joins the list ([`Self::append`]), unless its domain depends on its next port.
     #[inline(always)]
     pub(crate) fn carry(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
         if self.target == LinkTarget::PerPacket {
@@ -62,7 +61,7 @@ impl Link {
         self.append(at, arrives, packets)
     }
 
-    /// Puts a packet that arrives then at the end of the list; its arrival, if it is the only one: then nobody waits for it yet.
+    /// Appends a packet that arrives then. Returns its arrival if the list was empty: then the arrival has to be scheduled.
     #[inline(always)]
     pub(crate) fn append(&mut self, at: u32, arrives: Time, packets: &mut [Packet]) -> Option<Time> {
         let packet = &mut packets[at as usize];
@@ -77,7 +76,7 @@ impl Link {
         first.then_some(arrives)
     }
 
-    /// Takes the packet that arrives at the other end now.
+    /// Removes the first packet, which arrives now, and adds it to the fingerprint.
     #[inline]
     pub fn deliver(&mut self, now: Time, packets: &[Packet]) -> u32 {
         let at = self.head;
@@ -89,21 +88,21 @@ impl Link {
         at
     }
 
-    /// Takes the first packet off without a delivery, for the other end to have; none from `until` on.
+    /// Removes the first packet without a delivery, for another domain; `None` from the packet `until` on.
     pub(crate) fn take_off(&mut self, until: u32, packets: &Slab) -> Option<u32> {
         let at = Some(self.head).filter(|&at| at != NIL && at != until)?;
         self.head = packets[at].next;
         Some(at)
     }
 
-    /// When the first packet on the list arrives.
+    /// Arrival of the first packet.
     #[inline]
     #[must_use]
     pub fn first_arrival(&self, packets: &[Packet]) -> Option<Time> {
         packets.get(self.head as usize).map(|packet| packet.arrives)
     }
 
-    /// Packets taken from it so far, those that were lost on it too.
+    /// Packets taken from the link so far, including the lost ones.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered
@@ -115,14 +114,15 @@ impl Link {
         self.fingerprint
     }
 
-    /// The places of what is on the list, in order.
+    /// The slots of the packets on the list, in order.
     pub(crate) fn places<'a>(&self, packets: &'a Slab) -> impl Iterator<Item = u32> + 'a {
         let first = (self.head != NIL).then_some(self.head);
         std::iter::successors(first, |&at| Some(packets[at].next).filter(|&next| next != NIL))
     }
 }
 
-/// Hash of a delivery. No two have the same time and packet, and a sum does not tell who counted which of them.
+/// Hash of a delivery. No two deliveries have the same time and packet. A sum of hashes does not depend on the domains that counted
+/// them.
 #[inline]
 fn digest(now: Time, packet: &Packet) -> u64 {
     // Neither factor is linear in the sum: two packets that change places change it.
@@ -131,7 +131,7 @@ fn digest(now: Time, packet: &Packet) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Mixes a value into a hash.
+/// Combines a hash with a value.
 #[inline]
 #[must_use]
 pub fn hash(hash: u64, value: u64) -> u64 {
@@ -142,7 +142,7 @@ pub fn hash(hash: u64, value: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The sum must tell who came when, also where times, flows and numbers differ in single bits far apart.
+    /// The sum depends on which packet arrived at which time, even if times, flows and numbers differ in single bits.
     #[test]
     fn two_packets_that_change_places_change_the_sum() {
         let packet = |flow, identity| Packet { flow, identity, ..Packet::default() };

@@ -1,4 +1,4 @@
-//! A congestion point at work: what it is shown, and when.
+//! The marker of a port: shows packets to a congestion point, and marks them with the probability that it returns.
 
 use shallows_cc::port::{Arrival, CongestionPoint, MarkAt};
 use shallows_cc::rng::Rng;
@@ -8,24 +8,25 @@ use crate::packet::header::Header;
 use crate::packet::{NIL, Slab};
 use crate::port::clock::Clock;
 
-/// A congestion point that is more than a step compared on joining.
+/// A congestion point other than a step at enqueue, with the state of its port. The flags say what the point does, so that it is
+/// called only if necessary; hence the number of fields.
 #[derive(Debug)]
 pub(super) struct Marker {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
     draws: Rng,
-    /// How many draws have been for frames that a port only counts, since it counted anew.
+    /// Draws skipped so far for frames that the port only counts, since it last flushed its counts.
     pub counted: u32,
-    /// Whether it offers rates, and whether it writes those or records into headers.
+    /// Whether the point offers rates, and whether it writes rates or records into headers.
     offers: bool,
     writes: bool,
-    /// Whether it looks at times of its own.
+    /// Whether the point wakes at times of its own.
     wakes: bool,
-    /// What queue is too short to be shown to it.
+    /// Queues shorter than this are never marked, and not shown to the point.
     threshold: Bytes,
-    /// Which packet leaves next.
+    /// The packet that begins to be sent next.
     next: u32,
-    /// Bytes that have begun to leave, and all that joined.
+    /// Bytes that have begun to be sent, and bytes that have joined the queue.
     departed: Bytes,
     joined: Bytes,
 }
@@ -51,7 +52,7 @@ impl Marker {
         }
     }
 
-    /// A packet comes, whether or not there is room for it.
+    /// Tells the point of a packet that arrives, whether or not it is accepted.
     #[inline(always)]
     pub fn observe_arrival(&mut self, at: u32, packets: &Slab) {
         if self.offers {
@@ -65,7 +66,7 @@ impl Marker {
         self.point.on_arrival(packets[at].bytes(), rtt);
     }
 
-    /// The next packet leaves; whether it is marked.
+    /// Begins to send the next packet. Returns whether it is newly marked.
     fn leave(&mut self, now: Time, packets: &mut Slab) -> bool {
         let at = self.next;
         self.next = packets[at].next;
@@ -74,8 +75,8 @@ impl Marker {
         self.at == MarkAt::Dequeue && self.marks(Look { now, queue: left_behind, class: 0 }, (at, packets), || 0)
     }
 
-    /// Whether the point takes no notice of a frame that is sent at once and makes up all of this queue: it need not be shown
-    /// that, but there is a draw for it ([`Self::skip_draws`]).
+    /// Whether a frame that is sent at once and makes up all of this queue is never marked. It need not be shown to the point, but one
+    /// random draw is consumed for it ([`Self::skip_draws`]).
     pub fn is_below_threshold(&self, queue: Bytes) -> bool {
         let left = match self.at {
             MarkAt::Enqueue => queue,
@@ -84,15 +85,15 @@ impl Marker {
         !self.writes && !self.wakes && left < self.threshold
     }
 
-    /// The port has counted so many frames that the point takes no notice of.
+    /// Consumes the draws of frames that the port only counted, `counted` so far.
     #[inline]
     pub fn skip_draws(&mut self, counted: u32) {
         self.draws.skip(u64::from(counted - self.counted));
         self.counted = counted;
     }
 
-    /// Shows the point a packet, where its port has `counted` so many that it took no notice of; whether the packet bears a new
-    /// mark.
+    /// Shows a packet to the point and marks it with the probability that the point returns. Returns whether it is newly marked.
+    /// `counted` is the number of frames that the port only counted.
     #[inline(always)]
     pub fn marks(
         &mut self,
@@ -103,7 +104,7 @@ impl Marker {
         if self.writes {
             self.write(now, queue, at, packets);
         }
-        // One draw a packet, whatever the probability, so that nobody's draw depends on the queue that others met.
+        // One draw for each packet, so that the draws of a packet do not depend on the queues that others met.
         if queue < self.threshold {
             self.draws.skip(1);
             return false;
@@ -115,7 +116,7 @@ impl Marker {
         marked && packet.mark()
     }
 
-    /// Writes a record into the header of a packet, or the rate that is offered, where it asks for one.
+    /// Writes a record, or the offered rate, into the header of a packet that asks for it.
     #[inline(never)]
     fn write(&self, now: Time, queue: Bytes, at: u32, packets: &mut Slab) {
         if let Header::IntData(_) = packets.header(at)
@@ -130,7 +131,7 @@ impl Marker {
         }
     }
 
-    /// A packet joins a queue that leaves in the order in which it came; whether it bears a new mark.
+    /// Tells the marker of a packet that joins a FIFO queue. Returns whether it is newly marked.
     pub fn enqueue(&mut self, now: Time, at: u32, queue: Bytes, packets: &mut Slab) -> bool {
         self.joined += packets[at].bytes();
         if self.next == NIL {
@@ -139,20 +140,19 @@ impl Marker {
         self.at == MarkAt::Enqueue && self.marks(Look { now, queue, class: 0 }, (at, packets), || 0)
     }
 
-    /// The packet that leaves next.
+    /// The packet that begins to be sent next.
     pub fn first_to_leave(&self) -> u32 {
         self.next
     }
 
-    /// Whether anything may have happened that it has not been told.
+    /// Whether departures or wakes may have happened since the last call of [`Self::catch_up`].
     #[inline]
     pub fn is_behind(&self) -> bool {
         self.next != NIL || self.wakes
     }
 
-    /// Feedback the point, in order, of all that has happened up to `now`: packets that began to leave, times at which it
-    /// wanted to look. Nothing has joined since the last call, so the queue at any time follows from the end of the
-    /// backlog. The number of packets that bear a new mark.
+    /// Tells the point, in order, of all departures and wakes up to `now`. No packet has joined since the last call, so that the queue
+    /// at any time follows from the end of the backlog. Returns the number of packets that are newly marked.
     #[inline(never)]
     pub fn catch_up(&mut self, now: Time, queue: &DrainingQueue, packets: &mut Slab) -> u64 {
         let mut marked = 0;
@@ -187,11 +187,11 @@ pub(super) struct Look {
     pub class: u8,
 }
 
-/// A queue into which nothing comes.
+/// A queue that no packet joins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DrainingQueue {
     pub busy_until: Time,
-    /// What waits besides and does not drain.
+    /// Time to send the packets in classes, which do not drain.
     pub waiting: Time,
     pub delay: Time,
     pub clock: Clock,

@@ -1,11 +1,11 @@
-//! A bucket of tokens that holds back a class of a port: it fills at a fixed rate, or at one that a pacer sets.
+//! Token bucket of a class: it fills at a fixed rate, or at one that a pacer sets.
 
 use shallows_cc::pacer::Pacer;
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::spec::network::Shaper;
 
-/// After so many periods of silence a pacer has forgotten what came before.
+/// Number of silent periods after which the state of a pacer no longer changes.
 const MOST_PERIODS: u64 = 64;
 
 /// The tokens of one class.
@@ -13,16 +13,16 @@ const MOST_PERIODS: u64 = 64;
 pub(super) struct Bucket {
     rate: Rate,
     burst: Bytes,
-    /// When it will be full.
+    /// Time at which the bucket is full.
     full_at: Time,
     paced: Option<Paced>,
 }
 
-/// What sets its rate.
+/// The pacer that sets the rate.
 #[derive(Debug)]
 struct Paced {
     pacer: Pacer,
-    /// What has come in this period, and when that is over.
+    /// Bytes that arrived in this period, and its end.
     arrived: Bytes,
     due: Time,
 }
@@ -33,21 +33,21 @@ impl Bucket {
         Self { rate: shaper.rate, burst: shaper.burst, full_at: Time::ZERO, paced }
     }
 
-    /// The earliest time at which a packet of this length has its tokens; a packet longer than the bucket waits until that
-    /// is full.
+    /// The earliest time at which the tokens for a packet of this length are there. A packet longer than the bucket waits until the
+    /// bucket is full.
     #[inline]
     pub fn ready_at(&self, length: Bytes) -> Time {
         let spare = self.rate.time_to_send(self.burst.saturating_sub(length));
         self.full_at.saturating_sub(spare)
     }
 
-    /// Whether a packet of this length that comes now has its tokens.
+    /// Whether the tokens for a packet of this length are there now.
     #[inline]
     pub fn is_ready(&self, now: Time, length: Bytes) -> bool {
         self.full_at <= now || self.ready_at(length) <= now
     }
 
-    /// When to look again at a packet that is not ready: before that, if the rate may change.
+    /// When to look again at a packet that is `ready` later: earlier than that if the rate may change.
     #[inline]
     pub fn retry_at(&self, ready: Time) -> Time {
         self.paced.as_ref().map_or(ready, |paced| ready.min(paced.due))
@@ -58,7 +58,7 @@ impl Bucket {
         self.full_at = self.full_at.max(now) + self.rate.time_to_send(length);
     }
 
-    /// A packet comes that has to pass the bucket.
+    /// Tells the pacer of a packet that arrives.
     #[inline]
     pub fn arrive(&mut self, length: Bytes) {
         if let Some(paced) = &mut self.paced {
@@ -66,7 +66,7 @@ impl Bucket {
         }
     }
 
-    /// The rate is that of the periods that are over, while so much waits.
+    /// Updates the rate for the periods that have ended; `waiting` is the backlog of the class.
     #[inline]
     pub fn catch_up(&mut self, now: Time, waiting: Bytes) {
         if self.paced.as_ref().is_some_and(|paced| paced.due <= now) {
@@ -86,7 +86,7 @@ impl Bucket {
         paced.arrived = Bytes::ZERO;
         paced.due += period * over;
         let rate = paced.pacer.rate();
-        // What is missing in the bucket is missing still, and comes at the new rate.
+        // The missing tokens come at the new rate.
         self.full_at = now + self.full_at.saturating_sub(now).scale(self.rate / rate);
         self.rate = rate;
     }

@@ -24,6 +24,9 @@ pub const MAX_ENTITIES: usize = 1 << ENTITY_BITS;
 
 /// How far in the future an event may lie.
 pub const HORIZON: Time = Time(SPAN / 4);
+// What `Network::check` allows fits.
+const _: () =
+    assert!(crate::spec::check::MAX_ENTITIES <= MAX_ENTITIES && crate::spec::check::MAX_DELAY.0 <= HORIZON.0 / 2);
 
 /// The number of events from which buckets are used; in debug builds, which run the tests, a few. Wake-ups of ports with classes lie
 /// close together within a bucket, so buckets pay for more of them only.

@@ -1,42 +1,44 @@
-//! What the application behind a flow has written so far: what is not written cannot be sent.
+//! When the application behind a flow writes. A flow sends only what has been written.
 
 use shallows_cc::units::{Bytes, Time};
 
-/// When an application writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Application {
-    /// What it writes when its flow begins, before it pauses until `resumes`; nothing: it does not pause then.
-    pub first: Bytes,
-    /// When it goes on.
-    pub resumes: Time,
-    /// From then on, or from its flow's beginning, it writes for so long,
-    pub on: Time,
-    /// and then pauses for so long, again and again; zero: it never does.
-    pub off: Time,
+columns! {
+    /// When an application writes.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Application as "Applications" in ApplicationColumns {
+        /// Bytes written at the start of the flow, in whole packets, before a pause until `resume_ps`; 0 is no such pause.
+        first: Bytes = "first_bytes",
+        /// When this pause ends.
+        resumes: Time = "resume_ps",
+        /// From then on, or from the start of the flow, the application writes for this long, and then pauses.
+        on: Time = "on_ps",
+        /// Length of each of these pauses; 0 is none.
+        off: Time = "off_ps",
+    }
 }
 
-/// What may be sent from now on.
+/// New data that a flow may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// So much from the beginning, in whole packets.
+    /// Data up to this offset, rounded up to whole packets.
     First(Bytes),
-    /// Nothing new.
+    /// No new data.
     Nothing,
-    /// All there is.
+    /// All data of the flow.
     Everything,
 }
 
 impl Application {
-    /// Writes everything at once.
+    /// Writes everything at the start.
     pub const EAGER: Self = Self { first: Bytes::ZERO, resumes: Time::ZERO, on: Time::ZERO, off: Time::ZERO };
 
-    /// Whether it ever pauses.
+    /// True if it ever pauses.
     #[must_use]
     pub fn pauses(&self) -> bool {
         self.first > Bytes::ZERO || self.off > Time::ZERO
     }
 
-    /// What a flow that began then may send now, and until when that holds; [`Time::MAX`] is for ever.
+    /// What a flow that started at `began` may send at `now`, and until when; [`Time::MAX`] is forever.
     #[must_use]
     pub fn supply(&self, began: Time, now: Time) -> (Supply, Time) {
         if self.first > Bytes::ZERO && now < self.resumes {

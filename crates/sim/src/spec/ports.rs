@@ -1,119 +1,238 @@
-//! What ports and switches are made of, in plain numbers.
+//! Ports and switches: links, marking, classes and memory.
 
+use std::collections::BTreeMap;
+
+use serde::de::{Deserialize, Deserializer, Error};
 use shallows_cc::pacer::PacerSpec;
 use shallows_cc::parameter::Values;
 use shallows_cc::port::step::Step;
-use shallows_cc::port::{CongestionPoint, MarkAt, Mechanism};
+use shallows_cc::port::{self, CongestionPoint, MarkAt, Mechanism};
 use shallows_cc::units::{Bytes, Rate, Time};
 
 use crate::packet::PACKET_KINDS;
+use crate::spec::control::values;
+use crate::spec::shape::{Kind, Tables};
 
-/// What a port is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortSpec {
-    /// The node it belongs to.
-    pub from: u32,
-    /// The node at the other end of its link.
-    pub to: u32,
-    /// Rate of the link.
-    pub rate: Rate,
-    /// Propagation delay of the link.
-    pub delay: Time,
-    /// Queue that it holds, the packet being sent included; [`Bytes::MAX`] is unlimited.
-    pub buffer: Bytes,
-    /// How it marks: index of the network's markings; none never marks.
-    pub marking: Option<u32>,
-    /// How it schedules: index of the network's disciplines; none sends in the order of arrival.
-    pub discipline: Option<u32>,
+columns! {
+    /// A directed link and its egress port.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct PortSpec as "Links" in PortColumns {
+        /// The node that the egress port belongs to.
+        from: u32,
+        /// The node at the other end of the link.
+        to: u32,
+        /// Rate of the link.
+        rate: Rate = "rate_bps",
+        /// Propagation delay of the link.
+        delay: Time = "delay_ps",
+        /// Largest backlog of the port, the packet in transmission included; `2**64-1` is unlimited. The limits of classes
+        /// replace it.
+        buffer: Bytes = "buffer_bytes",
+        /// How the port marks: 0 is not at all, otherwise one more than an index into `markings`.
+        marking: Option<u32>,
+        /// How the port schedules: 0 is in order of arrival, otherwise one more than an index into `disciplines`.
+        discipline: Option<u32>,
+    }
 }
 
-/// How ports mark.
-#[derive(Clone, Debug)]
+request! {
+    /// A marking mechanism by name.
+    pub struct MarkingSpec as "Marking" {
+        /// A row of `markings()`.
+        kind: String,
+        /// The queue that it observes: the one that a packet joins, itself included, or the one that a packet leaves behind.
+        at: MarkAt,
+        /// Some of the row's parameters, in SI base units. The others have the defaults of the row.
+        parameters: BTreeMap<String, f64>,
+    }
+}
+
+/// Marking mechanism of a port.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(try_from = "MarkingSpec")]
 pub struct Marking {
-    /// Row of the table of congestion points.
+    /// Row of the table of marking mechanisms.
     pub mechanism: &'static Mechanism,
-    /// Its parameters.
+    /// Values of its parameters.
     pub values: Values,
-    /// Which queue it looks at.
+    /// The queue that it observes.
     pub at: MarkAt,
 }
 
+impl TryFrom<MarkingSpec> for Marking {
+    type Error = String;
+
+    fn try_from(MarkingSpec { kind, at, parameters }: MarkingSpec) -> Result<Self, String> {
+        let mechanism = port::find(&kind).ok_or_else(|| format!("no marking is called {kind:?}"))?;
+        Ok(Self { mechanism, values: values(&kind, mechanism.parameters, &parameters)?, at })
+    }
+}
+
+impl Kind for Marking {
+    fn kind() -> String {
+        MarkingSpec::kind()
+    }
+
+    fn collect(all: &mut Tables) {
+        <MarkingSpec as Kind>::collect(all);
+    }
+}
+
 impl Marking {
-    /// A congestion point at a link of this rate.
+    /// The marking mechanism for a port whose link has this rate.
     #[must_use]
     pub fn point(&self, rate: Rate) -> Box<dyn CongestionPoint> {
         (self.mechanism.build)(&self.values, rate)
     }
 
-    /// All that it does, where that is to compare the queue that a packet joins with a step.
+    /// The threshold, if the mechanism only compares the queue that a packet joins with one.
     #[must_use]
     pub fn on_joining(&self, rate: Rate) -> Option<Step> {
         self.point(rate).as_step().filter(|_| self.at == MarkAt::Enqueue)
     }
 }
 
-/// Tokens for what a class sends: the bucket fills at a rate and holds a burst.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shaper {
-    /// How fast it fills.
-    pub rate: Rate,
-    /// What it holds.
-    pub burst: Bytes,
-    /// What sets that rate from then on, if it is not fixed.
-    pub pacer: Option<PacerSpec>,
+request! {
+    /// Token bucket of a class.
+    #[derive(Copy, PartialEq)]
+    pub struct Shaper as "Shaper" {
+        /// Rate at which it fills.
+        rate: Rate = "rate_bps",
+        /// Its size.
+        burst: Bytes = "burst_bytes",
+        /// Changes the rate during the run; left out: it is constant.
+        #[serde(default, deserialize_with = "pacer")]
+        pacer: Option<PacerSpec>,
+    }
 }
 
-/// What a class holds at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+request! {
+    /// Pacer of a host, which sets the rate of a bucket: R <- (1 - eta) R + eta M/T + beta Q.
+    pub struct Pacer as "Pacer" {
+        /// Weight of the bytes that arrived in the newest period.
+        eta: f64,
+        /// Rate in bit/s by which a waiting bit raises the rate each period.
+        beta: f64,
+        /// Time between two updates, T.
+        period: Time = "period_ps",
+        /// Lowest rate.
+        least: Rate = "least_bps",
+        /// Highest rate, and the first one.
+        most: Rate = "most_bps",
+    }
+}
+
+impl Kind for PacerSpec {
+    fn kind() -> String {
+        Pacer::kind()
+    }
+
+    fn collect(all: &mut Tables) {
+        <Pacer as Kind>::collect(all);
+    }
+}
+
+fn pacer<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<PacerSpec>, D::Error> {
+    let Some(Pacer { eta, beta, period, least, most }) = Option::deserialize(reader)? else { return Ok(None) };
+    let least = least.min(most);
+    if period == Time::ZERO || least == Rate::ZERO {
+        let problem = format!("period_ps = {}, least_bps = {}: expected more than 0 of both", period.0, least.0);
+        return Err(D::Error::custom(problem));
+    }
+    Ok(Some(PacerSpec { eta, beta, period, least, most }))
+}
+
+/// Largest backlog of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 pub enum Limit {
-    /// Without end where it is [`Bytes::MAX`].
+    /// In bytes; [`Bytes::MAX`] is unlimited.
+    #[serde(rename = "bytes")]
     Bytes(Bytes),
-    /// However long they are: a limit in bytes prefers the short ones.
+    /// In packets of any length. A limit in bytes would prefer short ones.
+    #[serde(rename = "packets")]
     Packets(u32),
 }
 
-/// One class of a port.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClassSpec {
-    /// What it holds, the packet being sent included; what comes then is dropped.
-    pub limit: Limit,
-    /// What holds it back.
-    pub shaper: Option<Shaper>,
-    /// Whether what finds it full is cut to its header where it may be, instead of dropped.
-    pub trims: bool,
-    /// After so many packets of other classes that went before what waits here, one of this class goes; none: it waits for all.
-    pub turn: Option<u32>,
+impl Kind for Limit {
+    fn kind() -> String {
+        r#"{"bytes": u64} or {"packets": u32}"#.to_owned()
+    }
 }
 
-/// The classes of a port, the first one served first, and which packets go where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Discipline {
-    /// At least one.
-    pub classes: Vec<ClassSpec>,
-    /// By the number of a [`crate::packet::PacketKind`].
-    pub class_of: [u8; PACKET_KINDS.len()],
-    /// The class of all packets of flows with a priority, if they have one.
-    pub priority: Option<u8>,
-    /// The class of what goes through the pacer of a host, if it has one.
-    pub paced: Option<u8>,
+request! {
+    /// One class of a port.
+    #[derive(Copy, PartialEq)]
+    pub struct ClassSpec as "Class" {
+        /// Largest backlog, the packet in transmission included. A packet that would exceed it is dropped.
+        limit: Limit,
+        /// Token bucket that limits its rate.
+        shaper: Option<Shaper>,
+        /// Cut data that finds the class full to its header instead of dropping it, if its transport supports that.
+        trims: bool,
+        /// Number of packets of higher classes after which a waiting packet of this class goes; left out: it waits for all.
+        turn: Option<u32>,
+    }
 }
 
-/// Memory that the ports of a switch share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SharedSpec {
-    /// All of it, headroom apart.
-    pub size: Bytes,
-    /// A port may hold this many times what is free.
-    pub alpha: f64,
+request! {
+    /// The classes of a port, and the class of each packet.
+    #[derive(PartialEq)]
+    pub struct Discipline as "Discipline" {
+        /// The classes in order of priority, at least one.
+        classes: Vec<ClassSpec>,
+        /// The class of each kind of packet: `data`, `ack`, `nack`, `notification`, `pause`, `resume`, `credit_request`, `credit`,
+        /// `credit_stop`, `rate_request`, `rate_answer`, `trimmed`, `returned`, `pull`; `other` stands for the kinds that are not
+        /// named.
+        #[serde(deserialize_with = "class_of")]
+        class_of: [u8; PACKET_KINDS.len()],
+        /// The class of all packets of flows with priority, whatever their kind.
+        priority: Option<u8>,
+        /// The class of data that its algorithm sends through the pacer of its host.
+        paced: Option<u8>,
+    }
 }
 
-/// When a switch pauses a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PauseSpec {
-    /// Data of one link above which it is paused; with shared memory the dynamic threshold takes its place.
-    pub threshold: Bytes,
-    /// It goes on this far below.
-    pub hysteresis: Bytes,
-    /// What may still come then; none gives each link what it can need.
-    pub headroom: Option<Bytes>,
+impl Kind for [u8; PACKET_KINDS.len()] {
+    fn kind() -> String {
+        "{str: u8}".to_owned()
+    }
+}
+
+/// Reads classes by kind of packet.
+fn class_of<'de, D: Deserializer<'de>>(reader: D) -> Result<[u8; PACKET_KINDS.len()], D::Error> {
+    let named = BTreeMap::<String, u8>::deserialize(reader)?;
+    let is_kind = |name: &str| name == "other" || PACKET_KINDS.iter().any(|kind| kind.name() == name);
+    if let Some(name) = named.keys().find(|name| !is_kind(name)) {
+        return Err(D::Error::custom(format!("no packet is called {name:?}")));
+    }
+    let mut classes = [0; PACKET_KINDS.len()];
+    for (class, kind) in classes.iter_mut().zip(PACKET_KINDS) {
+        let found = named.get(kind.name()).or_else(|| named.get("other"));
+        *class = *found.ok_or_else(|| D::Error::custom(format!("no class for {:?}", kind.name())))?;
+    }
+    Ok(classes)
+}
+
+request! {
+    /// Memory that the ports of each switch share.
+    #[derive(Copy, PartialEq)]
+    pub struct SharedSpec as "Shared" {
+        /// Memory of a switch, headroom not included.
+        size: Bytes = "size_bytes",
+        /// A port may hold at most this many times the free memory.
+        alpha: f64,
+    }
+}
+
+request! {
+    /// When switches pause links (PFC).
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct PauseSpec as "Pause" {
+        /// Data of one link above which it is paused. With shared memory the dynamic threshold replaces it.
+        threshold: Bytes = "threshold_bytes",
+        /// How far below the threshold the link is resumed.
+        hysteresis: Bytes = "hysteresis_bytes",
+        /// Memory for data that arrives after a pause; left out: as much as each link can need.
+        headroom: Option<Bytes> = "headroom_bytes",
+    }
 }

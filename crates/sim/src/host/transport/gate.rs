@@ -1,29 +1,28 @@
-//! What lets a flow's packets leave: the window and the pace of its algorithm, and the window of its receiver.
+//! Congestion window and pace of a flow, as its algorithm decides them, limited by the window of its receiver.
 
 use shallows_cc::event::Ack;
 use shallows_cc::sender::{Decision, Sender};
 use shallows_cc::units::{Bytes, Rate, Time};
 
-/// An algorithm, and what it has decided last.
+/// An algorithm and its newest decision.
 #[derive(Debug)]
 pub struct Gate {
     pub control: Box<dyn Sender>,
-    /// Payload that may be in flight: the less of what the algorithm and the receiver allow.
+    /// Payload that may be in flight: the smaller one of the congestion window and the receive window.
     pub window: Bytes,
     pace: Option<Rate>,
-    /// When the algorithm asked to be called, and what the world knows of it; [`Time::MAX`] is never.
+    /// Wake time that the algorithm has asked for, and the one for which a timer is set; [`Time::MAX`] is never.
     pub wake: Time,
-    known_wake: Time,
-    /// What the receiver allows.
-    advertised: Bytes,
-    /// Whether that is the less.
+    armed_wake: Time,
+    receive_window: Bytes,
+    /// Whether the receive window is smaller than the congestion window.
     pub rwnd_limited: bool,
-    /// When the pace lets the next packet leave.
+    /// Earliest departure of the next packet by the pace.
     pub next_paced: Time,
-    /// What was spaced last: at which pace, how long, and the time it took. The next one is like it, but for the last of a flow.
-    spaced: (Rate, Bytes, Time),
+    /// Cache of the last gap: pace, packet length and their quotient. Successive packets mostly have equal gaps.
+    gap: (Rate, Bytes, Time),
     last_rtt: Time,
-    /// Payload acknowledged since the internals were last read.
+    /// Payload acknowledged since the last report.
     pub acked: Bytes,
 }
 
@@ -34,11 +33,11 @@ impl Gate {
             window: Bytes::ZERO,
             pace: None,
             wake: Time::MAX,
-            known_wake: Time::MAX,
-            advertised: Bytes::MAX,
+            armed_wake: Time::MAX,
+            receive_window: Bytes::MAX,
             rwnd_limited: false,
             next_paced: Time::ZERO,
-            spaced: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
+            gap: (Rate::ZERO, Bytes::ZERO, Time::ZERO),
             last_rtt: Time::ZERO,
             acked: Bytes::ZERO,
         };
@@ -46,7 +45,7 @@ impl Gate {
         gate
     }
 
-    /// Asks the algorithm what it says now, after all that happened at once has been told.
+    /// Reads the algorithm's decision, after it has been told of everything that has just happened.
     #[inline]
     pub fn decide(&mut self) {
         self.apply(self.control.decision());
@@ -54,31 +53,31 @@ impl Gate {
 
     #[inline]
     fn apply(&mut self, Decision { window, pace, wake }: Decision) {
-        self.rwnd_limited = self.advertised < window;
-        self.window = window.min(self.advertised);
+        self.rwnd_limited = self.receive_window < window;
+        self.window = window.min(self.receive_window);
         self.pace = pace;
         self.wake = wake.unwrap_or(Time::MAX);
     }
 
-    /// When the algorithm asked to be called, if the world does not know it yet.
+    /// Returns the time for a new wake timer, if the algorithm has asked for another one.
     #[inline]
-    pub fn newly_asked(&mut self) -> Option<Time> {
-        if self.wake == self.known_wake { None } else { self.tell_wake() }
+    pub fn arm_wake(&mut self) -> Option<Time> {
+        if self.wake == self.armed_wake { None } else { self.set_armed_wake() }
     }
 
     #[inline(never)]
-    fn tell_wake(&mut self) -> Option<Time> {
-        self.known_wake = self.wake;
+    fn set_armed_wake(&mut self) -> Option<Time> {
+        self.armed_wake = self.wake;
         (self.wake < Time::MAX).then_some(self.wake)
     }
 
-    /// The receiver allows so much from the next decision on.
+    /// Sets the window of the receiver, which limits the next decision.
     #[inline]
-    pub fn advertise(&mut self, window: Bytes) {
-        self.advertised = window;
+    pub fn set_receive_window(&mut self, window: Bytes) {
+        self.receive_window = window;
     }
 
-    /// Feedback the algorithm of an acknowledgement, and asks what it says now.
+    /// Passes an acknowledgement to the algorithm, and reads its decision.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.last_rtt = ack.rtt;
@@ -87,7 +86,7 @@ impl Gate {
         self.apply(decision);
     }
 
-    /// Feedback the algorithm of a frame that leaves, and asks what it says now if that changes anything.
+    /// Tells the algorithm of a departing frame, and reads its decision if the algorithm changed it.
     #[inline]
     pub fn on_sent(&mut self, now: Time, length: Bytes) {
         if self.control.on_sent(now, length) {
@@ -95,32 +94,32 @@ impl Gate {
         }
     }
 
-    /// The time that the algorithm asked for has come.
+    /// Handles the wake timer.
     pub fn on_wake(&mut self, now: Time) {
-        self.known_wake = Time::MAX;
+        self.armed_wake = Time::MAX;
         self.control.on_wake(now);
         self.decide();
     }
 
-    /// When the pace lets a packet leave, if not now.
+    /// Returns the time at which pacing lets the next packet leave, unless it may leave now.
     #[inline]
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         (self.pace.is_some() && self.next_paced > now).then_some(self.next_paced)
     }
 
-    /// A packet of this length began to leave, by its pace: the next one follows it by the present one.
+    /// Sets the earliest departure of the next packet, after one of this length that `left`.
     #[inline]
-    pub fn advance_pacing(&mut self, began: Time, length: Bytes) {
+    pub fn advance_pacing(&mut self, left: Time, length: Bytes) {
         if let Some(pace) = self.pace {
-            let (last_pace, last_length, _) = self.spaced;
+            let (last_pace, last_length, _) = self.gap;
             if (last_pace, last_length) != (pace, length) {
-                self.spaced = (pace, length, pace.time_to_send(length));
+                self.gap = (pace, length, pace.time_to_send(length));
             }
-            self.next_paced = began + self.spaced.2;
+            self.next_paced = left + self.gap.2;
         }
     }
 
-    /// Internals worth plotting; `since` is the span since they were last read.
+    /// Reports internal variables; `since` is the time since the last report.
     pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
         if let Some(pace) = self.pace {
             record("pace_gbps", pace.as_gbps());
@@ -142,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Half as fast after every frame of which it hears.
+    /// Algorithm that halves its rate after every frame.
     #[derive(Debug)]
     struct Halving(Rate);
 
@@ -158,9 +157,9 @@ mod tests {
         }
     }
 
-    /// A byte takes a nanosecond at 8 Gbps, and two at 4.
+    /// A byte takes 1 ns at 8 Gbps, and 2 ns at 4 Gbps.
     #[test]
-    fn a_frame_takes_the_time_of_its_own_length_at_the_pace_of_its_own_time() {
+    fn a_gap_follows_the_length_of_its_frame_and_the_current_pace() {
         let mut gate = Gate::new(Box::new(Halving(Rate::from_gbps(8))));
         let mut takes = |length, slower| {
             if slower {

@@ -1,72 +1,73 @@
-//! What a flow's data asks of the ports on its way, beside what all data does: a rate ([`rated`]), or records of every hop
-//! ([`has_int`]). Few flows ask, and only they pay for it.
+//! In-band requests: data that asks the ports on its path for a rate ([`rated`]) or for a record of every hop ([`int`]), and
+//! acknowledgements that return the answer. Only flows whose algorithm needs this have the state below.
 
 use shallows_cc::catalog::{SendControl, Transport};
 use shallows_cc::units::Time;
 
 use crate::host::transport::gate::Gate;
-use crate::host::transport::{PacketSink, Responses, int, rated};
+use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::status::Responses;
+use crate::host::transport::{int, rated};
 use crate::packet::Slab;
 use crate::packet::header::{Header, TcpData};
 
-/// At the sender.
+/// Request in the data of a sender.
 #[derive(Debug)]
 pub enum InbandRequest {
     Rates(rated::RateRequester),
-    Records,
+    Int,
 }
 
 impl InbandRequest {
-    /// Of a flow over this transport, into whose data hops write records or not.
-    pub fn of(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateRequester::default()))),
-            _ => has_int.then(|| Box::new(Self::Records)),
+            _ => has_int.then(|| Box::new(Self::Int)),
         }
     }
 
-    /// Data leaves.
+    /// Adds the request to a data packet that is about to leave.
     pub fn on_data(&mut self, now: Time, at: u32, packets: &mut Slab) {
         match self {
             Self::Rates(request) => request.on_data(now, packets[at].bytes(), packets.header_mut(at)),
-            Self::Records => int::begin(at, packets),
+            Self::Int => int::start(at, packets),
         }
     }
 
-    /// The answer comes. It lay `at` this place.
+    /// Handles the answer in an acknowledgement. Slot `at` is already free, but valid until the next insertion.
     ///
     /// # Panics
-    /// If it answers something else.
+    /// If the packet answers another kind of request.
     #[inline(never)]
-    pub fn on_answer(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
+    pub fn on_ack(&mut self, now: Time, header: &Header, (at, packets): (u32, &Slab), gate: &mut Gate) {
         match (self, header) {
-            (Self::Records, Header::IntAck(_)) => gate.control.on_records(now, packets.int_stack(at)),
+            (Self::Int, Header::IntAck(_)) => gate.control.on_records(now, packets.int_stack(at)),
             (Self::Rates(request), _) => request.on_answer(now, header, gate),
-            (Self::Records, _) => unreachable!("a packet of another transport: {header:?}"),
+            (Self::Int, _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 }
 
-/// At the receiver.
+/// Answer in the acknowledgements of a receiver.
 #[derive(Debug)]
 pub enum InbandEcho {
     Rates(rated::RateEcho),
-    Records(int::IntEcho),
+    Int(int::IntEcho),
 }
 
 impl InbandEcho {
-    /// Of a flow over this transport, into whose data hops write records or not.
-    pub fn of(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
+    pub fn new(transport: &Transport, has_int: bool) -> Option<Box<Self>> {
         match transport.leave {
             SendControl::AtRates => Some(Box::new(Self::Rates(rated::RateEcho::default()))),
-            _ => has_int.then(|| Box::new(Self::Records(int::IntEcho::default()))),
+            _ => has_int.then(|| Box::new(Self::Int(int::IntEcho::default()))),
         }
     }
 
-    /// Something comes that lay `at` this place: the data in it, or else what is answered at once.
+    /// Records what a packet has collected, and returns its data. A request without data is answered at once. Slot `at` is
+    /// already free, but valid until the next insertion.
     ///
     /// # Panics
-    /// If it asks for something else.
+    /// If the packet carries another kind of request.
     #[inline(never)]
     pub fn record<'a>(
         &mut self,
@@ -75,25 +76,25 @@ impl InbandEcho {
         out: &mut PacketSink<'_>,
     ) -> Result<&'a TcpData, Responses> {
         match (self, header) {
-            (Self::Records(newest), Header::IntData(data)) => {
-                newest.take(at, out.packets);
+            (Self::Int(echo), Header::IntData(data)) => {
+                echo.record(at, out.packets);
                 Ok(data)
             }
             (Self::Rates(echo), _) => echo.record(header, out),
-            (Self::Records(_), _) => unreachable!("a packet of another transport: {header:?}"),
+            (Self::Int(_), _) => unreachable!("a packet of another transport: {header:?}"),
         }
     }
 
-    /// Acknowledgements that leave bring the answer.
+    /// Adds the answer to acknowledgements that are about to leave.
     #[inline(never)]
     pub fn attach(&self, responses: Responses, packets: &mut Slab) {
-        for at in responses.places() {
+        for at in responses.packets() {
             let Header::TcpAck(ack) = *packets.header(at) else { continue };
             match self {
                 Self::Rates(echo) => *packets.header_mut(at) = Header::RatedAck(ack, echo.offered),
-                Self::Records(newest) => {
+                Self::Int(echo) => {
                     *packets.header_mut(at) = Header::IntAck(ack);
-                    newest.copy_to(at, packets);
+                    echo.attach(at, packets);
                 }
             }
         }

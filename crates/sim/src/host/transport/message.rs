@@ -1,22 +1,23 @@
-//! What a flow transfers, in packets: numbered from zero, full but the last.
+//! Data of a flow, divided into packets that are numbered from zero. All but the last are full.
 
 use shallows_cc::units::Bytes;
 
+use crate::host::transport::status::BlockedBy;
 use crate::spec::network::Supply;
 
-/// How many packets, and how much each carries.
+/// Number of packets of a flow, and their payloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
     pub mss: Bytes,
     last: Bytes,
-    /// The number after the last.
+    /// Sequence number after the last packet.
     pub end: u32,
-    /// The number after the last that has been available.
+    /// Sequence number after the last packet that the application has written.
     pub available: u32,
 }
 
 impl Message {
-    /// [`Bytes::MAX`] has no end.
+    /// Divides `bytes` into packets; [`Bytes::MAX`] has no end.
     pub fn new(bytes: Bytes, mss: Bytes) -> Self {
         if bytes == Bytes::MAX {
             return Self { mss, last: mss, end: u32::MAX, available: u32::MAX };
@@ -26,29 +27,29 @@ impl Message {
         Self { mss, last: bytes - mss * (packets - 1), end, available: end }
     }
 
-    /// What one packet carries.
+    /// Returns the payload of one packet.
     #[inline]
     pub fn payload(&self, seq: u32) -> Bytes {
         if seq + 1 == self.end { self.last } else { self.mss }
     }
 
-    /// What so many packets carry, of which the one before `reached` is the last.
+    /// Returns the payload of `packets` packets, of which the last has the number `next - 1`.
     #[inline]
-    pub fn payload_of(&self, packets: u32, reached: u32) -> Bytes {
+    pub fn payload_of(&self, packets: u32, next: u32) -> Bytes {
         let full = self.mss * u64::from(packets);
-        if reached != self.end || packets == 0 { full } else { full - self.mss + self.last }
+        if next != self.end || packets == 0 { full } else { full - self.mss + self.last }
     }
 
-    /// It ends before `end`, if that is earlier.
-    pub fn cut(&mut self, end: u32) {
+    /// Ends the message before packet `end`, if that is earlier.
+    pub fn truncate(&mut self, end: u32) {
         if end < self.end {
             (self.end, self.last) = (end, self.mss);
         }
         self.available = self.available.min(self.end);
     }
 
-    /// Its application has available so much; at least what comes before `begun`, which is being sent.
-    pub fn supply(&mut self, supply: Supply, begun: u32) {
+    /// Makes data of the application available. Packets before `begun` remain available because they are being sent.
+    pub fn write(&mut self, supply: Supply, begun: u32) {
         self.available = match supply {
             Supply::First(bytes) => begun.max(bytes.0.div_ceil(self.mss.0).min(u64::from(u32::MAX)) as u32),
             Supply::Nothing => begun,
@@ -57,9 +58,14 @@ impl Message {
         .min(self.end);
     }
 
-    /// Whether its application will write more.
-    pub fn pauses(&self) -> bool {
+    /// Returns true if the application will write more data.
+    pub fn app_limited(&self) -> bool {
         self.available < self.end
+    }
+
+    /// Returns what a flow waits for that has sent all available data.
+    pub fn blocked_by(&self) -> BlockedBy {
+        if self.app_limited() { BlockedBy::Application } else { BlockedBy::Answer }
     }
 }
 
@@ -79,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_counts_as_what_it_carries() {
+    fn the_last_packet_counts_with_its_own_payload() {
         let mut message = Message::new(Bytes(4 * 1460 + 60), MSS);
         assert_eq!((message.payload_of(2, 4), message.payload_of(2, 5)), (MSS * 2, Bytes(1520)));
-        message.cut(9);
+        message.truncate(9);
         assert_eq!(message.payload_of(1, 5), Bytes(60));
-        message.cut(3);
+        message.truncate(3);
         assert_eq!((message.end, message.payload_of(1, 3)), (3, MSS));
     }
 }

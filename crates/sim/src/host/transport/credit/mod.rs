@@ -1,12 +1,12 @@
-//! A transport in which the receiver says when: every credit calls one data frame, and a lost credit is a
-//! lost permission, not lost data.
+//! Credit-based transport (ExpressPass): every credit of the receiver allows one data frame. A lost credit delays data, but
+//! loses none.
 //!
-//! The sender asks for credits and says when it has nothing left; the receiver paces credits, each with a number
-//! that its frame remote_stops. What is missing is sent again from the first hole on: a gap is reported at once, the end by
-//! the answer to the stop. Requests and stops without an answer, and requests whose credits stop coming, are repeated after the
-//! scenario's initial timeout.
+//! The sender requests credits, and reports when nothing is left to send. The receiver paces credits; each has a number that
+//! its frame echoes. A lost frame is repaired by go-back-N: the receiver reports a gap at once, and missing frames at the end
+//! in its answer to the stop. Requests and stops that get no answer, and requests whose credits cease, are repeated after the
+//! initial retransmission timeout.
 //!
-//! Credits and frames must cross the same links, so the world answers these flows along their own way.
+//! Credits and frames must cross the same links, so the path back of these flows is the reverse of the path there.
 
 use shallows_cc::units::Bytes;
 
@@ -14,8 +14,8 @@ mod receive;
 mod request;
 mod send;
 
-pub use receive::Receiving;
-pub use send::Sending;
+pub use receive::CreditReceiver;
+pub use send::CreditSender;
 
-/// A frame that carries word and no payload: the smallest of Ethernet, preamble and gap included.
+/// Length of a frame without payload: the minimum Ethernet frame with preamble and inter-frame gap.
 pub const CONTROL_FRAME: Bytes = Bytes(84);

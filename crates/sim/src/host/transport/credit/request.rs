@@ -1,21 +1,21 @@
-//! What the sender of a flow over credits says, and when: a request, data for credits, word that it has no more.
+//! State machine of a sender that waits for credits: which control frame it sends, and when.
 //!
 //! | symbol | here | meaning |
 //! |---|---|---|
-//! | CLOSED | `State::Closed` | nothing to send, or all of it acknowledged |
-//! | CREDIT_REQUEST_SENT | `State::Requested` | asked for credits, none has come |
-//! | CREDIT_RECEIVING | `State::Receiving` | a frame a credit |
-//! | CREDIT_STOP_SENT | `State::Stopped` | everything was sent and the receiver told; it may still miss some |
+//! | CLOSED | `State::Closed` | nothing to send, or everything acknowledged |
+//! | CREDIT_REQUEST_SENT | `State::Requested` | credits requested, none has arrived |
+//! | CREDIT_RECEIVING | `State::Receiving` | one frame for each credit |
+//! | CREDIT_STOP_SENT | `State::Stopped` | everything sent and a stop sent; the receiver may still miss some |
 //!
-//! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2 and Fig. 7, and the authors' ns2-xpass (xpass.cc): the stop follows
-//! the last frame at once, a request is repeated until a credit comes. Here it is repeated too where credits stop coming.
+//! Source: Cho, Jang and Han, SIGCOMM 2017, §3.2 and Fig. 7, and the authors' ns2-xpass (xpass.cc): the stop
+//! follows the last frame at once, and a request is repeated until a credit arrives. Here it is also repeated if credits cease.
 
 use shallows_cc::units::Time;
 
-/// Where a flow stands with its receiver.
+/// State of a flow, as its sender knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing to send, or everything is known to have arrived.
+    /// Nothing to send, or everything acknowledged.
     Closed,
     /// CREDIT_REQUEST_SENT.
     Requested,
@@ -25,20 +25,20 @@ pub enum State {
     Stopped,
 }
 
-/// What a flow sends now.
+/// What the sender does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: where a credit came, it is wasted.
+    /// Send nothing; a credit that has just arrived is wasted.
     Nothing,
-    /// A request for credits.
+    /// Send a request for credits.
     Request,
-    /// The next data frame.
+    /// Send the next data frame.
     Data,
-    /// Word that nothing is left to send.
+    /// Send a stop: nothing is left to send.
     Stop,
 }
 
-/// One flow's dealings with its receiver.
+/// State machine of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditRequest {
     state: State,
@@ -47,25 +47,26 @@ pub struct CreditRequest {
 }
 
 impl CreditRequest {
-    /// Closed; what is not answered is said again after `timeout`.
+    /// Creates it in the state `Closed`; control frames without an answer are repeated after `timeout`.
     pub const fn new(timeout: Time) -> Self {
         Self { state: State::Closed, timeout, deadline: Time::MAX }
     }
 
-    /// When [`Self::on_timer`] is due; [`Time::MAX`] is never.
+    /// Returns when [`Self::on_timer`] is due; [`Time::MAX`] is never.
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// There is something to send, for the first time or again.
+    /// Data is available to send, for the first time or again.
     pub fn open(&mut self, now: Time) -> Action {
         match self.state {
-            State::Closed | State::Stopped => self.ask(now, State::Requested),
+            State::Closed | State::Stopped => self.send_control(now, State::Requested),
             State::Requested | State::Receiving => Action::Nothing,
         }
     }
 
-    /// A credit came. It may be one of before the last stop, and the request behind it lost: another has to follow it.
+    /// Handles a credit. It may belong to the time before the last stop, so it does not prove that a later request arrived; the
+    /// deadline remains set.
     pub fn on_credit(&mut self, now: Time, has_data: bool) -> Action {
         if let State::Requested | State::Receiving = self.state {
             self.state = State::Receiving;
@@ -74,30 +75,30 @@ impl CreditRequest {
         if self.state == State::Receiving && has_data { Action::Data } else { Action::Nothing }
     }
 
-    /// The last frame has left.
+    /// The last data frame has left.
     pub fn drained(&mut self, now: Time) -> Action {
         match self.state {
-            State::Requested | State::Receiving => self.ask(now, State::Stopped),
+            State::Requested | State::Receiving => self.send_control(now, State::Stopped),
             State::Closed | State::Stopped => Action::Nothing,
         }
     }
 
-    /// The receiver has everything.
+    /// The receiver has acknowledged everything.
     pub fn close(&mut self) {
         self.state = State::Closed;
         self.deadline = Time::MAX;
     }
 
-    /// The deadline has come: what was said last is said again.
+    /// Handles the deadline: repeats the last control frame.
     pub fn on_timer(&mut self, now: Time) -> Action {
         match self.state {
-            State::Requested | State::Receiving => self.ask(now, State::Requested),
-            State::Stopped => self.ask(now, State::Stopped),
+            State::Requested | State::Receiving => self.send_control(now, State::Requested),
+            State::Stopped => self.send_control(now, State::Stopped),
             State::Closed => Action::Nothing,
         }
     }
 
-    fn ask(&mut self, now: Time, state: State) -> Action {
+    fn send_control(&mut self, now: Time, state: State) -> Action {
         self.state = state;
         self.deadline = now + self.timeout;
         if state == State::Requested { Action::Request } else { Action::Stop }
@@ -111,39 +112,42 @@ mod tests {
     const US: fn(u64) -> Time = Time::from_micros;
 
     #[test]
-    fn a_flow_asks_sends_a_frame_a_credit_and_says_when_it_is_done() {
-        let mut asking = CreditRequest::new(US(100));
-        assert_eq!(asking.on_credit(US(0), true), Action::Nothing);
-        assert_eq!((asking.open(US(0)), asking.state, asking.deadline()), (Action::Request, State::Requested, US(100)));
-        assert_eq!((asking.on_credit(US(20), true), asking.state), (Action::Data, State::Receiving));
-        assert_eq!((asking.on_credit(US(30), true), asking.deadline()), (Action::Data, US(130)));
-        assert_eq!((asking.drained(US(50)), asking.state), (Action::Stop, State::Stopped));
-        // Those still on their way are wasted.
-        assert_eq!(asking.on_credit(US(60), false), Action::Nothing);
-        asking.close();
-        assert_eq!((asking.state, asking.deadline()), (State::Closed, Time::MAX));
+    fn a_flow_requests_credits_sends_a_frame_for_each_and_stops() {
+        let mut request = CreditRequest::new(US(100));
+        assert_eq!(request.on_credit(US(0), true), Action::Nothing);
+        assert_eq!(
+            (request.open(US(0)), request.state, request.deadline()),
+            (Action::Request, State::Requested, US(100))
+        );
+        assert_eq!((request.on_credit(US(20), true), request.state), (Action::Data, State::Receiving));
+        assert_eq!((request.on_credit(US(30), true), request.deadline()), (Action::Data, US(130)));
+        assert_eq!((request.drained(US(50)), request.state), (Action::Stop, State::Stopped));
+        // Credits that are still on their way are wasted.
+        assert_eq!(request.on_credit(US(60), false), Action::Nothing);
+        request.close();
+        assert_eq!((request.state, request.deadline()), (State::Closed, Time::MAX));
     }
 
     #[test]
-    fn what_is_not_answered_is_said_again() {
-        let mut asking = CreditRequest::new(US(100));
-        asking.open(US(0));
-        assert_eq!((asking.on_timer(US(100)), asking.deadline()), (Action::Request, US(200)));
-        asking.on_credit(US(150), true);
-        assert_eq!((asking.on_timer(US(250)), asking.state), (Action::Request, State::Requested));
-        asking.drained(US(300));
-        assert_eq!((asking.on_timer(US(400)), asking.deadline()), (Action::Stop, US(500)));
+    fn control_frames_without_an_answer_are_repeated() {
+        let mut request = CreditRequest::new(US(100));
+        request.open(US(0));
+        assert_eq!((request.on_timer(US(100)), request.deadline()), (Action::Request, US(200)));
+        request.on_credit(US(150), true);
+        assert_eq!((request.on_timer(US(250)), request.state), (Action::Request, State::Requested));
+        request.drained(US(300));
+        assert_eq!((request.on_timer(US(400)), request.deadline()), (Action::Stop, US(500)));
     }
 
     #[test]
-    fn a_receiver_that_misses_something_is_asked_anew() {
-        let mut asking = CreditRequest::new(US(100));
-        asking.open(US(0));
-        asking.on_credit(US(5), true);
-        asking.drained(US(10));
-        assert_eq!((asking.open(US(60)), asking.state), (Action::Request, State::Requested));
-        // While credits come anyway there is nothing to ask.
-        asking.on_credit(US(65), true);
-        assert_eq!(asking.open(US(70)), Action::Nothing);
+    fn missing_data_reopens_the_request() {
+        let mut request = CreditRequest::new(US(100));
+        request.open(US(0));
+        request.on_credit(US(5), true);
+        request.drained(US(10));
+        assert_eq!((request.open(US(60)), request.state), (Action::Request, State::Requested));
+        // While credits arrive no request is needed.
+        request.on_credit(US(65), true);
+        assert_eq!(request.open(US(70)), Action::Nothing);
     }
 }

@@ -1,18 +1,18 @@
-//! A transport in which every packet is answered by itself and order means nothing: its first window leaves unsolicited, at the
-//! rate of the link; then every packet is pulled by a pull of the receiver, which paces them for all its flows together
-//! ([`crate::host::pull_pacer`]).
+//! Receiver-driven transport of NDP: every packet is answered by itself and may arrive in any order. A first window leaves
+//! unsolicited at line rate. After that, each pull of the receiver allows one packet; the receiver paces the pulls of all its
+//! flows together ([`crate::host::pull_pacer`]).
 //!
-//! What comes whole is acknowledged, what comes cut to its header is asked for again; either earns its flow a pull, which may
-//! call what is missing before what is new. The answer itself is that pull while nobody else waits for a turn. A header that
-//! no port had room for comes back to its sender. That keeps it for the next pull, unless no pull is to be expected: then it
-//! leaves at once.
+//! The receiver acknowledges a whole packet, and requests a packet again whose payload was trimmed. Either earns the flow a
+//! pull, for which the sender sends a missing packet before a new one. The answer itself is the pull if no other flow waits for
+//! one. A header that no port could queue returns to its sender. The sender keeps the packet for the next pull; if it expects
+//! no pull, it sends the packet at once.
 //!
-//! PullPacer are counted from the first on, so that one makes up for those before it that were lost. What is not answered at
-//! all for the initial retransmission timeout, doubled each time, is sent again unsolicited; a receiver that has pulled and
-//! hears nothing for as long says again how many it has pulled.
+//! Pulls carry a count from the start of the flow, so that a pull makes up for lost ones before it. A packet that is not
+//! answered within the initial retransmission timeout, doubled for each failure, is sent again unsolicited. A receiver that has
+//! sent pulls and gets no packet for as long repeats the newest one.
 
 mod receive;
 mod send;
 
-pub use receive::Receiving;
-pub use send::Sending;
+pub use receive::PullReceiver;
+pub use send::PullSender;

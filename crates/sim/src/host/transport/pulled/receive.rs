@@ -1,47 +1,49 @@
-//! The half that answers every packet, and calls.
+//! Receiver that answers every packet, and sends pulls.
 
 use shallows_cc::units::Time;
 
+use crate::host::transport::config::ReceiverConfig;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
+use crate::host::transport::packet_sink::PacketSink;
 use crate::host::transport::selective::Ranges;
-use crate::host::transport::{PacketSink, ReceiverConfig, Responses};
+use crate::host::transport::status::Responses;
+use crate::host::transport::traits::TransportReceiver;
 use crate::packet::header::{Header, PulledAnswer, PulledData};
 use crate::spec::network::MIN_FRAME;
 
-/// How often in a row a receiver says again what it has pulled, as often as Linux tries anything by itself (`tcp_retries2`).
+/// How often in a row a receiver repeats its newest pull: as often as Linux retransmits (`tcp_retries2`).
 const RETRIES: u32 = 15;
 
-/// One flow at its receiver.
+/// Receiver of one flow.
 #[derive(Debug)]
-pub struct Receiving {
+pub struct PullReceiver {
     message: Message,
-    /// Everything below has come, and this beyond.
+    /// All packets below have arrived, and those in `out_of_order`.
     expected: u32,
-    beyond: Ranges,
-    /// Payload that is there, in whatever order it came.
-    pub delivered: u64,
-    /// PullPacer that it ack_pending: what came has earned them, and its host has not sent them yet.
+    out_of_order: Ranges,
+    delivered: u64,
+    /// Pulls that packets have earned and that the host has not sent.
     owed: u32,
-    /// Whether it waits for its turn there.
-    in_turn: bool,
-    /// How many packets it has pulled.
+    /// Whether the flow is in the run queue of its host's pull pacer.
+    queued: bool,
+    /// Number of packets pulled since the start.
     pulled: u32,
     backoff: Backoff,
     deadline: Time,
     timer: LazyTimer,
 }
 
-impl Receiving {
-    pub fn new(expecting: ReceiverConfig) -> Self {
-        let (initial, max) = expecting.patience;
+impl PullReceiver {
+    pub fn new(config: ReceiverConfig) -> Self {
+        let (initial, max) = config.pull_timeout;
         Self {
-            message: Message::new(expecting.bytes, expecting.mss),
+            message: Message::new(config.bytes, config.mss),
             expected: 0,
-            beyond: Ranges::default(),
+            out_of_order: Ranges::default(),
             delivered: 0,
             owed: 0,
-            in_turn: false,
+            queued: false,
             pulled: 0,
             backoff: Backoff::new(initial, max),
             deadline: Time::MAX,
@@ -49,12 +51,14 @@ impl Receiving {
         }
     }
 
-    /// A packet came, `whole` or cut.
+    /// Handles a packet, which is `whole` or trimmed.
     #[inline(always)]
     pub fn on_data(&mut self, now: Time, data: &PulledData, whole: bool, out: &mut PacketSink<'_>) -> Responses {
         let answer = PulledAnswer::to(data, now, self.pulled);
-        let there = if whole { self.accept(data.seq) } else { self.has(data.seq) };
-        let header = if there { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
+        if whole {
+            self.accept(data.seq);
+        }
+        let header = if self.has(data.seq) { Header::PulledAck(answer) } else { Header::PulledNack(answer) };
         self.backoff.reset();
         if self.complete() {
             (self.owed, self.deadline) = (0, Time::MAX);
@@ -65,74 +69,79 @@ impl Receiving {
         Responses::new(None, Some(out.put(MIN_FRAME, header)))
     }
 
-    /// Whether it ack_pending pulls and has no turn at its host, which gives it one.
-    pub fn takes_turn(&mut self) -> bool {
-        self.owed > 0 && !std::mem::replace(&mut self.in_turn, true)
-    }
-
     fn has(&self, seq: u32) -> bool {
-        seq < self.expected || self.beyond.holes_in(seq, seq + 1) == 0
+        seq < self.expected || self.out_of_order.holes_in(seq, seq + 1) == 0
     }
 
-    fn accept(&mut self, seq: u32) -> bool {
+    fn accept(&mut self, seq: u32) {
         if !self.has(seq) {
             self.delivered += self.message.payload(seq).0;
-            self.beyond.insert(seq, seq + 1);
-            self.expected = self.beyond.take_run_at(self.expected).unwrap_or(self.expected);
+            self.out_of_order.insert(seq, seq + 1);
+            self.expected = self.out_of_order.take_run_at(self.expected).unwrap_or(self.expected);
         }
-        true
     }
 
-    /// The answer that is about to leave calls a packet: nobody else waits for a turn.
+    /// Returns true if the flow owes pulls and is not in the run queue of the pull pacer; it must then join that queue.
+    pub fn joins_pull_pacer(&mut self) -> bool {
+        self.owed > 0 && !std::mem::replace(&mut self.queued, true)
+    }
+
+    /// Makes an answer that is about to leave a pull as well, because no other flow waits for one.
     pub fn pull_with(&mut self, answer: &mut Header) {
-        if let Header::PulledAck(told) | Header::PulledNack(told) = answer {
+        if let Header::PulledAck(answer) | Header::PulledNack(answer) = answer {
             self.owed -= 1;
             self.pulled += 1;
-            (told.pulled, told.is_pull) = (self.pulled, true);
-            self.in_turn = self.owed > 0;
+            (answer.pulled, answer.is_pull) = (self.pulled, true);
+            self.queued = self.owed > 0;
         }
     }
 
-    /// It is the turn of this flow to call a packet: the pull, and whether it ack_pending another. None if all has come meanwhile.
+    /// Creates a pull and returns its index, and whether the flow owes more; none if everything has arrived meanwhile.
     pub fn pull(&mut self, now: Time, out: &mut PacketSink<'_>) -> Option<(u32, bool)> {
-        self.in_turn = self.owed > 1;
+        self.queued = self.owed > 1;
         self.owed = self.owed.checked_sub(1)?;
         self.pulled += 1;
-        Some((self.pull_frame(now, out), self.in_turn))
+        Some((self.pull_frame(now, out), self.queued))
     }
 
     fn pull_frame(&self, now: Time, out: &mut PacketSink<'_>) -> u32 {
         out.put(MIN_FRAME, Header::Pull { left: now, number: self.pulled })
     }
+}
 
-    /// When it will have heard nothing for too long, if the world does not know it yet.
-    pub fn arm_timer(&mut self, _now: Time) -> Option<Time> {
-        self.timer.set(self.deadline)
+impl TransportReceiver for PullReceiver {
+    #[inline]
+    fn arm_timer(&mut self, _now: Time) -> Option<Time> {
+        self.timer.arm(self.deadline)
     }
 
-    /// That may be now: then it says again how many packets it has pulled, unless it waits for its turn or has said so for too
-    /// long: the flow may have been stopped.
+    // Repeats the newest pull, unless the flow waits in the pull pacer, or has repeated it often enough: the flow may have been
+    // stopped.
     #[inline(always)]
-    pub fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
-        self.timer.ran_out(now);
+    fn on_timer(&mut self, now: Time, out: &mut PacketSink<'_>) -> Responses {
+        self.timer.expire(now);
         if self.deadline > now {
             return Responses::NONE;
         }
-        let says = self.owed == 0;
-        if says {
+        let repeats = self.owed == 0;
+        if repeats {
             self.backoff.fail();
         }
         self.deadline = if self.backoff.failures() > RETRIES { Time::MAX } else { now + self.backoff.current() };
-        Responses::new(None, says.then(|| self.pull_frame(now, out)))
+        Responses::new(None, repeats.then(|| self.pull_frame(now, out)))
     }
 
-    /// It ack_pending nothing but pulls, which nobody needs once all is there.
-    pub fn ack_pending(&self) -> bool {
+    // Pulls are not needed once everything has arrived.
+    fn ack_pending(&self) -> bool {
         false
     }
 
-    /// Whether every byte is there.
-    pub fn complete(&self) -> bool {
+    #[inline]
+    fn complete(&self) -> bool {
         self.expected == self.message.end
+    }
+
+    fn delivered(&self) -> u64 {
+        self.delivered
     }
 }

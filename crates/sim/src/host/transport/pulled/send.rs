@@ -1,71 +1,75 @@
-//! The half that sends what is pulled.
+//! Sender that sends one packet for each pull.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use shallows_cc::event::Ack;
 use shallows_cc::units::{Bytes, Time};
 
+use crate::host::transport::config::SenderConfig;
 use crate::host::transport::gate::Gate;
 use crate::host::transport::lazy_timer::{Backoff, LazyTimer};
 use crate::host::transport::message::Message;
-use crate::host::transport::{BlockedBy, PacketSink, Readiness, SenderConfig};
+use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::status::{BlockedBy, Readiness};
+use crate::host::transport::traits::TransportSender;
 use crate::packet::header::{Header, PulledAnswer, PulledData};
 use crate::spec::network::MIN_FRAME;
 
-/// Where a packet is that has been sent.
+/// State of a packet that has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// On its way, or answered by what is.
-    Out,
-    /// Known to be missing: it is to be sent again.
+    /// On its way, and its answer likewise.
+    InFlight,
+    /// Known to be lost or trimmed: it is to be sent again.
     Missing,
     /// At the receiver.
-    There,
+    Arrived,
 }
 
-/// One flow at its sender.
+/// Sender of one flow.
+// The fields are one scoreboard and the counts of pulls; both change with every packet.
 #[derive(Debug)]
-pub struct Sending {
-    pub gate: Gate,
+pub struct PullSender {
+    gate: Gate,
     message: Message,
-    /// Everything below has arrived.
+    /// All packets below have arrived.
     base: u32,
-    /// From there on: when it left last, and where it is.
+    /// For each packet from `base` on: when it left last, and its state.
     packets: VecDeque<(Time, State)>,
     missing: BTreeSet<u32>,
-    out: u32,
-    /// Packets that may leave unsolicited.
+    in_flight: u32,
+    /// Packets that may leave without a pull.
     unsolicited: u32,
-    /// How many have been pulled, and how many of those calls have been followed.
+    /// Number of packets that have been pulled, and of those that have been sent for a pull.
     pulled: u32,
-    followed: u32,
-    /// PullPacer that what was sent should earn, less those that have come; what is lost or returned earns none.
+    sent_for_pulls: u32,
+    /// Pulls that the packets sent should earn, less those that have arrived; lost and returned packets earn none.
     expected_pulls: i64,
-    /// What left, in order; what has been heard of since is skipped.
+    /// Packets sent, in order; those that have been answered since are skipped.
     departures: VecDeque<(Time, u32)>,
     backoff: Backoff,
-    /// When it last heard something.
+    /// When the newest packet from the receiver arrived.
     heard: Time,
     timer: LazyTimer,
-    pub retransmits: u32,
-    pub timeouts: u32,
+    retransmits: u32,
+    timeouts: u32,
 }
 
-impl Sending {
-    pub fn new(opening: SenderConfig<'_>) -> Self {
-        let backoff = Backoff::new(opening.first_timeout, opening.host.rto_max);
-        let (gate, message) = (Gate::new(opening.control), Message::new(opening.bytes, opening.mss));
-        let first = gate.window.0.div_ceil(opening.mss.0).clamp(1, u64::from(message.end));
+impl PullSender {
+    pub fn new(config: SenderConfig<'_>) -> Self {
+        let backoff = Backoff::new(config.first_timeout, config.host.rto_max);
+        let (gate, message) = (Gate::new(config.control), Message::new(config.bytes, config.mss));
+        let first = gate.window.0.div_ceil(config.mss.0).clamp(1, u64::from(message.end));
         Self {
             gate,
             message,
             base: 0,
             packets: VecDeque::new(),
             missing: BTreeSet::new(),
-            out: 0,
+            in_flight: 0,
             unsolicited: first as u32,
             pulled: 0,
-            followed: 0,
+            sent_for_pulls: 0,
             expected_pulls: 0,
             departures: VecDeque::new(),
             backoff,
@@ -76,42 +80,12 @@ impl Sending {
         }
     }
 
-    /// The number of the new packet that leaves next.
+    /// Returns the number of the next new packet.
     fn next(&self) -> u32 {
         self.base + self.packets.len() as u32
     }
 
-    /// Whether it may send now.
-    pub fn readiness(&mut self, _now: Time) -> Readiness {
-        let has_data = !self.missing.is_empty() || self.next() < self.message.end;
-        let may = self.pulled > self.followed || self.unsolicited > 0 || self.expected_pulls <= 0;
-        if has_data && may { Readiness::Ready } else { Readiness::Blocked(BlockedBy::Answer) }
-    }
-
-    /// Sends the packet whose turn it is: what is missing before what is new.
-    #[inline(always)]
-    pub fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
-        if self.pulled > self.followed {
-            self.followed += 1;
-        } else {
-            self.unsolicited = self.unsolicited.saturating_sub(1);
-        }
-        let seq = if let Some(seq) = self.missing.pop_first() {
-            self.retransmits += 1;
-            self.packets[(seq - self.base) as usize] = (now, State::Out);
-            seq
-        } else {
-            self.packets.push_back((now, State::Out));
-            self.next() - 1
-        };
-        self.out += 1;
-        self.expected_pulls += 1;
-        self.departures.push_back((now, seq));
-        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
-        out.put_trimmed(length, Header::PulledData(PulledData { sent: now, seq }))
-    }
-
-    /// An answer to a packet, a pull, or a header that comes back.
+    /// Handles an answer, a pull, or a header that was returned to its sender.
     pub fn on_packet(&mut self, now: Time, header: &Header) {
         self.heard = now;
         match *header {
@@ -120,11 +94,11 @@ impl Sending {
                 self.on_pull(answer.pulled);
             }
             Header::PulledNack(answer) => {
-                self.miss(answer.sent, answer.seq);
+                self.on_missing(answer.sent, answer.seq);
                 self.on_pull(answer.pulled);
             }
             Header::PulledData(PulledData { sent, seq }) => {
-                if self.miss(sent, seq) {
+                if self.on_missing(sent, seq) {
                     self.expected_pulls -= 1;
                 }
             }
@@ -133,7 +107,7 @@ impl Sending {
         }
     }
 
-    /// So many have been pulled in all.
+    /// Handles a pull, whose `number` counts all packets pulled since the start.
     fn on_pull(&mut self, number: u32) {
         self.expected_pulls -= i64::from(number.saturating_sub(self.pulled));
         self.pulled = self.pulled.max(number);
@@ -141,16 +115,16 @@ impl Sending {
 
     fn on_ack(&mut self, now: Time, answer: &PulledAnswer) {
         self.backoff.reset();
-        let Some(place) = answer.seq.checked_sub(self.base) else { return };
-        let before = std::mem::replace(&mut self.packets[place as usize].1, State::There);
+        let Some(index) = answer.seq.checked_sub(self.base) else { return };
+        let before = std::mem::replace(&mut self.packets[index as usize].1, State::Arrived);
         match before {
-            State::There => return,
-            State::Out => self.out -= 1,
+            State::Arrived => return,
+            State::InFlight => self.in_flight -= 1,
             State::Missing => {
                 self.missing.remove(&answer.seq);
             }
         }
-        while let Some((_, State::There)) = self.packets.front() {
+        while let Some((_, State::Arrived)) = self.packets.front() {
             self.packets.pop_front();
             self.base += 1;
         }
@@ -160,38 +134,38 @@ impl Sending {
             one_way_delay: answer.delay,
             samples: 1,
             acked: self.message.payload(answer.seq),
-            in_flight: self.message.mss * u64::from(self.out),
+            in_flight: self.message.mss * u64::from(self.in_flight),
             recovering: !self.missing.is_empty(),
             ..Ack::default()
         };
         self.gate.on_ack(now, &ack);
     }
 
-    /// The packet that left then is missing; whether that is news.
-    fn miss(&mut self, sent: Time, seq: u32) -> bool {
+    /// Records that the packet that left at `sent` is missing. Returns false if that is known, or no longer true.
+    fn on_missing(&mut self, sent: Time, seq: u32) -> bool {
         self.backoff.reset();
-        self.is_out(sent, seq) && {
+        self.is_in_flight(sent, seq) && {
             self.set_missing(seq);
             true
         }
     }
 
-    /// Whether nothing has been heard of this packet since it left then.
-    fn is_out(&self, sent: Time, seq: u32) -> bool {
-        let place = seq.checked_sub(self.base).map(|place| place as usize);
-        place.and_then(|place| self.packets.get(place)) == Some(&(sent, State::Out))
+    /// Returns true if this packet has not been answered since it left at `sent`.
+    fn is_in_flight(&self, sent: Time, seq: u32) -> bool {
+        let index = seq.checked_sub(self.base).map(|index| index as usize);
+        index.and_then(|index| self.packets.get(index)) == Some(&(sent, State::InFlight))
     }
 
     fn set_missing(&mut self, seq: u32) {
         self.packets[(seq - self.base) as usize].1 = State::Missing;
         self.missing.insert(seq);
-        self.out -= 1;
+        self.in_flight -= 1;
     }
 
-    /// What left first, of what nothing has been heard of.
+    /// Returns the packet in flight that left first.
     fn oldest(&mut self) -> Option<(Time, u32)> {
         while let Some(&(sent, seq)) = self.departures.front() {
-            if self.is_out(sent, seq) {
+            if self.is_in_flight(sent, seq) {
                 return Some((sent, seq));
             }
             self.departures.pop_front();
@@ -200,28 +174,53 @@ impl Sending {
     }
 
     fn deadline(&mut self) -> Time {
-        // What was heard may have made it less patient.
+        // A packet from the receiver may have shortened the timeout, but does not make it expire in the past.
         self.oldest().map_or(Time::MAX, |(sent, _)| (sent + self.backoff.current()).max(self.heard))
     }
+}
 
-    /// The time to look again at the timer, if no timer comes in time.
-    pub fn arm_timer(&mut self) -> Option<Time> {
-        let deadline = self.deadline();
-        self.timer.set(deadline)
-    }
-
-    /// When its algorithm has newly asked to be pulled.
+impl TransportSender for PullSender {
     #[inline]
-    pub fn newly_asked(&mut self) -> Option<Time> {
-        self.gate.newly_asked()
+    fn readiness(&mut self, _now: Time) -> Readiness {
+        let has_data = !self.missing.is_empty() || self.next() < self.message.end;
+        let may = self.pulled > self.sent_for_pulls || self.unsolicited > 0 || self.expected_pulls <= 0;
+        if has_data && may { Readiness::Ready } else { Readiness::Blocked(BlockedBy::Answer) }
     }
 
-    /// The world's timer ran out: everything that has been out for so long is sent again.
-    pub fn on_timer(&mut self, now: Time) {
-        self.timer.ran_out(now);
-        let patience = self.backoff.current();
+    // Missing packets leave before new ones.
+    #[inline(always)]
+    fn send(&mut self, now: Time, header: Bytes, out: &mut PacketSink<'_>) -> u32 {
+        if self.pulled > self.sent_for_pulls {
+            self.sent_for_pulls += 1;
+        } else {
+            self.unsolicited = self.unsolicited.saturating_sub(1);
+        }
+        let seq = if let Some(seq) = self.missing.pop_first() {
+            self.retransmits += 1;
+            self.packets[(seq - self.base) as usize] = (now, State::InFlight);
+            seq
+        } else {
+            self.packets.push_back((now, State::InFlight));
+            self.next() - 1
+        };
+        self.in_flight += 1;
+        self.expected_pulls += 1;
+        self.departures.push_back((now, seq));
+        let length = (self.message.payload(seq) + header).max(MIN_FRAME);
+        out.put_trimmable(length, Header::PulledData(PulledData { sent: now, seq }))
+    }
+
+    fn arm_timer(&mut self) -> Option<Time> {
+        let deadline = self.deadline();
+        self.timer.arm(deadline)
+    }
+
+    // Every packet whose timeout has expired is sent again.
+    fn on_timer(&mut self, now: Time) {
+        self.timer.expire(now);
+        let timeout = self.backoff.current();
         let mut lost = 0;
-        while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + patience <= now) {
+        while let Some((_, seq)) = self.oldest().filter(|&(sent, _)| sent + timeout <= now) {
             self.set_missing(seq);
             lost += 1;
         }
@@ -233,19 +232,30 @@ impl Sending {
         }
     }
 
-    /// Sends nothing new from now on.
-    pub fn stop(&mut self) {
-        self.message.cut(self.next());
+    fn stop(&mut self, _now: Time) {
+        self.message.truncate(self.next());
     }
 
-    /// What it sends next of what is new, and what is in flight.
-    pub fn reached(&self) -> (u32, Option<u32>) {
-        (self.next(), Some(self.out))
-    }
-
-    /// Whether everything was acknowledged.
-    pub fn done(&self) -> bool {
+    fn done(&self) -> bool {
         self.base == self.message.end
+    }
+
+    fn progress(&self) -> (u32, Option<u32>) {
+        (self.next(), Some(self.in_flight))
+    }
+
+    fn repairs(&self) -> (u32, u32) {
+        (self.retransmits, self.timeouts)
+    }
+
+    #[inline]
+    fn gate(&self) -> Option<&Gate> {
+        Some(&self.gate)
+    }
+
+    #[inline]
+    fn gate_mut(&mut self) -> Option<&mut Gate> {
+        Some(&mut self.gate)
     }
 }
 
@@ -262,14 +272,14 @@ mod tests {
     const MSS: Bytes = Bytes(1460);
     const US: fn(u64) -> Time = Time::from_micros;
 
-    /// A first window of two packets, timeouts of 10 ms at first.
-    fn sending(packets: u64) -> Sending {
+    /// Returns a sender with a first window of two packets and an initial timeout of 10 ms.
+    fn new_sender(packets: u64) -> PullSender {
         let (host, row) = (Network::bare().host, catalog::find("ndp").expect("a row"));
         let mut values = Values::defaults(row.parameters);
         values.set("window", 2.0).expect("a parameter");
         let (line_rate, base_rtt) = (Rate::from_gbps(10), US(10));
         let path = Path { mss: MSS, initial_window: MSS, line_rate, base_rtt, seed: 1, ..Path::default() };
-        Sending::new(SenderConfig {
+        PullSender::new(SenderConfig {
             bytes: MSS * packets,
             mss: MSS,
             ecn: false,
@@ -280,12 +290,12 @@ mod tests {
         })
     }
 
-    /// The numbers of all that it sends now.
-    fn sends(sending: &mut Sending, now: Time) -> Vec<u32> {
+    /// Returns the sequence numbers of all packets that it sends now.
+    fn sends(sender: &mut PullSender, now: Time) -> Vec<u32> {
         let mut packets = Slab::default();
         let mut sent = Vec::new();
-        while sending.readiness(now) == Readiness::Ready {
-            let at = sending.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
+        while sender.readiness(now) == Readiness::Ready {
+            let at = sender.send(now, Bytes(40), &mut PacketSink { packets: &mut packets, flow: 0, path: 0 });
             let Header::PulledData(data) = *packets.header(at) else { panic!("no data") };
             sent.push(data.seq);
         }
@@ -297,38 +307,38 @@ mod tests {
     }
 
     #[test]
-    fn a_first_window_leaves_uncalled_then_a_packet_a_pull_what_is_missing_first() {
-        let mut flow = sending(6);
+    fn a_first_window_leaves_unsolicited_then_one_packet_for_each_pull() {
+        let mut flow = new_sender(6);
         assert_eq!(sends(&mut flow, US(0)), [0, 1]);
         flow.on_packet(US(10), &Header::PulledNack(answer(0, US(0), 0)));
         assert_eq!(sends(&mut flow, US(10)), []);
         flow.on_packet(US(11), &Header::Pull { left: US(5), number: 1 });
         assert_eq!(sends(&mut flow, US(11)), [0]);
         flow.on_packet(US(12), &Header::PulledAck(answer(1, US(0), 1)));
-        // The second was lost: the third says that three were pulled in all.
+        // The second pull was lost; the third counts three packets in all.
         flow.on_packet(US(20), &Header::Pull { left: US(14), number: 3 });
         assert_eq!(sends(&mut flow, US(20)), [2, 3]);
-        assert_eq!((flow.retransmits, flow.reached()), (1, (4, Some(3))));
+        assert_eq!((flow.retransmits, flow.progress()), (1, (4, Some(3))));
     }
 
     #[test]
-    fn what_comes_back_waits_for_a_pull_unless_none_is_to_be_expected() {
-        let mut flow = sending(2);
+    fn a_returned_header_waits_for_a_pull_if_one_is_expected() {
+        let mut flow = new_sender(2);
         sends(&mut flow, US(0));
         let back = |seq| Header::PulledData(PulledData { sent: US(0), seq });
         flow.on_packet(US(10), &back(1));
         assert_eq!(sends(&mut flow, US(10)), []);
         flow.on_packet(US(11), &back(0));
-        // One leaves at once, and is to earn a pull for the other.
+        // One packet leaves at once, and is expected to earn a pull for the other.
         assert_eq!(sends(&mut flow, US(11)), [0]);
-        // It is no news that comes a second time.
+        // A second copy of the header changes nothing.
         flow.on_packet(US(12), &back(0));
         assert_eq!(sends(&mut flow, US(12)), []);
     }
 
     #[test]
-    fn what_nobody_answers_leaves_again_uncalled() {
-        let mut flow = sending(2);
+    fn a_packet_without_an_answer_is_sent_again_unsolicited() {
+        let mut flow = new_sender(2);
         sends(&mut flow, US(0));
         assert_eq!(flow.arm_timer(), Some(Time::from_millis(10)));
         flow.on_timer(Time::from_millis(10));

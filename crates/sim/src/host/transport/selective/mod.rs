@@ -1,12 +1,14 @@
-//! Reliability by selective acknowledgements, as TCP has it: cumulative acknowledgements with a block, repair of just what
-//! is lost, a retransmission timer.
+//! Reliability by selective acknowledgements, as in TCP: cumulative acknowledgements with one SACK block, selective
+//! retransmission and a retransmission timer.
 
 mod ranges;
 mod receive;
 mod scoreboard;
 mod send;
+#[cfg(test)]
+mod tests;
 mod timeout;
 
 pub use ranges::Ranges;
-pub use receive::Receiving;
-pub use send::Sending;
+pub use receive::SelectiveReceiver;
+pub use send::SelectiveSender;

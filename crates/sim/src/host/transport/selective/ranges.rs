@@ -1,7 +1,7 @@
-//! Sets of packet numbers that are mostly empty or a few runs: what arrived out of order, what was
-//! selectively acknowledged.
+//! Sets of sequence numbers: packets that arrived out of order, or were selectively acknowledged. Most are empty or hold a few
+//! runs.
 
-/// Disjoint half-open runs in rising order.
+/// Set of numbers, stored as disjoint half-open runs in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     runs: Vec<(u32, u32)>,
@@ -16,18 +16,18 @@ impl Ranges {
         self.runs.clear();
     }
 
-    /// How many numbers are in the set.
+    /// Returns how many numbers are in the set.
     pub fn count(&self) -> u32 {
         self.runs.iter().map(|(from, to)| to - from).sum()
     }
 
-    /// The run that contains `number`, or the first one.
+    /// Returns the run that contains `number`, or else the first run.
     pub fn run_around(&self, number: u32) -> Option<(u32, u32)> {
         let around = self.runs.iter().find(|(from, to)| (*from..*to).contains(&number));
         around.or(self.runs.first()).copied()
     }
 
-    /// Adds `from..to` and tells how many numbers are new.
+    /// Adds `from..to`, and returns how many of the numbers are new.
     pub fn insert(&mut self, from: u32, to: u32) -> u32 {
         if from >= to {
             return 0;
@@ -43,7 +43,7 @@ impl Ranges {
         self.count() - before
     }
 
-    /// Takes out everything below `number` and tells how many numbers that were.
+    /// Removes all numbers below `number`, and returns how many there were.
     pub fn remove_below(&mut self, number: u32) -> u32 {
         let before = self.count();
         self.runs.retain_mut(|run| {
@@ -53,7 +53,7 @@ impl Ranges {
         before - self.count()
     }
 
-    /// If the set begins at `number`, takes out its first run and tells where that ends.
+    /// Removes the first run if it begins at `number`, and returns its end.
     pub fn take_run_at(&mut self, number: u32) -> Option<u32> {
         let &(from, to) = self.runs.first()?;
         (from == number).then(|| {
@@ -62,19 +62,19 @@ impl Ranges {
         })
     }
 
-    /// The first number at or above `number` that is not in the set.
+    /// Returns the first number at or above `number` that is not in the set.
     pub fn next_hole(&self, number: u32) -> u32 {
         let inside = self.runs.iter().find(|(from, to)| (*from..*to).contains(&number));
         inside.map_or(number, |run| run.1)
     }
 
-    /// How many numbers of `from..to` are not in the set.
+    /// Returns how many numbers of `from..to` are not in the set.
     pub fn holes_in(&self, from: u32, to: u32) -> u32 {
         let covered: u32 = self.runs.iter().map(|run| run.1.min(to).saturating_sub(run.0.max(from))).sum();
         to.saturating_sub(from) - covered
     }
 
-    /// The `n`th largest number of the set.
+    /// Returns the `n`th largest number of the set.
     pub fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for (from, to) in self.runs.iter().rev() {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_merge_where_they_touch() {
+    fn adjacent_runs_merge() {
         let mut ranges = set(&[(2, 4), (8, 9)]);
         assert_eq!(ranges.insert(4, 8), 4);
         assert_eq!(ranges.runs, [(2, 9)]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_and_tops() {
+    fn holes_and_largest_numbers() {
         let ranges = set(&[(3, 5), (7, 9)]);
         assert_eq!(ranges.holes_in(0, 10), 6);
         assert_eq!(ranges.holes_in(4, 8), 2);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bottom_is_taken_off() {
+    fn the_lowest_numbers_are_removed() {
         let mut ranges = set(&[(3, 6), (8, 9)]);
         assert_eq!(ranges.remove_below(5), 2);
         assert_eq!(ranges.take_run_at(5), Some(6));

@@ -1,41 +1,41 @@
-//! What of the packets sent has arrived, and what is lost (RFC 6675).
+//! Scoreboard of RFC 6675: which of the packets sent have arrived, and which are lost.
 
 use crate::host::transport::selective::ranges::Ranges;
 
-/// What an acknowledgement says of packets.
+/// Packets that an acknowledgement covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrivals {
-    /// Everything below has arrived.
+    /// All packets below this number have arrived.
     pub cumulative: u32,
-    /// And this block, from its first number to the one after its last.
+    /// SACK block, as a half-open range.
     pub block: Option<(u32, u32)>,
 }
 
-/// By number: acknowledged, selectively acknowledged, lost, in flight.
+/// State of all packets, by sequence number.
 #[derive(Debug)]
 pub struct Scoreboard {
-    /// DupThresh: packets that must arrive behind a hole before it counts as lost.
+    /// DupThresh: number of later packets that must arrive before a hole is lost.
     dup_thresh: u32,
     pub unacked: u32,
     pub next: u32,
     sacked: Ranges,
-    /// Everything below that is not acknowledged is lost.
+    /// All packets below that are not acknowledged are lost.
     lost_below: u32,
-    /// Lost packets below have been sent again.
+    /// Lost packets below have been retransmitted.
     repaired_below: u32,
-    /// Losses below belong to a reduction already made.
+    /// Losses below belong to a window reduction already made (RecoveryPoint).
     recover: u32,
-    /// Packets in flight (its "pipe"): sent, neither acknowledged nor known to be lost.
+    /// Packets in flight (the "pipe"): sent, and neither acknowledged nor lost.
     pub in_flight: u32,
     pub recovering: bool,
-    /// The first repair leaves whatever the window says (§5 step 4.3).
+    /// The first retransmission ignores the window (§5 step 4.3).
     pub repair_at_once: bool,
-    /// What was unacknowledged at the last timeout, and whether there was one.
+    /// Value of `unacked` at the last timeout, if there was one.
     timed_out_at: Option<u32>,
 }
 
 impl Scoreboard {
-    /// Of a flow that has sent nothing.
+    /// Creates the scoreboard of a flow that has sent nothing.
     pub fn new(dup_thresh: u32) -> Self {
         Self {
             dup_thresh,
@@ -52,23 +52,22 @@ impl Scoreboard {
         }
     }
 
-    /// Counts what is in flight anew.
+    /// Counts the packets in flight.
     #[inline]
     fn count(&mut self) {
         self.in_flight = self.next - self.unacked;
         if self.lost_below > self.unacked || !self.sacked.is_empty() {
-            self.leave_out();
+            self.exclude_sacked_and_lost();
         }
     }
 
-    /// Some packets have arrived, or are lost and not sent again.
     #[inline(never)]
-    fn leave_out(&mut self) {
+    fn exclude_sacked_and_lost(&mut self) {
         let waiting = self.sacked.holes_in(self.repaired_below.max(self.unacked), self.lost_below);
         self.in_flight -= self.sacked.count() + waiting;
     }
 
-    /// The next new packet leaves.
+    /// Counts the next new packet as sent, and returns its number.
     #[inline]
     pub fn sent(&mut self) -> u32 {
         self.next += 1;
@@ -76,7 +75,7 @@ impl Scoreboard {
         self.next - 1
     }
 
-    /// The next lost packet to send again.
+    /// Returns the next lost packet to retransmit.
     #[inline]
     pub fn next_repair(&self) -> Option<u32> {
         if self.lost_below <= self.unacked { None } else { self.first_lost() }
@@ -88,15 +87,15 @@ impl Scoreboard {
         (hole < self.lost_below).then_some(hole)
     }
 
-    /// That one leaves.
+    /// Counts a lost packet as retransmitted.
     pub fn repaired(&mut self, seq: u32) {
         self.repaired_below = seq + 1;
         self.count();
     }
 
-    /// Advances over what arrived, in order or not; gives the packets acknowledged for the first time.
+    /// Records arrivals, and returns how many packets are acknowledged for the first time.
     #[inline]
-    pub fn note_arrivals(&mut self, arrivals: Arrivals) -> u32 {
+    pub fn record_arrivals(&mut self, arrivals: Arrivals) -> u32 {
         let mut newly_acked = 0;
         if arrivals.cumulative > self.unacked {
             newly_acked = arrivals.cumulative - self.unacked;
@@ -113,8 +112,8 @@ impl Scoreboard {
         newly_acked
     }
 
-    /// Leaves recovery once all of it has arrived, looks for new losses, and counts what is in flight after them; whether there
-    /// are such, that call for a reduction of their own.
+    /// Ends recovery if it is complete, detects new losses, and counts the packets in flight. Returns true if there are losses
+    /// that require a new window reduction.
     #[inline]
     pub fn find_losses(&mut self) -> bool {
         if self.unacked >= self.recover {
@@ -125,7 +124,6 @@ impl Scoreboard {
         found
     }
 
-    /// The same where packets arrived behind a hole.
     #[inline(never)]
     fn find_holes(&mut self) -> bool {
         if let Some(hole_below) = self.sacked.nth_from_top(self.dup_thresh) {
@@ -141,9 +139,9 @@ impl Scoreboard {
         new
     }
 
-    /// Everything that has not arrived is lost; whether nothing had been acknowledged since the timeout before. What was
-    /// selectively acknowledged has arrived, unless it should by now be acknowledged cumulatively: then the receiver has
-    /// dropped it.
+    /// Declares everything lost that has not arrived. Returns true if nothing was acknowledged since the previous timeout.
+    /// Selectively acknowledged packets count as arrived, unless the cumulative acknowledgement should cover them by now: then
+    /// the receiver has dropped them.
     pub fn on_timeout(&mut self) -> bool {
         if self.sacked.next_hole(self.unacked) > self.unacked {
             self.sacked.clear();

@@ -1,4 +1,4 @@
-//! The retransmission timer of RFC 6298, with the scenario's floor and ceiling.
+//! Retransmission timer of RFC 6298, with the minimum and maximum of the scenario.
 
 use shallows_cc::units::Time;
 
@@ -6,28 +6,27 @@ use crate::host::stats::RttStats;
 use crate::host::transport::lazy_timer::LazyTimer;
 use crate::spec::network::HostSpec;
 
-/// RttStats round trip, and the timeout that follows from it.
+/// Smoothed round-trip time, and the retransmission timer that follows from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout {
     srtt: Option<Time>,
-    /// Of all samples.
-    pub smoothed: RttStats,
+    pub rtt: RttStats,
     variation: Time,
     timeout: Time,
     backoff: u32,
     min: Time,
     max: Time,
-    /// When it runs out; [`Time::MAX`] is never.
+    /// When the timer expires; [`Time::MAX`] if it is stopped.
     pub deadline: Time,
     timer: LazyTimer,
 }
 
 impl Timeout {
-    /// `first` is how long it waits before there is a sample.
+    /// Creates a stopped timer whose timeout is `first` until there is a round-trip sample.
     pub fn new(host: &HostSpec, first: Time) -> Self {
         Self {
             srtt: None,
-            smoothed: RttStats::NOTHING,
+            rtt: RttStats::NONE,
             variation: Time::ZERO,
             timeout: first,
             backoff: 0,
@@ -38,7 +37,7 @@ impl Timeout {
         }
     }
 
-    /// A round trip was measured.
+    /// Takes a round-trip sample.
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
         let srtt = match self.srtt {
@@ -52,12 +51,12 @@ impl Timeout {
             }
         };
         self.srtt = Some(srtt);
-        self.smoothed.record(srtt);
+        self.rtt.record(srtt);
         self.timeout = srtt + self.variation * 4;
         self.backoff = 0;
     }
 
-    /// Something is in flight: the timer runs from now on, if it does not already.
+    /// Starts the timer, unless it is running.
     #[inline]
     pub fn start(&mut self, now: Time) {
         if self.deadline == Time::MAX {
@@ -65,26 +64,26 @@ impl Timeout {
         }
     }
 
-    /// It runs from now on.
+    /// Restarts the timer.
     #[inline]
     pub fn restart(&mut self, now: Time) {
         let doubled = self.timeout.max(self.min).0.saturating_mul(1 << self.backoff.min(30));
         self.deadline = now + Time(doubled).min(self.max);
     }
 
-    /// The time to look again at it, if no timer of the world comes in time.
+    /// Returns the time for a new simulation timer, if no earlier one is pending.
     pub fn arm(&mut self) -> Option<Time> {
-        self.timer.set(self.deadline)
+        self.timer.arm(self.deadline)
     }
 
-    /// A timer of the world came; whether this one has run out. It then stands still, and waits twice as long next time.
-    pub fn has_run_out(&mut self, now: Time) -> bool {
-        self.timer.ran_out(now);
-        let run_out = self.deadline <= now;
-        if run_out {
+    /// Handles a simulation timer. Returns true if the deadline has passed; the timer is then stopped and its timeout doubled.
+    pub fn expire(&mut self, now: Time) -> bool {
+        self.timer.expire(now);
+        let expired = self.deadline <= now;
+        if expired {
             self.backoff += 1;
             self.deadline = Time::MAX;
         }
-        run_out
+        expired
     }
 }

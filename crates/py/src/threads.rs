@@ -1,0 +1,152 @@
+//! The number of threads of a run: as many as the user says, or as many as pay.
+//!
+//! The results are the same for any number. Whether threads pay depends on the network and on what else the machine does, so a run
+//! without a given number measures it: packet-hops per second on one thread and on all, in alternating periods, once the workers are
+//! awake. Where threads gain too little, the run starts again in one domain, which has no windows to pay for.
+
+use std::num::NonZero;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use shallows_cc::units::Time;
+use shallows_sim::engine::simulation::{Progress, Simulation};
+use shallows_sim::observe::Observer;
+use shallows_sim::spec::network::Network;
+
+/// Events per step. Between steps a run reports its progress and handles Ctrl-C.
+const STEP: u64 = 500_000;
+
+/// The least duration of a period of a measurement, and the events after which the time is read.
+const PERIOD: Duration = Duration::from_millis(10);
+const PERIOD_SLICE: u64 = 50_000;
+
+/// Periods in which threads may prove that they pay: in a virtual machine a core that was idle may need tens of milliseconds.
+const ATTEMPTS: u32 = 4;
+
+/// Expected packet-hops below which a run is too short to gain from threads: some seconds.
+const LONG_RUN: f64 = 50e6;
+
+/// The least speedup that pays for the windows and for the processor time of the other threads.
+const MIN_GAIN: f64 = 1.2;
+
+/// Steps between two measurements.
+const STEPS_BETWEEN: u32 = 200;
+
+/// Threads that a run uses by itself, at most.
+const MAX_THREADS: usize = 8;
+
+/// Sets a run up again, in one domain.
+type Restart<O> = Box<dyn FnOnce() -> Simulation<O> + Send>;
+
+/// A simulation and its threads.
+pub struct Run<O = ()> {
+    pub simulation: Simulation<O>,
+    threads: usize,
+    /// The speedup of all threads, by the last measurement.
+    pub gain: Option<f64>,
+    /// Whether the run chooses its number of threads.
+    automatic: bool,
+    /// For a run whose threads have not been measured yet.
+    restart: Option<Restart<O>>,
+    /// Steps until the next measurement.
+    wait: u32,
+}
+
+impl Run {
+    /// A run on this number of threads, or on as many as pay.
+    ///
+    /// # Errors
+    /// See [`Simulation::new`].
+    pub fn new(network: Network, threads: Option<usize>) -> Result<Self, String> {
+        let in_python = network.controls.iter().any(|control| control.written.is_some());
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        match threads {
+            // Python runs one thread at a time.
+            _ if in_python => Ok(Self::alone(Simulation::new(network)?)),
+            Some(threads) => Ok(Self::on(Simulation::parted(network, threads)?, threads)),
+            None => {
+                let copy = network.clone();
+                let restart = move || Simulation::new(copy).expect("the network was accepted before");
+                let simulation = Simulation::parted_if_long(network, cores.min(MAX_THREADS), LONG_RUN)?;
+                let automatic = simulation.domains() > 1;
+                let restart = automatic.then(|| Box::new(restart) as Restart<()>);
+                Ok(Self { automatic, restart, ..Self::on(simulation, cores) })
+            }
+        }
+    }
+}
+
+impl<O: Observer> Run<O> {
+    /// A run on one thread.
+    pub fn alone(simulation: Simulation<O>) -> Self {
+        Self::on(simulation, 1)
+    }
+
+    fn on(simulation: Simulation<O>, threads: usize) -> Self {
+        let mut run = Self { simulation, threads, gain: None, automatic: false, restart: None, wait: 0 };
+        run.set_threads(threads);
+        run
+    }
+
+    /// The number of threads that work on it now.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn set_threads(&mut self, threads: usize) {
+        self.threads = threads.min(self.simulation.domains());
+        self.simulation.set_threads(self.threads);
+    }
+
+    /// Continues for a number of events.
+    pub fn step(&mut self) -> Progress {
+        if self.automatic && self.wait == 0 {
+            self.choose_threads();
+        }
+        self.wait = self.wait.saturating_sub(1);
+        advance(&mut self.simulation, STEP)
+    }
+
+    /// Like [`Self::step`], but stops before the first event later than `at`; whether all events up to then are done.
+    pub fn reach(&mut self, at: Time) -> bool {
+        self.simulation.reach(at, STEP)
+    }
+
+    /// Measures what threads gain, and uses all of them or one. If they gain too little in the first measurement, the run starts again.
+    fn choose_threads(&mut self) {
+        let all = self.simulation.domains();
+        self.speed(all); // The workers are created, or awake.
+        let mut gain = 0.0;
+        for _ in 0..ATTEMPTS {
+            gain = self.speed(all) / self.speed(1);
+            if gain >= MIN_GAIN {
+                break;
+            }
+        }
+        if self.simulation.is_over() {
+            return;
+        }
+        self.set_threads(if gain > 1.0 { all } else { 1 });
+        (self.gain, self.wait) = (Some(gain), STEPS_BETWEEN);
+        if let Some(restart) = self.restart.take()
+            && gain < MIN_GAIN
+        {
+            (self.simulation, self.threads, self.automatic) = (restart(), 1, false);
+        }
+    }
+
+    /// Packet-hops per second on this number of threads over a period.
+    #[allow(clippy::disallowed_methods, reason = "it affects the number of threads, not the results")]
+    fn speed(&mut self, threads: usize) -> f64 {
+        self.set_threads(threads);
+        let (before, started) = (self.simulation.packet_hops(), Instant::now());
+        while advance(&mut self.simulation, PERIOD_SLICE) == Progress::Running && started.elapsed() < PERIOD {}
+        (self.simulation.packet_hops() - before) as f64 / started.elapsed().as_secs_f64()
+    }
+}
+
+/// Advances a simulation. It is never inlined because bench/instructions.py counts what happens in it.
+#[inline(never)]
+fn advance<O: Observer>(simulation: &mut Simulation<O>, events: u64) -> Progress {
+    simulation.advance(events)
+}

@@ -1,0 +1,97 @@
+//! Completion time of a flow on an empty path.
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::fabric::route::Routes;
+use crate::port::clock::Clock;
+use crate::spec::network::{FlowSpec, Network, PortSpec};
+
+/// Time that the last frame of a flow spends at one port of an empty path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdealHop {
+    /// While the frames before it are sent.
+    pub waits: Time,
+    /// While it is sent.
+    pub sending: Time,
+    /// On the wire.
+    pub delay: Time,
+}
+
+/// The completion of `bytes` on an empty path, hop by hop, from the first bit to the arrival of the last one. Packets
+/// follow each other as fast as the slowest link allows, and each is stored and forwarded at every hop.
+///
+/// Exact for equal packets with a last one that may be shorter: a tandem of queues in which the last packet
+/// waits at each hop for the one before it.
+pub fn ideal_hops(bytes: Bytes, path: &[PortSpec], network: &Network) -> impl Iterator<Item = IdealHop> {
+    let (mss, mtu) = (network.mss(), network.mtu);
+    let full_packets = (bytes.0 - 1) / mss.0;
+    let last = network.frame(Bytes(bytes.0 - full_packets * mss.0));
+    let (mut first_done, mut slowest, mut done) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    path.iter().map(move |port| {
+        let clock = Clock::new(port.rate);
+        // Without propagation, which delays both packets alike.
+        first_done += clock.time(mtu);
+        slowest = slowest.max(clock.time(mtu));
+        let one_before = if full_packets == 0 { Time::ZERO } else { first_done + slowest * (full_packets - 1) };
+        let hop = IdealHop { waits: one_before.saturating_sub(done), sending: clock.time(last), delay: port.delay };
+        done += hop.waits + hop.sending;
+        hop
+    })
+}
+
+/// The completion time of `bytes` on an empty path.
+#[must_use]
+pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> Time {
+    ideal_hops(bytes, path, network).fold(Time::ZERO, |sum, hop| sum + hop.waits + hop.sending + hop.delay)
+}
+
+/// By flow: its completion time on an empty path; zero for unlimited flows.
+pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
+    let ideal = |(flow, number): (&FlowSpec, u32)| {
+        if flow.bytes == Bytes::MAX {
+            return Time::ZERO;
+        }
+        let [there, _] = routes.path(network, number);
+        let path: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
+        ideal_completion(flow.bytes, &path, network)
+    };
+    network.flows.iter().zip(0..).map(ideal).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::units::Rate;
+
+    use super::*;
+
+    fn hop(gbps: u64, micros: u64) -> PortSpec {
+        PortSpec {
+            from: 0,
+            to: 1,
+            rate: Rate::from_gbps(gbps),
+            delay: Time::from_micros(micros),
+            buffer: Bytes::MAX,
+            marking: None,
+            discipline: None,
+        }
+    }
+
+    #[test]
+    fn one_full_packet_is_serialised_at_every_hop() {
+        let ideal = ideal_completion(Bytes(1460), &[hop(10, 5), hop(10, 5), hop(1, 5)], &Network::bare());
+        assert_eq!(ideal, Time::from_nanos(1200 + 1200 + 12_000 + 15_000));
+    }
+
+    #[test]
+    fn a_train_follows_at_the_pace_of_the_slowest_link() {
+        let ideal = ideal_completion(Bytes(14_600), &[hop(10, 0), hop(1, 0), hop(10, 0)], &Network::bare());
+        assert_eq!(ideal, Time::from_nanos(1200 + 10 * 12_000 + 1200));
+    }
+
+    #[test]
+    fn a_short_last_packet_waits_for_the_full_one_before_it() {
+        // 1500 B then 140 B: at the second hop the short one waits until 2400 ns, then takes 112 ns.
+        let ideal = ideal_completion(Bytes(1560), &[hop(10, 0), hop(10, 0)], &Network::bare());
+        assert_eq!(ideal, Time::from_nanos(2400 + 112));
+    }
+}

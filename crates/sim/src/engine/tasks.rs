@@ -1,0 +1,186 @@
+//! The scheduled tasks of a run: faults and reroutes, records, the end of the warm-up, and the search for deadlocks and stalls.
+
+use shallows_cc::units::Time;
+
+use crate::engine::answer::Deadlock;
+use crate::engine::deadlock;
+use crate::engine::packet_limit;
+use crate::engine::schedule::Task;
+use crate::engine::simulation::Simulation;
+use crate::observe::Observer;
+use crate::spec::fault::Change;
+
+/// The interval at which a network with paused links is searched for a deadlock, which lasts for ever.
+pub(super) const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
+
+impl<O: Observer> Simulation<O> {
+    /// Runs the next task, or ends the run if nothing can happen any more.
+    pub(super) fn run_task(&mut self) {
+        if self.is_stalled() {
+            return self.no_more_events();
+        }
+        let Some((at, task)) = self.schedule.pop() else { return self.no_more_events() };
+        self.domains.set_now(at);
+        self.tasks += 1;
+        match task {
+            Task::End => self.over = true,
+            Task::Warmup => self.end_warmup(),
+            Task::Fault => self.apply_faults(),
+            Task::Convergence => self.converge(),
+            Task::Queues => self.record_queues(),
+            Task::Probes => self.record_probes(),
+            Task::Deadlock => self.search_deadlock(),
+            Task::StallCheck => self.check_for_stall(),
+        }
+    }
+
+    /// True if flows are unfinished but no event is pending and no scheduled task can create one.
+    fn is_stalled(&self) -> bool {
+        let waits = self.domains.unfinished() > 0 && self.domains.next_time() == Time::MAX && self.deadlock.is_none();
+        waits && !self.schedule.has(Task::Deadlock) && !self.links_may_change()
+    }
+
+    /// Ends a run that has reached the packet limit.
+    pub(super) fn stop_at_packet_limit(&mut self) {
+        self.over = true;
+        self.problems.push(packet_limit::problem(&self.network, &self.domains));
+    }
+
+    /// Ends a run without further events.
+    fn no_more_events(&mut self) {
+        self.over = true;
+        match (self.domains.unfinished(), self.domains.first_live()) {
+            (0, _) => {}
+            (count, None) => self.problems.push(format!("{count} flows have not started, and no event is left")),
+            (count, Some(first)) => {
+                let (flows, down) = (flows(first, count), self.link_down(first));
+                self.problems.push(format!("{flows} cannot make progress: no event is left{down}"));
+            }
+        }
+    }
+
+    /// A clause about a link that is down on the path of a flow, or on the way back.
+    fn link_down(&self, flow: u32) -> String {
+        let path = self.domains.path(flow);
+        let down = path.iter().flatten().find(|&&port| self.domains.port(port).is_down());
+        down.map_or_else(String::new, |port| format!("; link {port}, on the path of flow {flow}, is down"))
+    }
+
+    /// Ends the run if no flow can make progress.
+    fn check_for_stall(&mut self) {
+        let now = self.now();
+        let stuck = self.stall_detector.check(now, &self.domains.flow_progress());
+        if let Some((first, count)) = stuck
+            && !self.domains.has_starts()
+            && !self.links_may_change()
+            && self.deadlock.is_none()
+        {
+            self.over = true;
+            let (flows, flow, progress) = (flows(first.flow, count), first.flow, first.progress);
+            self.problems.push(format!(
+                "{flows} cannot make progress: timers repeat, and nothing has arrived after {progress} bytes of flow {flow}{}",
+                self.link_down(flow)
+            ));
+        } else if let Some(at) = self.stall_detector.next_check(now) {
+            self.schedule.set(at, Task::StallCheck);
+        }
+    }
+
+    fn links_may_change(&self) -> bool {
+        self.schedule.has(Task::Fault) || self.schedule.has(Task::Convergence)
+    }
+
+    /// Applies all faults that are due, and schedules the next one.
+    fn apply_faults(&mut self) {
+        let now = self.now();
+        while let Some(&change) = self.network.faults.get(self.faults) {
+            if change.at > now {
+                return self.schedule.set(change.at, Task::Fault);
+            }
+            self.domains.change(change);
+            self.faults += 1;
+            // MAX means never, also for a fault at time zero.
+            let heard = now.0.checked_add(self.network.convergence.0).filter(|&at| at != Time::MAX.0);
+            if let (Change::Down | Change::Up, Some(at)) = (change.change, heard) {
+                self.schedule.set(Time(at), Task::Convergence);
+            }
+        }
+    }
+
+    /// Reroutes around the links whose failure is as old as the convergence time.
+    fn converge(&mut self) {
+        let now = self.now();
+        let heard = self.network.faults.iter().take_while(|fault| fault.at + self.network.convergence <= now);
+        let mut down = vec![false; self.network.ports.len()];
+        for fault in heard {
+            match fault.change {
+                Change::Down => down[fault.link as usize] = true,
+                Change::Up => down[fault.link as usize] = false,
+                Change::Rate(_) | Change::Loss(_) => {}
+            }
+        }
+        self.domains.reroute(&down);
+    }
+
+    /// Whether a pause of a link has to be reported, so that a search for a deadlock is scheduled.
+    pub(super) fn awaits_pause(&self) -> bool {
+        self.network.pause.is_some() && self.deadlock.is_none() && !self.schedule.has(Task::Deadlock)
+    }
+
+    /// Schedules a search for a deadlock because a link was paused, or still is.
+    pub(super) fn schedule_deadlock_search(&mut self, at: Time) {
+        if self.awaits_pause() {
+            self.schedule.set(at + DEADLOCK_INTERVAL, Task::Deadlock);
+        }
+    }
+
+    /// Searches for a deadlock. Flows that wait for one never finish, so a run that ends with its flows ends here.
+    fn search_deadlock(&mut self) {
+        // A port may be paused although its neighbour does not pause it. The audit names it.
+        self.over |= deadlock::pause_mismatches(&self.domains).next().is_some();
+        let ports = deadlock::search(&self.domains);
+        if !ports.is_empty() {
+            self.deadlock = Some(Deadlock { at: self.now(), ports });
+            self.over |= self.network.until_done;
+        } else if (0..self.domains.links()).any(|link| self.domains.port(link).is_paused()) {
+            self.schedule_deadlock_search(self.now());
+        }
+    }
+
+    fn end_warmup(&mut self) {
+        let now = self.now();
+        self.domains.end_warmup(now);
+        self.measured_from = now;
+    }
+
+    fn record_queues(&mut self) {
+        if self.record.queues_full() {
+            return;
+        }
+        let (now, all) = (self.now(), &self.domains);
+        let spec = &self.network.record;
+        self.record.queues(now, spec.ports.iter().map(|&port| all.port(port).queue(now)));
+        self.schedule.set(now + spec.queue_interval, Task::Queues);
+    }
+
+    fn record_probes(&mut self) {
+        if self.record.probes_full() {
+            return;
+        }
+        let (now, record) = (self.now(), &mut self.record);
+        let spec = &self.network.record;
+        for &flow in &spec.flows {
+            self.domains.probe(flow, spec.probe_interval, &mut |name, value| record.probe(now, flow, name, value));
+        }
+        self.schedule.set(now + spec.probe_interval, Task::Probes);
+    }
+}
+
+/// The subject of a sentence about a number of flows.
+fn flows(first: u32, count: usize) -> String {
+    match count {
+        0 | 1 => format!("flow {first}"),
+        2 => format!("flow {first} and 1 other"),
+        _ => format!("flow {first} and {} others", count - 1),
+    }
+}

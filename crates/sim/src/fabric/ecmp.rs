@@ -1,0 +1,78 @@
+//! Choice of a port for each packet among those on shortest paths (ECMP).
+
+use super::shortest_paths::{Search, scramble};
+use crate::packet::NIL;
+use crate::packet::header::Header;
+use crate::spec::network::Network;
+
+/// The ports on shortest paths, for every switch and rack.
+#[derive(Clone, Debug)]
+pub(super) struct EcmpTable {
+    /// By host: its rack.
+    rack: Vec<u32>,
+    /// By host: the switches with a link to it, and their ports.
+    down: Vec<Vec<(u32, u32)>>,
+    /// By rack and switch: beginning and end of its part of `ports`.
+    sets: Vec<[u32; 2]>,
+    hosts: u32,
+    switches: u32,
+    ports: Vec<u32>,
+}
+
+impl EcmpTable {
+    pub fn new(network: &Network, search: &Search) -> Self {
+        let mut table = Self {
+            rack: search.rack.clone(),
+            down: vec![Vec::new(); network.hosts as usize],
+            sets: Vec::with_capacity(search.racks.len() * (network.nodes - network.hosts) as usize),
+            hosts: network.hosts,
+            switches: network.nodes - network.hosts,
+            ports: Vec::new(),
+        };
+        for (port, number) in network.ports.iter().zip(0..) {
+            if port.to < network.hosts {
+                table.down[port.to as usize].push((port.from, number));
+            }
+        }
+        for rack in 0..search.racks.len() as u32 {
+            let distance = search.distances(rack);
+            for node in network.hosts..network.nodes {
+                let begin = table.ports.len() as u32;
+                let here = distance[node as usize];
+                let leads = |&&port: &&u32| {
+                    let next = network.ports[port as usize].to;
+                    next >= network.hosts && here > 1 && here != NIL && distance[next as usize] == here - 1
+                };
+                table.ports.extend(search.out.of(node).iter().filter(leads));
+                table.sets.push([begin, table.ports.len() as u32]);
+            }
+        }
+        table
+    }
+
+    /// The ports of `switch` on shortest paths to `host`.
+    pub fn of(&self, switch: u32, host: u32) -> &[u32] {
+        if let Some((_, port)) = self.down[host as usize].iter().find(|(from, _)| *from == switch) {
+            return std::slice::from_ref(port);
+        }
+        let [begin, end] = self.sets[(self.rack[host as usize] * self.switches + switch - self.hosts) as usize];
+        &self.ports[begin as usize..end as usize]
+    }
+}
+
+/// The entropy of a packet, which switches hash to choose among equal ports. It is derived from the flow and the header, so that
+/// packets of a flow, and retransmissions of a packet, differ.
+pub(super) fn entropy(flow: u32, header: &Header) -> u32 {
+    let (number, ack_number) = header.numbers();
+    let sending = scramble(flow ^ header.stamp().0 as u32);
+    scramble(number ^ ack_number.rotate_left(16) ^ sending)
+}
+
+/// Picks the port with the least `length`, and one by hash among equal ones. The hash depends on the switch and on the entropy of
+/// the packet alone.
+pub(super) fn pick<L: Ord>(switch: u32, entropy: u32, ports: &[u32], length: impl Fn(u32) -> L) -> Option<u32> {
+    let shortest = ports.iter().map(|&port| length(port)).min()?;
+    let equal = || ports.iter().copied().filter(|&port| length(port) == shortest);
+    let hash = scramble(entropy ^ switch.wrapping_mul(0x85eb_ca6b));
+    equal().nth(((u64::from(hash) * equal().count() as u64) >> 32) as usize)
+}

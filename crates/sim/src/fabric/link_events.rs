@@ -1,0 +1,104 @@
+//! Pause frames and faults of links.
+
+use shallows_cc::port::Ecn;
+use shallows_cc::units::{Bytes, MIN_FRAME};
+
+use crate::fabric::{Delivery, Fabric};
+use crate::observe::Observer;
+use crate::packet::header::Header;
+use crate::packet::{NO_FLOW, Packet, PacketKind};
+use crate::port::admission::Incoming;
+use crate::spec::fault::Fault;
+
+impl<O: Observer> Fabric<O> {
+    /// Requests a pause of the link `from`, because of a packet of this length that joins the port of `number`.
+    pub(super) fn request_pause(&mut self, number: u32, from: u32, length: Bytes) {
+        self.pauses_due.push_back((from, PacketKind::Pause));
+        if O::LISTENS {
+            let through = self.largest_queue(number, from, length);
+            self.observer.pause_requested(self.now, from, through, true);
+        }
+    }
+
+    /// Requests the end of a pause of the link `from`, because of a packet that leaves the port of `number`.
+    pub(super) fn request_resume(&mut self, number: u32, from: u32) {
+        self.pauses_due.push_back((from, PacketKind::Resume));
+        self.observer.pause_requested(self.now, from, number, false);
+    }
+
+    /// The port of a switch that holds most of what a link brought, where `length` more is about to join that of `number`.
+    fn largest_queue(&self, number: u32, from: u32, length: Bytes) -> u32 {
+        let node = self.ports[number as usize].from;
+        let ports = (0..).zip(&self.ports).filter(|(_, port)| port.from == node).map(|(number, _)| number);
+        let held = |port: u32| {
+            let waiting = self.ports[port as usize].waiting(&self.packets).filter(|waiting| waiting.from == from);
+            waiting.map(|waiting| waiting.length).sum::<Bytes>() + if port == number { length } else { Bytes::ZERO }
+        };
+        ports.max_by_key(|&port| (held(port), std::cmp::Reverse(port))).unwrap_or(number)
+    }
+
+    /// Sends the pause frames that are due, in the order in which they were requested: a departure because of one of them may request
+    /// the next, which must not overtake the others.
+    #[inline(never)]
+    pub(super) fn send_pauses(&mut self) {
+        while let Some((from, kind)) = self.pauses_due.pop_front() {
+            self.send_pause_frame(from, kind);
+        }
+    }
+
+    /// Sends a pause frame to the other end of the link `from`.
+    fn send_pause_frame(&mut self, from: u32, kind: PacketKind) {
+        let Some(switches) = &self.switches else { return };
+        let reverse = switches.reverse(from);
+        let header = if kind == PacketKind::Pause { Header::Pause } else { Header::Resume };
+        let at = self.packets.insert(Packet::new(NO_FLOW, MIN_FRAME, Ecn::NotEct, &header), header);
+        self.enqueue(reverse, Incoming::local(at));
+    }
+
+    /// Handles a pause frame, which is for the port that sends in the other direction.
+    #[cold]
+    pub(super) fn on_pause_frame(&mut self, number: u32, at: u32) -> Delivery {
+        let pause = self.packets[at].flags.is(PacketKind::Pause);
+        self.packets.remove(at);
+        self.consumed += 1;
+        let Some(switches) = &self.switches else { return Delivery::Forwarded };
+        let port = switches.reverse(number);
+        // A packet that departs at this picosecond departs first.
+        self.dispatch(port);
+        self.ports[port as usize].pause(self.now, pause);
+        self.observer.paused(self.now, port, pause);
+        if pause {
+            self.interrupt = true;
+            self.first_pause = self.first_pause.min(self.now);
+            return Delivery::Forwarded;
+        }
+        self.dispatch(port);
+        Delivery::Resumed(port)
+    }
+
+    /// Applies a fault to a wire whose downstream end is here.
+    pub fn change_wire(&mut self, fault: Fault) {
+        if let Some(loss_model) = self.ports[fault.link as usize].loss_model() {
+            loss_model.change(self.now, fault.change);
+        }
+    }
+
+    /// Applies a fault to a link whose port is here.
+    pub fn change(&mut self, fault: Fault) {
+        let number = fault.link;
+        let port = &self.ports[number as usize];
+        let sent_by = port.idle_until(self.now).unwrap_or(port.busy_until());
+        self.observer.link_changed(self.now, number, fault.change, sent_by);
+        if !self.ports[number as usize].is_scheduled() {
+            return;
+        }
+        self.ports[number as usize].change(self.now, fault.change);
+        while self.ports[number as usize].is_down()
+            && let Some((at, lost)) = self.ports[number as usize].lose_queued(self.now, &mut self.packets)
+        {
+            self.drop_on_wire(number, at);
+            self.release_departed(number, lost);
+        }
+        self.dispatch(number);
+    }
+}

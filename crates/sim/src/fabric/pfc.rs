@@ -1,0 +1,128 @@
+//! Priority flow control (PFC, IEEE 802.1Qbb): decides when a switch pauses a link and when it resumes it.
+//!
+//! Data is counted by the link that brought it. When the count exceeds a threshold, the switch pauses the other end of the link,
+//! and the data that is still on its way goes into the link's headroom. The link resumes when its headroom is empty and its count
+//! is below the threshold by the hysteresis.
+//!
+//! Not modelled: the quanta of a pause (it holds until it is ended), and the time that a MAC takes to act on it.
+
+use shallows_cc::units::{Bytes, MIN_FRAME};
+
+use super::reverse_links::reverse_links;
+use crate::packet::NIL;
+use crate::spec::network::Network;
+use crate::spec::ports::{PauseSpec, PortSpec};
+
+/// Where a switch puts a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// Into the memory below the threshold.
+    Shared,
+    /// Into the headroom of its link; `pause` says whether the link has to be paused now.
+    Headroom { pause: bool },
+    /// Nowhere: the headroom is full.
+    Drop,
+}
+
+/// Packets of one link that are in the switch at its end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ingress {
+    held: Bytes,
+    /// The part of `held` that lies in headroom.
+    in_headroom: Bytes,
+    headroom: Bytes,
+    pausing: bool,
+}
+
+impl Ingress {
+    fn exceeds(&self, length: Bytes, threshold: Bytes) -> bool {
+        self.held - self.in_headroom + length > threshold
+    }
+}
+
+/// State of PFC at all switches.
+#[derive(Debug)]
+pub(super) struct Pfc {
+    pub spec: PauseSpec,
+    /// By link.
+    ingress: Vec<Ingress>,
+    /// By link: the one in the other direction, which carries its pauses.
+    reverse: Vec<u32>,
+}
+
+impl Pfc {
+    /// PFC at the switches of a network.
+    ///
+    /// # Errors
+    /// If a link has no reverse link for its pauses.
+    pub fn new(spec: PauseSpec, network: &Network) -> Result<Self, String> {
+        let reverse = reverse_links(&network.ports);
+        if let Some(link) = reverse.iter().position(|&reverse| reverse == NIL) {
+            let PortSpec { from, to, .. } = network.ports[link];
+            return Err(format!("link {link}: pauses need a link back, expected one from node {to} to {from}"));
+        }
+        let ingress = |link| Ingress { headroom: headroom(&spec, link, network.mtu), ..Ingress::default() };
+        Ok(Self { spec, ingress: network.ports.iter().map(ingress).collect(), reverse })
+    }
+
+    /// The link in the other direction.
+    pub fn reverse(&self, link: u32) -> u32 {
+        self.reverse[link as usize]
+    }
+
+    /// Whether a packet of this length would be placed below the threshold and change nothing.
+    #[inline(always)]
+    pub fn admits(&self, link: u32, length: Bytes, threshold: Bytes) -> bool {
+        let ingress = &self.ingress[link as usize];
+        !ingress.pausing && !ingress.exceeds(length, threshold)
+    }
+
+    /// Places a packet of this length. This is where a pause is decided.
+    pub fn place(&mut self, link: u32, length: Bytes, threshold: Bytes) -> Placement {
+        let ingress = &mut self.ingress[link as usize];
+        if !ingress.pausing && !ingress.exceeds(length, threshold) {
+            ingress.held += length;
+            return Placement::Shared;
+        }
+        if ingress.in_headroom + length > ingress.headroom {
+            return Placement::Drop;
+        }
+        ingress.held += length;
+        ingress.in_headroom += length;
+        Placement::Headroom { pause: !std::mem::replace(&mut ingress.pausing, true) }
+    }
+
+    /// Releases a packet of this length that begins to leave. Returns the part of it that lay in headroom, which empties first.
+    pub fn release(&mut self, link: u32, length: Bytes) -> Bytes {
+        let ingress = &mut self.ingress[link as usize];
+        let from_headroom = length.min(ingress.in_headroom);
+        ingress.in_headroom -= from_headroom;
+        ingress.held -= length;
+        from_headroom
+    }
+
+    /// Ends the pause of a link whose headroom is empty and that holds at most `threshold`. Returns whether it ended.
+    #[inline(always)]
+    pub fn resume(&mut self, link: u32, threshold: Bytes) -> bool {
+        let ingress = &mut self.ingress[link as usize];
+        let resumes = ingress.pausing && ingress.in_headroom == Bytes::ZERO && ingress.held <= threshold;
+        ingress.pausing &= !resumes;
+        resumes
+    }
+
+    /// Whether the link is paused by the switch at its end.
+    pub fn is_pausing(&self, link: u32) -> bool {
+        self.ingress[link as usize].pausing
+    }
+
+    /// Bytes in the headroom of all links.
+    pub fn in_headroom(&self) -> Bytes {
+        self.ingress.iter().map(|ingress| ingress.in_headroom).sum()
+    }
+}
+
+/// What can still arrive once a pause is due: the frame that is sent before it on the reverse link, the pause itself, the frame
+/// that the other end has begun, the one under way, and the content of the wire in both directions.
+fn headroom(pause: &PauseSpec, link: &PortSpec, mtu: Bytes) -> Bytes {
+    pause.headroom.unwrap_or_else(|| link.rate.sent_in(link.delay * 2) + mtu * 3 + MIN_FRAME)
+}

@@ -1,0 +1,160 @@
+//! Shortest paths by number of hops, with a choice by flow among equal ones (ECMP). Hosts do not forward.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::packet::NIL;
+use crate::spec::network::Network;
+
+/// The ports of a flow's path, and of the path of the packets that answer it, if there are any.
+type Paths = [Option<Vec<u32>>; 2];
+
+/// A network whose shortest paths are searched.
+pub(super) struct Search {
+    pub nics: Vec<u32>,
+    hosts: u32,
+    salt: u32,
+    /// By node: its ports.
+    pub out: Lists,
+    /// By node: the switches at the other end of each link to it.
+    into: Lists,
+    /// By host: the number of its rack. Hosts with links from the same switches share a rack.
+    pub rack: Vec<u32>,
+    /// By rack: its switches.
+    pub racks: Vec<Vec<u32>>,
+}
+
+impl Search {
+    /// The network without the links that are `down`; an empty slice means that none is.
+    pub fn new(network: &Network, down: &[bool]) -> Self {
+        let all = || network.ports.iter().zip(0_u32..);
+        let works = |at: u32| !down.get(at as usize).is_some_and(|&down| down);
+        let out = Lists::new(network.nodes, all().filter(|&(_, at)| works(at)).map(|(port, at)| (port.from, at)));
+        let switches = all().filter(|&(port, at)| port.from >= network.hosts && works(at));
+        let into = Lists::new(network.nodes, switches.map(|(port, _)| (port.to, port.from)));
+        let mut nics = vec![NIL; network.hosts as usize];
+        all().filter(|(port, _)| port.from < network.hosts).for_each(|(port, at)| nics[port.from as usize] = at);
+        let mut known = BTreeMap::new();
+        let mut racks = Vec::new();
+        let rack = (0..network.hosts).map(|host| {
+            let mut above = into.of(host).to_vec();
+            above.sort_unstable();
+            above.dedup();
+            *known.entry(above).or_insert_with_key(|above: &Vec<u32>| {
+                racks.push(above.clone());
+                racks.len() as u32 - 1
+            })
+        });
+        Self {
+            rack: rack.collect(),
+            racks,
+            nics,
+            hosts: network.hosts,
+            salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
+            out,
+            into,
+        }
+    }
+
+    /// The paths of all flows, searched rack by rack.
+    pub fn paths(&self, network: &Network) -> Vec<Paths> {
+        let mut paths = vec![[None, None]; network.flows.len()];
+        let both = network.flows.iter().zip(0_u32..).flat_map(|(flow, number)| {
+            [(self.rack[flow.dst as usize], number, 0), (self.rack[flow.src as usize], number, 1)]
+        });
+        let mut wanted: Vec<_> = both.collect();
+        wanted.sort_unstable();
+        for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let distance = self.distances(same_rack[0].0);
+            for &(_, number, direction) in same_rack {
+                let flow = &network.flows[number as usize];
+                let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
+                paths[number as usize][direction] = self.walk(network, ends, number, &distance);
+            }
+        }
+        paths
+    }
+
+    /// Hops from every switch to the hosts of a rack; [`NIL`] where there is no path.
+    pub fn distances(&self, rack: u32) -> Vec<u32> {
+        let mut distance = vec![NIL; self.out.len()];
+        let mut frontier: VecDeque<_> = self.racks[rack as usize].iter().copied().collect();
+        frontier.iter().for_each(|&switch| distance[switch as usize] = 1);
+        while let Some(node) = frontier.pop_front() {
+            for &before in self.into.of(node) {
+                if distance[before as usize] == NIL {
+                    distance[before as usize] = distance[node as usize] + 1;
+                    frontier.push_back(before);
+                }
+            }
+        }
+        distance
+    }
+
+    /// The ports of the path from one host to the other; `None` if there is no path.
+    fn walk(&self, network: &Network, (from, to): (u32, u32), flow: u32, distance: &[u32]) -> Option<Vec<u32>> {
+        let mut path = vec![self.nics[from as usize]];
+        loop {
+            let node = network.ports[path[path.len() - 1] as usize].to;
+            if node == to {
+                return Some(path);
+            }
+            if node < self.hosts {
+                return None;
+            }
+            let here = distance[node as usize];
+            let leads = |&&port: &&u32| {
+                let next = network.ports[port as usize].to;
+                next == to || (here != 1 && here != NIL && next >= self.hosts && distance[next as usize] == here - 1)
+            };
+            path.push(self.choose(node, flow, self.out.of(node).iter().filter(leads).copied())?);
+        }
+    }
+
+    /// Chooses one of the ports of a switch by a hash of the flow; `None` if there are no ports.
+    fn choose(&self, switch: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+        let count = ports.clone().count();
+        let hash = scramble(flow ^ self.salt ^ switch.wrapping_mul(0x85eb_ca6b));
+        ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
+    }
+}
+
+/// Hashes a number (the finalizer of MurmurHash3).
+pub(super) fn scramble(mut x: u32) -> u32 {
+    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^ (x >> 16)
+}
+
+/// A list of numbers for each node, stored one behind the other.
+#[derive(Debug)]
+pub(super) struct Lists {
+    /// By node: the beginning of its list; and the end of the last one.
+    offsets: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    /// Builds the lists from pairs of a node and an item, in this order.
+    fn new(nodes: u32, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut offsets = vec![0; nodes as usize + 1];
+        pairs.clone().for_each(|(node, _)| offsets[node as usize + 1] += 1);
+        for node in 1..offsets.len() {
+            offsets[node] += offsets[node - 1];
+        }
+        let mut next = offsets.clone();
+        let mut items = vec![0; offsets[nodes as usize] as usize];
+        for (node, item) in pairs {
+            items[next[node as usize] as usize] = item;
+            next[node as usize] += 1;
+        }
+        Self { offsets, items }
+    }
+
+    pub fn of(&self, node: u32) -> &[u32] {
+        &self.items[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+}

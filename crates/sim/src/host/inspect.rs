@@ -1,0 +1,91 @@
+//! Statistics and state of the flows of a domain, for the driver of a run.
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::hosts::Hosts;
+use crate::host::stats::FlowProgress;
+use crate::host::transport::{FlowEndpoint, FlowSender, SenderState};
+
+impl Hosts {
+    pub(super) fn collect_sender_stats(&mut self, flow: u32) {
+        if let Some(sender) = self.senders.get(flow) {
+            let stats = &mut self.sender_stats[flow as usize];
+            (stats.retransmits, stats.timeouts) = sender.repairs();
+            stats.credits_wasted = sender.credits_wasted();
+            stats.rtt = sender.rtt();
+        }
+    }
+
+    pub(super) fn collect_receiver_stats(&mut self, flow: u32) {
+        if let Some(receiver) = self.receivers.get(flow) {
+            let stats = &mut self.receiver_stats[flow as usize];
+            (stats.delivered, stats.credits) = (receiver.delivered(), receiver.credits());
+        }
+    }
+
+    /// Copies the counters of active flows to the statistics.
+    pub fn collect_stats(&mut self) {
+        for flow in 0..self.network.flows.len() as u32 {
+            self.collect_sender_stats(flow);
+            self.collect_receiver_stats(flow);
+        }
+    }
+
+    /// Ends the warm-up: what has been delivered so far does not count as goodput.
+    pub fn end_warmup(&mut self) {
+        self.collect_stats();
+        for stats in self.receiver_stats.entries_mut() {
+            stats.in_warmup = stats.delivered;
+        }
+    }
+
+    /// Returns the progress of all active flows, as their senders know it; the receivers know how much has arrived.
+    pub fn flow_progress(&self) -> impl Iterator<Item = FlowProgress> {
+        self.senders.iter().map(|(flow, sender)| FlowProgress {
+            flow,
+            progress: 0,
+            timeouts: self.sender_stats[flow as usize].timeouts,
+            paced: sender.pace_timer < Time::MAX || sender.app_limited(),
+        })
+    }
+
+    /// Returns a lower bound of the time at which the last of these flows finishes: its unsent data must still leave its NIC.
+    pub fn last_end(&self, now: Time) -> Time {
+        let end = |sender: &FlowSender| {
+            let FlowEndpoint { flow, port, .. } = sender.endpoint;
+            let bytes = self.network.flows[flow as usize].bytes;
+            if bytes == Bytes::MAX {
+                return now;
+            }
+            let sent = self.network.mss().0 * u64::from(sender.next_packet());
+            let left = Bytes(bytes.0.saturating_sub(sent));
+            let rate = self.network.ports[port as usize].rate;
+            Time(now.0.saturating_add(rate.time_to_send(left).0))
+        };
+        self.senders.entries().map(end).max().unwrap_or(now)
+    }
+
+    /// Returns the state of a flow's sender while it is active.
+    pub fn sender_state(&mut self, now: Time, flow: u32) -> Option<SenderState> {
+        Some(self.senders.get_mut(flow)?.snapshot(now))
+    }
+
+    /// Returns the active flow with the lowest number.
+    pub fn first_live(&self) -> Option<u32> {
+        self.senders.iter().next().map(|(flow, _)| flow)
+    }
+
+    /// Reports the internal variables of an active flow's sender, and returns whether the flow is active; `since` is the time
+    /// since the last report.
+    pub fn probe_sender(&mut self, flow: u32, since: Time, record: &mut dyn FnMut(&'static str, f64)) -> bool {
+        let sender = self.senders.get_mut(flow);
+        sender.map(|sender| sender.probe(since, record)).is_some()
+    }
+
+    /// Reports the internal variables of a flow's receiver.
+    pub fn probe_receiver(&self, flow: u32, record: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(receiver) = self.receivers.get(flow) {
+            receiver.probe(record);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Parameters from which the two ends of a flow are created.
+
+use shallows_cc::receiver::{Credits, Receiver};
+use shallows_cc::rng::Rng;
+use shallows_cc::sender::Sender;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::timestamps::TimestampModel;
+use crate::spec::network::HostSpec;
+
+/// One end of a flow: which flow it is, and where the packets of this end leave.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEndpoint {
+    pub flow: u32,
+    /// Index of this end's NIC.
+    pub nic: u32,
+    /// Egress port of that NIC.
+    pub port: u32,
+    /// Path of this end's packets ([`crate::fabric::route::Routes::first_hop`]).
+    pub path: u32,
+}
+
+/// Parameters of a sender.
+#[derive(Debug)]
+pub struct SenderConfig<'a> {
+    pub bytes: Bytes,
+    pub mss: Bytes,
+    pub ecn: bool,
+    /// Whether its data carries an INT stack, to which every hop adds a record.
+    pub has_int: bool,
+    pub host: &'a HostSpec,
+    /// Retransmission timeout before the first round-trip sample.
+    pub first_timeout: Time,
+    pub control: Box<dyn Sender>,
+}
+
+/// Parameters of a receiver.
+#[derive(Debug)]
+pub struct ReceiverConfig {
+    pub bytes: Bytes,
+    pub mss: Bytes,
+    /// Maximum delay of an acknowledgement.
+    pub ack_delay: Time,
+    /// First and longest time without a packet after which a receiver that sends pulls repeats the newest.
+    pub pull_timeout: (Time, Time),
+    pub notification: Box<dyn Receiver>,
+    /// Whether its data carries an INT stack.
+    pub has_int: bool,
+    /// Errors of timestamps; none if timestamps are exact.
+    pub timestamps: Option<Box<TimestampModel>>,
+    /// The credit algorithm and its random stream, where flows wait for credits.
+    pub credits: Option<(Box<dyn Credits>, Rng)>,
+}

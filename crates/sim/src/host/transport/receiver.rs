@@ -1,0 +1,222 @@
+//! The receiving end of a flow, whatever its transport.
+
+use shallows_cc::catalog::{Reliability, SendControl, Transport};
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::transport::config::{FlowEndpoint, ReceiverConfig};
+use crate::host::transport::credit::{self, CreditReceiver};
+use crate::host::transport::go_back_n::GoBackNReceiver;
+use crate::host::transport::inband::InbandEcho;
+use crate::host::transport::message::Message;
+use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::pulled::PullReceiver;
+use crate::host::transport::selective::SelectiveReceiver;
+use crate::host::transport::status::ReceiverEvent;
+use crate::host::transport::traits::TransportReceiver;
+use crate::packet::header::{Header, PulledAnswer, RoceAnswer, RoceData, TcpAck};
+use crate::packet::{Flags, PacketKind, Slab};
+use crate::spec::network::MIN_FRAME;
+
+/// Receiver of any transport. Functions that run for every packet match on it; all others use [`AnyReceiver::get`].
+#[derive(Debug)]
+// A separate tag, as in `AnySender`.
+#[repr(u8)]
+enum AnyReceiver {
+    Selective(SelectiveReceiver),
+    GoBackN(GoBackNReceiver),
+    Credit(CreditReceiver),
+    Pull(PullReceiver),
+}
+
+impl AnyReceiver {
+    fn get(&self) -> &dyn TransportReceiver {
+        match self {
+            Self::Selective(receiver) => receiver,
+            Self::GoBackN(receiver) => receiver,
+            Self::Credit(receiver) => receiver,
+            Self::Pull(receiver) => receiver,
+        }
+    }
+}
+
+/// Receiving end of a flow.
+#[derive(Debug)]
+pub struct FlowReceiver {
+    pub endpoint: FlowEndpoint,
+    echo: Option<Box<InbandEcho>>,
+    receiver: AnyReceiver,
+}
+
+impl FlowReceiver {
+    pub fn new(transport: &Transport, endpoint: FlowEndpoint, config: ReceiverConfig) -> Self {
+        let echo = InbandEcho::new(transport, config.has_int);
+        let receiver = match (transport.leave, transport.reliability) {
+            (SendControl::OnCredits, _) => AnyReceiver::Credit(CreditReceiver::new(config)),
+            (SendControl::OnPulls, _) | (_, Reliability::Unordered) => AnyReceiver::Pull(PullReceiver::new(config)),
+            (_, Reliability::Selective { .. }) => AnyReceiver::Selective(SelectiveReceiver::new(config)),
+            (_, Reliability::GoBackN) => AnyReceiver::GoBackN(GoBackNReceiver::new(config)),
+        };
+        Self { endpoint, echo, receiver }
+    }
+
+    /// Handles a packet from the sender. Slot `at` is already free, but valid until the next insertion.
+    ///
+    /// # Panics
+    /// If the packet belongs to another transport.
+    #[inline(always)]
+    pub fn on_packet(&mut self, now: Time, at: u32, flags: Flags, packets: &mut Slab) -> ReceiverEvent {
+        let (endpoint, marked) = (self.endpoint, flags.is_ce());
+        match (&mut self.receiver, packets.header(at)) {
+            (AnyReceiver::Selective(receiver), header) => {
+                let responses = match *header {
+                    Header::TcpData(data) => {
+                        receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets))
+                    }
+                    _ => {
+                        let echo = self.echo.as_mut().expect("only flows with in-band requests send other packets");
+                        receiver.on_inband_data(now, (at, echo), marked, &mut PacketSink::new(endpoint, packets))
+                    }
+                };
+                receiver.event(now, responses)
+            }
+            (AnyReceiver::GoBackN(receiver), &Header::RoceData(data)) => {
+                let responses = receiver.on_data(now, &data, marked, &mut PacketSink::new(endpoint, packets));
+                receiver.event(now, responses)
+            }
+            (AnyReceiver::Credit(receiver), &header) => {
+                let responses = receiver.on_packet(now, &header, &mut PacketSink::new(endpoint, packets));
+                receiver.event(now, responses)
+            }
+            (AnyReceiver::Pull(receiver), &Header::PulledData(data)) => {
+                let whole = flags.is(PacketKind::Data);
+                let responses = receiver.on_data(now, &data, whole, &mut PacketSink::new(endpoint, packets));
+                receiver.event(now, responses)
+            }
+            (_, header) => unreachable!("a packet of another transport: {header:?}"),
+        }
+    }
+
+    /// Handles the timer of [`ReceiverEvent::timer`].
+    #[inline(always)]
+    pub fn on_timer(&mut self, now: Time, packets: &mut Slab) -> ReceiverEvent {
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        let event = match &mut self.receiver {
+            AnyReceiver::Selective(receiver) => {
+                let responses = receiver.on_timer(now, out);
+                receiver.event(now, responses)
+            }
+            AnyReceiver::GoBackN(receiver) => {
+                let responses = receiver.on_timer(now, out);
+                receiver.event(now, responses)
+            }
+            AnyReceiver::Credit(receiver) => {
+                let responses = receiver.on_timer(now, out);
+                receiver.event(now, responses)
+            }
+            AnyReceiver::Pull(receiver) => {
+                let responses = receiver.on_timer(now, out);
+                receiver.event(now, responses)
+            }
+        };
+        if let Some(echo) = &self.echo {
+            echo.attach(event.responses, packets);
+        }
+        event
+    }
+
+    /// Returns true if every byte has arrived and nothing is left to send. [`reply_after_close`] then handles later packets.
+    pub fn may_close(&self) -> bool {
+        self.receiver.get().complete() && !self.receiver.get().ack_pending()
+    }
+
+    /// Returns true if the flow newly owes pulls, and must join the run queue of its host's pull pacer.
+    #[inline]
+    pub fn joins_pull_pacer(&mut self) -> bool {
+        if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.joins_pull_pacer() } else { false }
+    }
+
+    /// Makes the answer in slot `at` a pull as well.
+    pub fn pull_with(&mut self, at: u32, packets: &mut Slab) {
+        if let AnyReceiver::Pull(receiver) = &mut self.receiver {
+            receiver.pull_with(packets.header_mut(at));
+        }
+    }
+
+    /// Creates a pull and returns its index, and whether the flow owes more pulls; none if it owes none.
+    pub fn pull(&mut self, now: Time, packets: &mut Slab) -> Option<(u32, bool)> {
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        if let AnyReceiver::Pull(receiver) = &mut self.receiver { receiver.pull(now, out) } else { None }
+    }
+
+    /// Returns the number of credits sent.
+    pub fn credits(&self) -> u64 {
+        self.receiver.get().credits()
+    }
+
+    /// Reports internal variables, if the receiver is where the algorithm runs.
+    pub fn probe(&self, record: &mut dyn FnMut(&'static str, f64)) {
+        self.receiver.get().probe(record);
+    }
+
+    /// Returns the number of distinct payload bytes that have arrived, in order or not.
+    pub fn delivered(&self) -> u64 {
+        self.receiver.get().delivered()
+    }
+}
+
+/// Returns the answer to a packet of a flow whose receiver has closed because all `bytes` have arrived; none if the packet
+/// needs no answer.
+pub fn reply_after_close(now: Time, header: &Header, (bytes, mss): (Bytes, Bytes)) -> Option<(Bytes, Header)> {
+    let cumulative = Message::new(bytes, mss).end;
+    let tcp = |sent| TcpAck { sent, left: now, delay: now - sent, samples: 1, cumulative, ..TcpAck::default() };
+    let header = match *header {
+        Header::TcpData(data) | Header::IntData(data) => Header::TcpAck(tcp(data.sent)),
+        Header::RatedData(data, query) => Header::RatedAck(tcp(data.sent), query.offered),
+        Header::RateRequest { sent, query } => Header::RateAnswer { sent, offered: query.offered },
+        Header::PulledData(data) => Header::PulledAck(PulledAnswer::to(&data, now, 0)),
+        Header::RoceData(RoceData { sent, asks: true, .. }) => {
+            Header::RoceAck(RoceAnswer { sent, delay: now - sent, held: 0, cumulative })
+        }
+        // A credit request may be late: the data that it is for has arrived.
+        Header::CreditStop { .. } | Header::CreditRequest { .. } => {
+            return Some((credit::CONTROL_FRAME, Header::CreditAck { cumulative }));
+        }
+        _ => return None,
+    };
+    Some((MIN_FRAME, header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::transport::{FlowSender, SenderConfig};
+    use crate::spec::network::Network;
+    use shallows_cc::catalog;
+    use shallows_cc::parameter::Values;
+    use shallows_cc::sender::Path;
+
+    /// An answer after the receiver has closed carries no INT stack, although the data did.
+    #[test]
+    fn the_sender_of_int_data_accepts_an_answer_without_an_int_stack() {
+        let (row, mss) = (catalog::find("hpcc").expect("a row"), Bytes(1460));
+        let (host, endpoint) = (Network::bare().host, FlowEndpoint { flow: 0, nic: 0, port: 0, path: 0 });
+        let path = Path { mss, initial_window: mss * 10, base_rtt: Time::from_micros(10), ..Path::default() };
+        let config = SenderConfig {
+            bytes: mss,
+            mss,
+            ecn: false,
+            has_int: true,
+            host: &host,
+            first_timeout: host.rto_initial,
+            control: (row.sender)(&Values::defaults(row.parameters), &path),
+        };
+        let mut sender = FlowSender::new(row.transport, Time::ZERO, endpoint, config);
+        let mut packets = Slab::default();
+        let now = Time::from_micros(100);
+        let (sent, _) = sender.send(now, Bytes(40), &mut packets);
+        assert!(packets.header(sent).has_int());
+        let (_, answer) = reply_after_close(now, packets.header(sent), (mss, mss)).expect("an answer");
+        let at = PacketSink::new(endpoint, &mut packets).put(MIN_FRAME, answer);
+        assert!(sender.on_packet(now, at, &packets).is_none(), "the flow is done");
+    }
+}

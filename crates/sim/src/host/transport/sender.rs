@@ -1,0 +1,245 @@
+//! The sending end of a flow, whatever its transport.
+
+use shallows_cc::catalog::{Reliability, SendControl, Transport};
+use shallows_cc::units::{Bytes, Time};
+
+use crate::host::stats::RttStats;
+use crate::host::transport::config::{FlowEndpoint, SenderConfig};
+use crate::host::transport::credit::CreditSender;
+use crate::host::transport::go_back_n::GoBackNSender;
+use crate::host::transport::inband::InbandRequest;
+use crate::host::transport::packet_sink::PacketSink;
+use crate::host::transport::pulled::PullSender;
+use crate::host::transport::selective::SelectiveSender;
+use crate::host::transport::status::{Readiness, SendStatus, SenderState};
+use crate::host::transport::traits::TransportSender;
+use crate::packet::Slab;
+use crate::packet::header::Header;
+use crate::spec::network::Supply;
+
+/// Sender of any transport. Functions that run for every packet match on it; all others use [`AnySender::get`].
+#[derive(Debug)]
+// With a separate tag one comparison tells the variants apart; otherwise the tag would be stored in unused values of a field.
+#[repr(u8)]
+enum AnySender {
+    Selective(SelectiveSender),
+    GoBackN(GoBackNSender),
+    Credit(CreditSender),
+    Pull(PullSender),
+}
+
+impl AnySender {
+    fn get(&self) -> &dyn TransportSender {
+        match self {
+            Self::Selective(sender) => sender,
+            Self::GoBackN(sender) => sender,
+            Self::Credit(sender) => sender,
+            Self::Pull(sender) => sender,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn TransportSender {
+        match self {
+            Self::Selective(sender) => sender,
+            Self::GoBackN(sender) => sender,
+            Self::Credit(sender) => sender,
+            Self::Pull(sender) => sender,
+        }
+    }
+}
+
+/// Sending end of a flow.
+#[derive(Debug)]
+pub struct FlowSender {
+    pub endpoint: FlowEndpoint,
+    /// Whether it is in its NIC's run queue.
+    pub queued: bool,
+    /// Whether it is served before flows without priority.
+    pub priority: bool,
+    /// Time of the next pacing timer; [`Time::MAX`] if none is set.
+    pub pace_timer: Time,
+    request: Option<Box<InbandRequest>>,
+    sender: AnySender,
+}
+
+impl FlowSender {
+    pub fn new(transport: &Transport, now: Time, endpoint: FlowEndpoint, config: SenderConfig<'_>) -> Self {
+        let request = InbandRequest::new(transport, config.has_int);
+        let sender = match (transport.leave, transport.reliability) {
+            (SendControl::OnCredits, _) => AnySender::Credit(CreditSender::new(config, now)),
+            (SendControl::OnPulls, _) | (_, Reliability::Unordered) => AnySender::Pull(PullSender::new(config)),
+            (_, Reliability::Selective { dup_thresh }) => {
+                AnySender::Selective(SelectiveSender::new(config, dup_thresh))
+            }
+            (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
+        };
+        Self { endpoint, queued: false, priority: false, pace_timer: Time::MAX, request, sender }
+    }
+
+    /// Returns whether the flow may send.
+    #[inline]
+    pub fn readiness(&mut self, now: Time) -> Readiness {
+        match &mut self.sender {
+            AnySender::Selective(sender) => sender.readiness(now),
+            AnySender::GoBackN(sender) => sender.readiness(now),
+            AnySender::Credit(sender) => sender.readiness(now),
+            AnySender::Pull(sender) => sender.readiness(now),
+        }
+    }
+
+    /// Creates the next packet and returns its index and the flow's state after that; `header` is the length of a data frame
+    /// without its payload.
+    #[inline(always)]
+    pub fn send(&mut self, now: Time, header: Bytes, packets: &mut Slab) -> (u32, SendStatus) {
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        let (at, status) = match &mut self.sender {
+            AnySender::Selective(sender) => sender.send_and_report(now, header, out),
+            AnySender::GoBackN(sender) => sender.send_and_report(now, header, out),
+            AnySender::Credit(sender) => sender.send_and_report(now, header, out),
+            AnySender::Pull(sender) => sender.send_and_report(now, header, out),
+        };
+        if let Some(request) = &mut self.request {
+            request.on_data(now, at, packets);
+        }
+        (at, status)
+    }
+
+    /// Handles a packet for the sender and returns the flow's state after that, or none if the flow is done. Slot `at` is
+    /// already free, but valid until the next insertion.
+    ///
+    /// # Panics
+    /// If the packet belongs to another transport.
+    #[inline(always)]
+    pub fn on_packet(&mut self, now: Time, at: u32, packets: &Slab) -> Option<SendStatus> {
+        let (header, queued) = (packets.header(at), self.queued);
+        match &mut self.sender {
+            AnySender::Selective(sender) => {
+                if let Header::TcpAck(ack) = header {
+                    sender.on_ack(now, ack);
+                } else {
+                    let request = self.request.as_mut().expect("only flows with in-band requests get other packets");
+                    sender.on_inband_ack(now, (at, packets), request);
+                }
+                sender.status_unless_done(now, queued)
+            }
+            AnySender::GoBackN(sender) => {
+                sender.on_packet(now, header);
+                sender.status_unless_done(now, queued)
+            }
+            AnySender::Credit(sender) => {
+                sender.on_packet(now, header);
+                sender.status_unless_done(now, queued)
+            }
+            AnySender::Pull(sender) => {
+                sender.on_packet(now, header);
+                sender.status_unless_done(now, queued)
+            }
+        }
+    }
+
+    /// Returns the flow's state.
+    pub fn status(&mut self, now: Time) -> SendStatus {
+        let queued = self.queued;
+        match &mut self.sender {
+            AnySender::Selective(sender) => sender.status(now, queued),
+            AnySender::GoBackN(sender) => sender.status(now, queued),
+            AnySender::Credit(sender) => sender.status(now, queued),
+            AnySender::Pull(sender) => sender.status(now, queued),
+        }
+    }
+
+    /// Returns the time of the next separate rate request, if it is before the next `data`.
+    pub fn request_due(&self, data: Time) -> Option<Time> {
+        if let Some(InbandRequest::Rates(request)) = self.request.as_deref() { request.due(data) } else { None }
+    }
+
+    /// Creates a rate request without data and returns its index.
+    pub fn request(&mut self, now: Time, packets: &mut Slab) -> Option<u32> {
+        let out = &mut PacketSink::new(self.endpoint, packets);
+        match self.request.as_deref_mut() {
+            Some(InbandRequest::Rates(request)) => Some(request.request(now, out)),
+            _ => None,
+        }
+    }
+
+    /// Returns the payload that the window allows in flight, if the flow has one.
+    #[inline]
+    pub fn window(&self) -> Option<Bytes> {
+        self.sender.get().gate().map(|gate| gate.window)
+    }
+
+    /// Returns true if data goes through the hardware pacer of the host.
+    pub fn goes_through_pacer(&self, now: Time) -> bool {
+        self.sender.get().gate().is_some_and(|gate| gate.control.goes_through_pacer(now))
+    }
+
+    /// Handles a wake timer, unless the algorithm has asked for another time since. Returns true if it was handled.
+    pub fn on_wake(&mut self, now: Time) -> bool {
+        let gate = self.sender.get_mut().gate_mut().filter(|gate| gate.wake == now);
+        gate.map(|gate| gate.on_wake(now)).is_some()
+    }
+
+    /// Handles a timer of kind `Timeout`.
+    pub fn on_timer(&mut self, now: Time) {
+        self.sender.get_mut().on_timer(now);
+    }
+
+    /// Makes data of the application available.
+    pub fn write(&mut self, supply: Supply) {
+        self.sender.get_mut().write(supply);
+    }
+
+    /// Returns true if the application will write more data.
+    pub fn app_limited(&self) -> bool {
+        self.sender.get().app_limited()
+    }
+
+    /// Sends no new data from now on.
+    pub fn stop(&mut self, now: Time) {
+        self.sender.get_mut().stop(now);
+    }
+
+    /// Returns true if the sender knows that every byte has arrived.
+    pub fn done(&self) -> bool {
+        self.sender.get().done()
+    }
+
+    /// Returns the numbers of retransmitted packets and of timeouts.
+    pub fn repairs(&self) -> (u32, u32) {
+        self.sender.get().repairs()
+    }
+
+    /// Returns the number of the next new packet.
+    pub fn next_packet(&self) -> u32 {
+        self.sender.get().progress().0
+    }
+
+    /// Returns the state for a snapshot.
+    pub fn snapshot(&mut self, now: Time) -> SenderState {
+        let (next, in_flight) = self.sender.get().progress();
+        let readiness = if self.queued { Readiness::Ready } else { self.readiness(now) };
+        SenderState { next, in_flight, readiness }
+    }
+
+    /// Returns the number of credits that arrived when nothing was left to send.
+    pub fn credits_wasted(&self) -> u64 {
+        self.sender.get().credits_wasted()
+    }
+
+    /// Returns the smoothed round-trip times, if the transport computes them.
+    pub fn rtt(&self) -> RttStats {
+        self.sender.get().rtt()
+    }
+
+    /// Reports internal variables; `since` is the time since the last report.
+    pub fn probe(&mut self, since: Time, record: &mut dyn FnMut(&'static str, f64)) {
+        let has_rates = matches!(self.request.as_deref(), Some(InbandRequest::Rates(_)));
+        // The window of a flow with explicit rates says only whether it has received one.
+        if let AnySender::Selective(sender) = &self.sender
+            && !has_rates
+        {
+            record("window_pkt", sender.window_packets());
+        }
+        self.sender.get_mut().probe(since, record);
+    }
+}

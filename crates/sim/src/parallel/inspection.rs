@@ -1,0 +1,71 @@
+//! The state of links, whatever domains own their ends: for snapshots, the search for deadlocks and the packet limit.
+
+use shallows_cc::units::Bytes;
+
+use crate::engine::domain::Domain;
+use crate::observe::Observer;
+use crate::packet::header::Header;
+use crate::packet::{Packet, PacketKind};
+use crate::parallel::network::ParallelNetwork;
+use crate::port::Port;
+use crate::port::admission::Departure;
+
+impl<O: Observer> ParallelNetwork<O> {
+    /// The number of links.
+    pub fn links(&self) -> u32 {
+        self.network.ports.len() as u32
+    }
+
+    /// Whether switches send PFC pauses.
+    pub fn pauses(&self) -> bool {
+        self.network.pause.is_some()
+    }
+
+    /// Whether the port of a link is a NIC.
+    pub fn is_nic(&self, link: u32) -> bool {
+        self.network.ports[link as usize].from < self.network.hosts
+    }
+
+    /// The port of a link.
+    pub fn port(&self, link: u32) -> &Port {
+        &self.domains[self.up(link)].fabric.ports[link as usize]
+    }
+
+    /// The frames queued at a port with classes.
+    pub fn waiting(&self, link: u32) -> impl Iterator<Item = Departure> {
+        let fabric = &self.domains[self.up(link)].fabric;
+        fabric.ports[link as usize].waiting(&fabric.packets)
+    }
+
+    /// Whether the switch at the end of a link pauses it.
+    pub fn is_pausing(&self, link: u32) -> bool {
+        self.domains[self.down(link)].fabric.switches.as_ref().is_some_and(|switches| switches.is_pausing(link))
+    }
+
+    /// The number of bytes from a link down to which its switch resumes it.
+    pub fn resumes_at(&self, link: u32) -> Bytes {
+        let switches = self.domains[self.down(link)].fabric.switches.as_ref();
+        switches.map_or(Bytes::ZERO, |switches| switches.resumes_at(self.network.ports[link as usize].to))
+    }
+
+    /// Whether the last PFC frame in flight to the port of a link is a pause; `None` if there is no such frame. The switch sends it
+    /// over the reverse link.
+    pub fn last_pause_frame(&self, link: u32) -> Option<bool> {
+        let switches = self.domains[self.down(link)].fabric.switches.as_ref()?;
+        let frames = self.in_flight(switches.reverse(link)).filter(|(packet, _)| packet.flags.for_neighbour());
+        frames.last().map(|(packet, _)| packet.flags.is(PacketKind::Pause))
+    }
+
+    /// Every packet in flight over a link, in order. A packet sent to another domain is on a list at the other end.
+    pub fn in_flight(&self, link: u32) -> impl Iterator<Item = (&Packet, &Header)> {
+        let on_lists = self.domains.iter().flat_map(move |Domain { fabric, .. }| {
+            let places = fabric.ports[link as usize].link.places(&fabric.packets);
+            places.map(|at| (&fabric.packets[at], fabric.packets.header(at)))
+        });
+        let mut sent: Vec<_> = on_lists.collect();
+        sent.sort_by_key(|(packet, _)| packet.arrives);
+        let up = &self.domains[self.up(link)].fabric;
+        let in_classes = up.ports[link as usize].in_classes();
+        sent.into_iter().chain(in_classes.map(|at| (&up.packets[at], up.packets.header(at))))
+    }
+}

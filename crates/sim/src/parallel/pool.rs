@@ -1,0 +1,116 @@
+//! A pool of worker threads that lives as long as a simulation. Workers are created at their first use and sleep between jobs.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{JoinHandle, spawn};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The workers.
+#[derive(Debug, Default)]
+pub struct WorkerPool {
+    workers: Vec<Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    /// Where its jobs come from; closed to end it.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WorkerPool {
+    /// Runs all jobs at the same time, the first one on the calling thread, and returns their results in order. If jobs panic, the
+    /// panic of the first of them goes on in the caller once all have ended.
+    pub fn run<R: Send + 'static>(
+        &mut self,
+        jobs: impl IntoIterator<Item = impl FnOnce() -> R + Send + 'static>,
+    ) -> Vec<R> {
+        let mut jobs = jobs.into_iter();
+        let own = jobs.next();
+        let mut others = Vec::new();
+        for (number, job) in jobs.enumerate() {
+            let (result, receiver) = channel();
+            self.worker(number).start(Box::new(move || {
+                let outcome = catch_unwind(AssertUnwindSafe(job));
+                result.send(outcome).expect("the caller waits for the result");
+            }));
+            others.push(receiver);
+        }
+        let own = own.map(|job| catch_unwind(AssertUnwindSafe(job)));
+        let others = others.into_iter().map(|result| result.recv().expect("a worker sends a result for each job"));
+        let outcomes: Vec<Result<R, Box<dyn Any + Send>>> = own.into_iter().chain(others).collect();
+        outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    }
+
+    fn worker(&mut self, number: usize) -> &Worker {
+        if number == self.workers.len() {
+            self.workers.push(Worker::new());
+        }
+        &self.workers[number]
+    }
+}
+
+impl Worker {
+    fn new() -> Self {
+        let (jobs, receiver) = channel::<Job>();
+        Self { jobs: Some(jobs), thread: Some(spawn(move || receiver.into_iter().for_each(|job| job()))) }
+    }
+
+    fn start(&self, job: Job) {
+        let jobs = self.jobs.as_ref().expect("a worker lives as long as the pool");
+        jobs.send(job).expect("no job ends its worker, as its panics are caught");
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("no job ends its worker, as its panics are caught");
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::{Arc, Barrier};
+    use std::thread::{ThreadId, current};
+
+    use super::*;
+
+    fn threads(pool: &mut WorkerPool, count: usize) -> Vec<ThreadId> {
+        let barrier = Arc::new(Barrier::new(count));
+        let jobs = (0..count).map(|_| Arc::clone(&barrier)).map(|barrier| {
+            move || {
+                // No job can end before all have started.
+                barrier.wait();
+                current().id()
+            }
+        });
+        pool.run(jobs.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn jobs_run_at_the_same_time_on_threads_that_stay() {
+        let mut pool = WorkerPool::default();
+        let first = threads(&mut pool, 4);
+        assert_eq!(first[0], current().id());
+        assert!((1..4).all(|at| !first[..at].contains(&first[at])), "{first:?}");
+        assert_eq!([threads(&mut pool, 4), threads(&mut pool, 4)], [&first[..]; 2]);
+        assert_eq!(threads(&mut pool, 2), first[..2]);
+    }
+
+    #[test]
+    fn the_caller_gets_the_panic_of_a_worker_and_the_pool_stays_usable() {
+        for failing in [0, 2] {
+            let mut pool = WorkerPool::default();
+            let job = |number| move || assert!(number != failing, "job {number} failed");
+            let outcome = catch_unwind(AssertUnwindSafe(|| pool.run([0, 1, 2].map(job))));
+            let panic = outcome.expect_err("a job panicked");
+            assert_eq!(panic.downcast_ref::<String>(), Some(&format!("job {failing} failed")));
+            assert_eq!(pool.run([1, 2, 3].map(|number| move || number * 2)), [2, 4, 6]);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Fixed properties of a port.
+
+use shallows_cc::port::step::Step;
+use shallows_cc::units::{Bytes, MIN_FRAME, Time};
+
+use crate::port::clock::Clock;
+use crate::spec::ports::PortSpec;
+
+/// Index of the full frame among the common lengths.
+pub(super) const FULL: usize = 0;
+
+/// Fixed properties of a port. Ports with equal properties share one value, so that it stays in the cache.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortConfig {
+    pub(super) clock: Clock,
+    pub(super) delay: Time,
+    pub(super) buffer: Bytes,
+    /// The step that marks packets as they join the queue.
+    pub(super) marking: Step,
+    /// The most common lengths, full and shortest frames, and the time to send each. A length is zero if the port drops or marks
+    /// such a frame even when it is idle.
+    common: [(Bytes, Time); 2],
+}
+
+impl PortConfig {
+    pub(super) fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
+        let clock = Clock::new(rate);
+        let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
+        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, common };
+        config.keep_common(|length| length <= buffer);
+        config
+    }
+
+    /// Sets the step that marks packets as they join the queue.
+    pub(super) fn set_marking(&mut self, step: Step) {
+        self.marking = step;
+        self.keep_common(|length| !step.marks(length));
+    }
+
+    fn keep_common(&mut self, keep: impl Fn(Bytes) -> bool) {
+        for common in self.common.iter_mut().filter(|common| !keep(common.0)) {
+            *common = (Bytes::ZERO, Time::ZERO);
+        }
+    }
+
+    /// The index of this length among the common ones and the time to send it; `None` for other lengths.
+    #[inline(always)]
+    pub(super) fn common(&self, length: Bytes) -> Option<(usize, Time)> {
+        let place = usize::from(length == MIN_FRAME);
+        let (common, sending) = self.common[place];
+        (length == common).then_some((place, sending))
+    }
+
+    /// The common lengths.
+    pub(super) fn common_lengths(&self) -> [Bytes; 2] {
+        self.common.map(|common| common.0)
+    }
+}

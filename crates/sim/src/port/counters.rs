@@ -1,0 +1,37 @@
+//! Counters of a port.
+
+use shallows_cc::units::Time;
+
+/// Counters of a port, reset at the end of the warm-up.
+///
+/// Fields that grow with every packet do not lie side by side: adding two of them in one vector instruction takes longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Counters {
+    /// Sum of the times from arrival to departure, in picoseconds.
+    pub sojourn: u128,
+    /// Twice the integral of the backlog over time, in square picoseconds, once every segment has ended.
+    pub(super) area: u128,
+    /// Packets accepted.
+    pub sent: u64,
+    /// Packets newly marked.
+    pub marked: u64,
+    /// Length of the accepted packets.
+    pub sent_bytes: u64,
+    /// The largest backlog.
+    pub(super) largest: Time,
+    /// Packets dropped because the queue or the shared memory was full.
+    pub dropped: u64,
+    /// Packets trimmed to their header.
+    pub trimmed: u64,
+}
+
+/// Counters of the warm-up that the audit needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Warmup {
+    pub sent: u64,
+    pub dropped: u64,
+    pub lost: u64,
+    /// Unsent part of the frame in transmission and of those behind it, at the end of the warm-up.
+    pub backlog: Time,
+}

@@ -1,0 +1,169 @@
+//! Statistics of a port at the end of a run.
+
+use shallows_cc::units::Time;
+
+use super::Port;
+use super::dispatch::extras;
+use crate::packet::Slab;
+use crate::port::class::ClassReport;
+use crate::port::clock::Clock;
+use crate::port::counters::{Counters, Warmup};
+use crate::port::histogram::Distribution;
+
+/// What a link has carried in a run, or the part of it that arrived in one domain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carried {
+    /// Packets taken from the link, including the lost ones.
+    delivered: u64,
+    /// Packets lost on the link.
+    pub lost: u64,
+    /// Sum over all deliveries of a hash of time and packet.
+    fingerprint: u64,
+}
+
+impl std::iter::Sum for Carried {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            delivered: sum.delivered + one.delivered,
+            lost: sum.lost + one.lost,
+            fingerprint: sum.fingerprint.wrapping_add(one.fingerprint),
+        })
+    }
+}
+
+/// Statistics of a port. The fields are those of the results; there are more than twelve because each is a column or a term of
+/// the audit.
+#[derive(Clone, Debug)]
+pub struct PortReport {
+    /// Counters after the warm-up.
+    pub counters: Counters,
+    /// Packets dropped during the warm-up.
+    pub dropped_in_warmup: u64,
+    /// Time spent sending after the warm-up.
+    pub busy: Time,
+    /// Integral of the backlog over time after the warm-up, in square picoseconds.
+    pub area: u128,
+    /// The largest backlog after the warm-up.
+    pub largest: Time,
+    /// Time spent at each backlog after the warm-up.
+    pub backlogs: Distribution,
+    /// Converts backlogs to bytes.
+    pub clock: Clock,
+    /// Packets queued or on the wire when the run ended.
+    pub in_flight: u64,
+    /// Packets dropped in the whole run.
+    pub dropped: u64,
+    /// Packets lost in the whole run because of faults of the link.
+    pub lost: u64,
+    /// The part of those that was lost during the warm-up.
+    pub lost_in_warmup: u64,
+    /// Packets taken from the link in the whole run, including the lost ones.
+    pub delivered: u64,
+    /// Sum over all deliveries of a hash of time and packet.
+    pub fingerprint: u64,
+    /// The classes, if the port has any.
+    pub classes: Vec<ClassReport>,
+}
+
+/// What the queued packets and the classes add to the statistics of a port.
+#[derive(Debug, Default)]
+struct Queued {
+    stalled: Time,
+    area: u128,
+    packets: u64,
+    classes: Vec<ClassReport>,
+}
+
+impl Port {
+    /// What the link has carried so far, as far as the downstream end knows.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        let loss_model = self.extras.as_ref().and_then(|extras| extras.loss_model.as_ref());
+        let lost = loss_model.map_or(0, |loss_model| loss_model.lost());
+        Carried { delivered: self.link.delivered(), lost, fingerprint: self.link.fingerprint() }
+    }
+
+    /// Ends the warm-up, in which `lost` packets were lost on the wire.
+    pub fn end_warmup(&mut self, now: Time, lost: u64) {
+        let scheduled = self.is_scheduled();
+        self.flush_counts();
+        if scheduled {
+            self.end_class_warmup(now);
+        }
+        let sending = self.busy_until.saturating_sub(now);
+        let Counters { sent, dropped, .. } = std::mem::take(&mut self.counters);
+        self.warmup = Some(Box::new(Warmup { sent, dropped, lost: self.lost_at_port() + lost, backlog: sending }));
+        self.counters.area = square(sending);
+        self.counters.largest = self.backlog(now);
+        self.work = Time::ZERO;
+        self.histogram.clear();
+        if scheduled {
+            let (_, scheduler) = extras(&mut self.extras);
+            scheduler.stalls.open(now, scheduler.fast.work, self.busy_until, &mut self.histogram);
+        } else {
+            self.histogram.begin(sending);
+        }
+    }
+
+    /// Reports the statistics of the `span` that ends now, in which the link carried `carried`.
+    #[must_use]
+    pub fn report(&mut self, now: Time, span: Time, carried: Carried, packets: &Slab) -> PortReport {
+        self.flush_counts();
+        let warmup = self.warmup.as_deref().copied().unwrap_or_default();
+        let sending = self.busy_until.saturating_sub(now);
+        let queued = if self.is_scheduled() {
+            self.report_queued(now, packets)
+        } else {
+            self.histogram.end(sending);
+            Queued::default()
+        };
+        let busy = warmup.backlog + self.work - sending;
+        let backlogs = self.histogram.finish(span.saturating_sub(busy + queued.stalled), self.counters.largest);
+        PortReport {
+            counters: self.counters,
+            dropped_in_warmup: warmup.dropped,
+            busy,
+            area: (self.counters.area + queued.area - square(sending)) / 2,
+            largest: self.counters.largest,
+            backlogs,
+            clock: self.config.clock,
+            in_flight: warmup.sent + self.counters.sent - carried.delivered + queued.packets,
+            dropped: warmup.dropped + self.counters.dropped,
+            lost: self.lost_at_port() + carried.lost,
+            lost_in_warmup: warmup.lost,
+            delivered: carried.delivered,
+            fingerprint: carried.fingerprint,
+            classes: queued.classes,
+        }
+    }
+
+    fn end_class_warmup(&mut self, now: Time) {
+        let (_, scheduler) = extras(&mut self.extras);
+        scheduler.stalls.close(now, scheduler.fast.work, self.busy_until, &mut self.histogram);
+        scheduler.stalls.measured_from = now;
+        scheduler.stalls.total = Time::ZERO;
+        for class in &mut scheduler.classes {
+            class.report = ClassReport { largest: class.bytes, ..ClassReport::default() };
+        }
+    }
+
+    fn report_queued(&mut self, now: Time, packets: &Slab) -> Queued {
+        let (_, scheduler) = extras(&mut self.extras);
+        scheduler.stalls.close(now, scheduler.fast.work, self.busy_until, &mut self.histogram);
+        let mut classes = Vec::new();
+        for class in &scheduler.classes {
+            let pausing = class.paused_since.map_or(Time::ZERO, |since| scheduler.stalls.waited(now, since));
+            classes.push(ClassReport { paused: class.report.paused + pausing, ..class.report });
+        }
+        Queued {
+            stalled: scheduler.stalls.total,
+            area: scheduler.area(now, self.config.clock, packets),
+            packets: scheduler.classes.iter().map(|class| class.queue.len() as u64).sum(),
+            classes,
+        }
+    }
+}
+
+fn square(time: Time) -> u128 {
+    u128::from(time.0) * u128::from(time.0)
+}

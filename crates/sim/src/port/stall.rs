@@ -1,0 +1,55 @@
+//! Record of the times at which the backlog of a port with classes does not fall.
+
+use shallows_cc::units::Time;
+
+use crate::port::histogram::Histogram;
+
+/// The backlog falls while the link is busy and stays as it is while the port is stalled; every event ends one such segment and
+/// begins another.
+#[derive(Debug, Default)]
+pub(super) struct StallRecord {
+    /// Beginning of the stall, if it began with an event; a stall that follows a transmission begins without one.
+    since: Option<Time>,
+    /// Total time of the stalls after the warm-up.
+    pub total: Time,
+    /// End of the warm-up.
+    pub measured_from: Time,
+}
+
+impl StallRecord {
+    /// Whether the port has been stalled since an event.
+    #[inline]
+    pub fn is_stalled(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Ends a segment at `now`, where packets that take `work` wait and the link is busy until `busy_until`.
+    #[inline]
+    pub fn close(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
+        let backlog = work + busy_until.saturating_sub(now);
+        let since = self.since.take().unwrap_or_else(|| {
+            histogram.end(backlog);
+            busy_until
+        });
+        if work > Time::ZERO && since < now {
+            self.total += now - since;
+            histogram.hold(backlog, now - since);
+        }
+    }
+
+    /// Begins a segment at `now`.
+    #[inline]
+    pub fn open(&mut self, now: Time, work: Time, busy_until: Time, histogram: &mut Histogram) {
+        if busy_until > now {
+            histogram.begin(work + (busy_until - now));
+        } else if work > Time::ZERO {
+            self.since = Some(now);
+        }
+    }
+
+    /// How much of the time since `since` lies after the warm-up.
+    #[inline]
+    pub fn waited(&self, now: Time, since: Time) -> Time {
+        now - since.max(self.measured_from)
+    }
+}

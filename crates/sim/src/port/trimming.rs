@@ -1,0 +1,154 @@
+//! Trimming: a port that cuts packets to their headers instead of dropping them (NDP).
+//!
+//! A packet that finds its class full is trimmed, or with probability one half the last packet of that class is, and the new
+//! packet takes its place; otherwise the packets of one flow could always come just too late. The header joins the class of
+//! headers, which has priority over data, with a weighted turn for data: otherwise no data would pass where headers alone fill a
+//! link. If the class of headers is full too, the header of the new packet returns to its sender.
+//!
+//! Source: Handley et al., SIGCOMM 2017 §3.1; the authors' simulator (compositequeue.cpp). Differs: where the class of headers is
+//! full, it is always the new packet that returns.
+
+use shallows_cc::units::{MIN_FRAME, Time};
+
+use super::Port;
+use crate::packet::{Flags, PacketKind, Slab};
+use crate::port::admission::{ClassOverride, DropReason, Enqueued, Incoming, Outcome};
+use crate::port::class::Waiting;
+
+impl Port {
+    /// Trims or drops a packet, because the class of the incoming one is full.
+    #[cold]
+    pub(super) fn overflow(&mut self, now: Time, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        let packet = &packets[incoming.packet];
+        let kind = packet.flags.kind();
+        let number = self.scheduler_mut().class_for(packet.flags, incoming.class);
+        if kind == PacketKind::Trimmed {
+            return Enqueued::returned();
+        }
+        if self.scheduler_mut().classes[number].trims && packet.flags.has(Flags::TRIMS) {
+            return self.trim(now, number, incoming, packets);
+        }
+        self.scheduler_mut().classes[number].report.dropped += 1;
+        self.counters.dropped += 1;
+        Enqueued::dropped(DropReason::QueueFull)
+    }
+
+    /// Trims a packet of class `number`: the incoming one, or the last one that waits.
+    fn trim(&mut self, now: Time, number: usize, incoming: Incoming, packets: &mut Slab) -> Enqueued {
+        self.counters.trimmed += 1;
+        if !self.has_room_for_header(now) {
+            return Enqueued::returned();
+        }
+        let scheduler = self.scheduler_mut();
+        let queue = &scheduler.classes[number].queue;
+        let last = queue.len().checked_sub(1).filter(|_| scheduler.trimming.draws.uniform() < 0.5);
+        // A packet of a transport that does not know trimming stays whole: its receiver would take the header for the data.
+        let Some(last) = last.filter(|&last| packets[queue[last].packet].flags.has(Flags::TRIMS)) else {
+            packets[incoming.packet].trim(PacketKind::Trimmed);
+            let enqueued = self.enqueue_class(now, incoming, packets);
+            return Enqueued { outcome: Outcome::Trimmed, ..enqueued };
+        };
+        let Waiting { packet, from, .. } = self.remove(now, (number, last), packets);
+        packets[packet].trim(PacketKind::Trimmed);
+        self.enqueue_class(now, Incoming { packet, from, class: ClassOverride::None }, packets);
+        self.scheduler_mut().trimming.trimmed = Some(packet);
+        self.enqueue_class(now, incoming, packets)
+    }
+
+    fn has_room_for_header(&mut self, now: Time) -> bool {
+        let header = Flags::of(PacketKind::Trimmed);
+        let held = self.held(now, header, ClassOverride::None) + MIN_FRAME;
+        let busy = self.busy_until > now;
+        let scheduler = self.scheduler_mut();
+        let headers = scheduler.class_for(header, ClassOverride::None);
+        scheduler.classes[headers].has_room(held, usize::from(busy && scheduler.fast.is_sending(headers)))
+    }
+
+    /// Takes the queued packet that has just been trimmed, if there is one.
+    pub fn trimmed_now(&mut self) -> Option<u32> {
+        self.scheduler_mut().trimming.trimmed.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_cc::rng::Rng;
+    use shallows_cc::units::{Bytes, Rate};
+
+    use super::*;
+    use crate::packet::header::{Header, PulledData};
+    use crate::packet::{PACKET_KINDS, Packet};
+    use crate::spec::ports::{ClassSpec, Discipline, Limit, PortSpec};
+    use shallows_cc::port::Ecn;
+
+    /// Eight packets of data behind headers without end.
+    fn port() -> Port {
+        let (rate, delay) = (Rate::from_gbps(10), Time::ZERO);
+        let spec = PortSpec { from: 0, to: 1, rate, delay, buffer: Bytes::MAX, marking: None, discipline: Some(0) };
+        let class_of = PACKET_KINDS.map(|kind| u8::from(kind == PacketKind::Data));
+        let headers = ClassSpec { limit: Limit::Bytes(Bytes::MAX), shaper: None, trims: false, turn: None };
+        let data = ClassSpec { limit: Limit::Packets(8), shaper: None, trims: true, turn: Some(10) };
+        let discipline = Discipline { classes: vec![headers, data], class_of, priority: None, paced: None };
+        Port::new(&spec, Bytes(1500)).scheduled(&discipline, Rng::new(1, 0))
+    }
+
+    /// §3.1: the packet that comes and the last one in the queue are cut with equal probability. 1,000 fair coins stay within
+    /// five deviations of 16 of 500; whichever is cut, eight stay whole.
+    #[test]
+    fn half_of_the_time_the_last_one_is_cut_for_the_one_that_comes() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = || {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, true), ..packet }, header);
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer() == Outcome::Queued));
+        let itself = (0..1000).filter(|_| offer() == Outcome::Trimmed).count();
+        assert!(itself.abs_diff(500) <= 80, "{itself} of 1000");
+        assert_eq!((port.counters.trimmed, port.counters.dropped), (1000, 0));
+        let whole = |class: usize| port.scheduler_mut().classes[class].queue.len();
+        assert_eq!([1, 0].map(whole), [8, 1000]);
+    }
+
+    /// Packets that may not be cut fill the queue: it is always the one that comes.
+    #[test]
+    fn what_knows_nothing_of_cuts_stays_whole() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut offer = |trims: bool| {
+            let header = Header::PulledData(PulledData::default());
+            let packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
+            let at = packets.insert(Packet { flags: packet.flags.with(Flags::TRIMS, trims), ..packet }, header);
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets).outcome
+        };
+        assert!((0..8).all(|_| offer(false) == Outcome::Queued));
+        assert!((0..100).all(|_| offer(true) == Outcome::Trimmed));
+        assert_eq!(offer(false), Outcome::Dropped(DropReason::QueueFull));
+    }
+
+    /// §3.1: ten headers to a packet, while both wait; then what is left.
+    #[test]
+    fn a_data_packet_goes_for_every_ten_headers() {
+        let (mut port, mut packets) = (port(), Slab::default());
+        let mut enqueue = |kind: PacketKind, port: &mut Port| {
+            let header = Header::PulledData(PulledData::default());
+            let mut packet = Packet::new(0, Bytes(1500), Ecn::NotEct, &header);
+            if kind == PacketKind::Trimmed {
+                packet.trim(kind);
+            }
+            let at = packets.insert(packet, header);
+            port.enqueue(Time::ZERO, Incoming::local(at), &mut packets)
+        };
+        for kind in [PacketKind::Data; 3].into_iter().chain([PacketKind::Trimmed; 35]) {
+            assert_eq!(enqueue(kind, &mut port).outcome, Outcome::Queued);
+        }
+        let mut places = Vec::new();
+        for number in 0.. {
+            let Some(sent) = port.dispatch(port.busy_until, &mut packets) else { break };
+            if sent.kind == PacketKind::Data {
+                places.push(number);
+            }
+        }
+        assert_eq!(places, [10, 21, 32]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Checks of a request: everything that the simulator relies on.
+
+use shallows_cc::catalog::Marking;
+use shallows_cc::units::{Bytes, Time};
+
+use crate::packet::PacketKind;
+use crate::spec::fault::Change;
+use crate::spec::flow::FlowSpec;
+use crate::spec::network::{Balancing, Network};
+
+/// Largest number of entities of the event queue ([`Network::entities`]).
+pub const MAX_ENTITIES: usize = 1 << 20;
+/// Longest propagation delay: 2.2 s, half of what the event queue can hold.
+pub const MAX_DELAY: Time = Time((1 << 42) / 2);
+/// Lowest rate of a link: 1 Mbps.
+const MIN_RATE: u64 = 1_000_000;
+/// Number of packets of a flow, exclusive.
+const MAX_PACKETS: u64 = 1 << 31;
+
+impl Network {
+    /// Checks what the simulator relies on.
+    ///
+    /// # Errors
+    /// A message with the key, its value and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        let entities = self.entities();
+        if entities > MAX_ENTITIES {
+            return Err(format!("{entities} links, hosts and ports with classes: expected at most {MAX_ENTITIES}"));
+        }
+        if self.header.0 == 0 || self.mtu <= self.header || self.mtu.0 > u64::from(u16::MAX) {
+            let (mtu, header) = (self.mtu.0, self.header.0);
+            return Err(format!(
+                "mtu_bytes = {mtu}, header_bytes = {header}: expected a header of 1 B or more, and room for payload in at most 65535 B"
+            ));
+        }
+        if self.host.acks_every == 0 || self.host.acks_every > 255 {
+            return Err(format!("host.acks_every = {}: expected 1 to 255", self.host.acks_every));
+        }
+        if self.duration == Time::MAX && !self.until_done {
+            return Err("duration_ps: expected an end of the run, or until_done = true".into());
+        }
+        self.check_disciplines()?;
+        self.check_ports()?;
+        self.check_faults()?;
+        self.flows.iter().enumerate().try_for_each(|(at, flow)| {
+            self.check_flow(at, flow)?;
+            self.check_algorithm(at, flow)
+        })
+    }
+
+    fn check_disciplines(&self) -> Result<(), String> {
+        for (at, discipline) in self.disciplines.iter().enumerate() {
+            let classes = discipline.classes.len();
+            let named = discipline.class_of.iter().chain(&discipline.priority).chain(&discipline.paced);
+            if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
+                return Err(format!("disciplines[{at}] puts packets into class {class}: expected one of {classes}"));
+            }
+            if discipline.classes.iter().filter(|class| class.turn.is_some()).count() > 1 {
+                return Err(format!("disciplines[{at}] has several classes with a turn: expected at most one"));
+            }
+            let trims = discipline.classes.iter().any(|class| class.trims);
+            let headers = usize::from(discipline.class_of[PacketKind::Trimmed as usize]);
+            if trims && (discipline.classes[headers].trims || self.shared.is_some() || self.pause.is_some()) {
+                return Err(format!(
+                    "disciplines[{at}] trims packets: expected a class for headers that does not, and neither shared nor pause"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ports(&self) -> Result<(), String> {
+        let mut nics = vec![0; self.hosts as usize];
+        for (at, port) in self.ports.iter().enumerate() {
+            if port.from >= self.nodes || port.to >= self.nodes || port.from == port.to {
+                let (from, to, nodes) = (port.from, port.to, self.nodes);
+                return Err(format!("link {at} from node {from} to {to}: expected two of {nodes} nodes"));
+            }
+            if port.rate.0 < MIN_RATE || port.delay > MAX_DELAY {
+                let (rate, delay) = (port.rate.0, port.delay.0);
+                return Err(format!(
+                    "link {at} with rate_bps = {rate}, delay_ps = {delay}: expected 1 Mbps or more and at most 2.2 s"
+                ));
+            }
+            let scheduled = port.discipline.is_some_and(|at| (at as usize) < self.disciplines.len());
+            if port.discipline.is_some() != scheduled {
+                return Err(format!("links.discipline[{at}]: expected at most {}", self.disciplines.len()));
+            }
+            if (self.shared.is_some() && port.from >= self.hosts || self.pause.is_some()) && !scheduled {
+                return Err(format!("links.discipline[{at}] = 0: expected classes, which shared and pause need"));
+            }
+            if port.marking.is_some_and(|marking| marking as usize >= self.markings.len()) {
+                return Err(format!("links.marking[{at}]: expected at most {}", self.markings.len()));
+            }
+            if let Some(count) = nics.get_mut(port.from as usize) {
+                *count += 1;
+            }
+        }
+        match nics.iter().position(|&count| count != 1) {
+            Some(host) => Err(format!("host {host} has {} links: expected one", nics[host])),
+            None => Ok(()),
+        }
+    }
+
+    fn check_faults(&self) -> Result<(), String> {
+        for (at, fault) in self.faults.iter().enumerate() {
+            let Some(port) = self.ports.get(fault.link as usize) else {
+                return Err(format!("faults[{at}].link = {}: expected one of {}", fault.link, self.ports.len()));
+            };
+            let wrong = match fault.change {
+                Change::Loss(share) if !(0.0..1.0).contains(&share) => Some("a loss of at least 0 and below 1"),
+                Change::Rate(rate) if rate.0 < MIN_RATE || rate > port.rate => Some("1 Mbps to the link's own rate"),
+                Change::Down | Change::Up | Change::Rate(_) if port.discipline.is_none() => {
+                    Some("a link whose port has classes")
+                }
+                _ if at > 0 && fault.at < self.faults[at - 1].at => Some("faults in order of time"),
+                _ => None,
+            };
+            if let Some(expected) = wrong {
+                return Err(format!("faults[{at}], {:?} of link {}: expected {expected}", fault.change, fault.link));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, at: usize, flow: &FlowSpec) -> Result<(), String> {
+        if flow.src >= self.hosts || flow.dst >= self.hosts || flow.src == flow.dst {
+            let (src, dst, hosts) = (flow.src, flow.dst, self.hosts);
+            return Err(format!("flow {at} from host {src} to {dst}: expected two of {hosts} hosts"));
+        }
+        if flow.application.off > Time::ZERO && flow.application.on == Time::ZERO {
+            return Err(format!("flow {at} pauses forever: expected an on_ps above 0, as off_ps is"));
+        }
+        for &first in &flow.after {
+            let ends = self.flows[..at].get(first as usize).is_some_and(|first| first.bytes != Bytes::MAX);
+            if !ends || flow.stop != Time::MAX {
+                return Err(format!(
+                    "flow {at} waits for {first}: expected an earlier flow with an end, and no stop_ps"
+                ));
+            }
+        }
+        if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= MAX_PACKETS) {
+            return Err(format!("flow {at} has {} bytes: expected 1 to {MAX_PACKETS} packets", flow.bytes.0));
+        }
+        Ok(())
+    }
+
+    fn check_algorithm(&self, at: usize, flow: &FlowSpec) -> Result<(), String> {
+        let Some(control) = self.controls.get(flow.control as usize) else {
+            return Err(format!("flows.cc[{at}] = {}: expected one of {}", flow.control, self.controls.len()));
+        };
+        let one_way = match control.algorithm.marking {
+            _ if control.waits_for_credits() => Some("waits for credits, which need one path there and back"),
+            Marking::Records(_) => Some("compares the records of hops from packet to packet, which need one path"),
+            _ => None,
+        };
+        if let Some(why) = one_way.filter(|_| self.balancing != Balancing::Flow) {
+            return Err(format!("flow {at} {why}: expected balancing = \"flow\""));
+        }
+        if (control.waits_for_credits() || control.waits_for_pulls()) && flow.application.pauses() {
+            return Err(format!("flow {at} sends on credits or pulls: expected an application that does not pause"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Flows: what is sent from where to where, and when.
+
+use shallows_cc::units::{Bytes, Time};
+
+use crate::spec::application::{Application, ApplicationColumns};
+use crate::spec::columns::{Cell, Row};
+
+columns! {
+    /// One transfer.
+    pub struct FlowSpec as "Flows" in FlowColumns {
+        /// The host that sends.
+        src: u32,
+        /// The host that receives.
+        dst: u32,
+        /// Payload; `2**64-1` is unlimited.
+        bytes: Bytes,
+        /// When the flow starts; if it waits for others, how long after the last of them has finished.
+        start: Time = "start_ps",
+        /// When the flow stops: afterwards it sends no new data. `2**64-1` is never.
+        stop: Time = "stop_ps",
+        /// Flows that must finish before this one starts, and that precede it in the table. Such a flow has no `stop_ps`.
+        /// A predecessor has finished when the host where this flow starts has received, or knows to be acknowledged, all of it.
+        after: Vec<u32>,
+        /// When the application behind the flow writes; left out: everything at the start.
+        application: Application,
+        /// Its packets, acknowledgements included, go before others at its hosts and in the `priority` class of ports.
+        priority: bool,
+        /// Index of its algorithm in `ccs`.
+        control: u32 = "cc",
+    }
+}
+
+columns! {
+    /// A dependency of one flow on another.
+    pub struct Predecessor as "Predecessors" in PredecessorColumns {
+        /// The flow that waits.
+        flow: u32,
+        /// The flow that it waits for.
+        predecessor: u32,
+    }
+}
+
+/// The predecessors of a flow.
+impl Cell for Vec<u32> {
+    type Column = Option<PredecessorColumns>;
+
+    fn length(_: &Self::Column) -> Option<usize> {
+        None
+    }
+
+    fn cells(column: Self::Column, count: usize) -> Result<Vec<Self>, String> {
+        let mut lists = vec![Self::new(); count];
+        for Predecessor { flow, predecessor } in column.map(Predecessor::from_columns).transpose()?.unwrap_or_default()
+        {
+            let list = lists.get_mut(flow as usize);
+            list.ok_or_else(|| format!("after: flow {flow} is not one of {count}"))?.push(predecessor);
+        }
+        Ok(lists)
+    }
+}
+
+impl Cell for Application {
+    type Column = Option<ApplicationColumns>;
+
+    fn length(_: &Self::Column) -> Option<usize> {
+        None
+    }
+
+    fn cells(column: Self::Column, count: usize) -> Result<Vec<Self>, String> {
+        let Some(rows) = column.map(Self::from_columns).transpose()? else { return Ok(vec![Self::EAGER; count]) };
+        if rows.len() == count {
+            return Ok(rows);
+        }
+        Err(format!("application: {} rows, expected {count}, as many as flows", rows.len()))
+    }
+}
+
+request! {
+    /// What is sampled over time.
+    #[derive(Default)]
+    pub struct RecordSpec as "Record" {
+        /// Interval between samples of the queues; 0 is off.
+        queue_interval: Time = "queue_interval_ps",
+        /// Links whose queues are sampled.
+        ports: Vec<u32> = "queue_links",
+        /// Interval between samples of the senders; 0 is off.
+        probe_interval: Time = "probe_interval_ps",
+        /// Flows whose senders are sampled.
+        flows: Vec<u32> = "probe_flows",
+    }
+}

@@ -1,0 +1,64 @@
+//! Hosts: network interfaces, transport and time stamps.
+
+use shallows_cc::units::{Bytes, Time};
+
+choice! {
+    /// How a host's network interface takes packets.
+    pub enum Nic {
+        /// Pulls one data packet at a time from its flows in turn when it is idle, as Linux does with TCP small
+        /// queues and fair queueing. Acknowledgements go straight to the device.
+        Fair = "fair",
+        /// One queue, into which flows put all that their windows allow.
+        Fifo = "fifo",
+    }
+}
+
+request! {
+    /// Settings of all hosts.
+    #[derive(Copy)]
+    pub struct HostSpec as "Host" {
+        /// How the network interface takes packets: from its flows in turn, or from one queue.
+        nic: Nic,
+        /// Payload that a flow may send before the first acknowledgement.
+        initial_window: Bytes = "initial_window_bytes",
+        /// Shortest retransmission timeout.
+        rto_min: Time = "rto_min_ps",
+        /// Longest retransmission timeout.
+        rto_max: Time = "rto_max_ps",
+        /// Retransmission timeout before the first round-trip sample; at least three times the round trip of an empty path.
+        rto_initial: Time = "rto_initial_ps",
+        /// Data packets that an acknowledgement covers, 1 to 255.
+        acks_every: u32,
+        /// How long an acknowledgement waits for the packets that it should cover.
+        ack_delay: Time = "ack_delay_ps",
+        /// Largest number of packets of a flow that are handed to the network interface together (TSO).
+        segment: u32,
+        /// Errors of time stamps; without this table stamps are exact.
+        timestamps: Option<Timestamps>,
+    }
+}
+
+request! {
+    /// Errors of the time stamps that hosts and their network interfaces take.
+    #[derive(Copy, PartialEq)]
+    pub struct Timestamps as "Timestamps" {
+        /// Largest number of packets that are handed to the network interface at once without burst reduction.
+        burst: u32,
+        /// The same with burst reduction: what the token bucket releases at one poll.
+        bucket: u32,
+        /// Time between two polls of received packets.
+        poll: Time = "poll_ps",
+        /// Largest processing time of the stack between data and acknowledgement.
+        stack: Time = "stack_ps",
+        /// Standard deviation of additional Gaussian noise.
+        noise: Time = "noise_ps",
+        /// Share by which the receiver's clock is faster.
+        drift: f64,
+        /// Subtract the receiver's processing time from the round trip.
+        host_delay_removed: bool,
+        /// Pace bursts at the rate of the link.
+        burst_reduced: bool,
+        /// Space the stamps of a batch by the transmission time.
+        calibrated: bool,
+    }
+}

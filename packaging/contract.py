@@ -1,0 +1,86 @@
+"""Generates python/shallows/contract.py from the core: `make generated`."""
+
+from pathlib import Path
+
+FILE = Path(__file__).resolve().parents[1] / "python" / "shallows" / "contract.py"
+HEAD = '''\
+"""Types of the core's request and of its answer; docs/crossing.md says what the keys mean.
+
+Generated from crates/sim/src/spec and crates/contract by `make generated`: a change here is lost.
+"""
+
+from collections.abc import Callable
+from typing import NotRequired, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+U16, U32, U64 = NDArray[np.uint16], NDArray[np.uint32], NDArray[np.uint64]
+F64, Flags = NDArray[np.float64], NDArray[np.bool_]
+'''
+PYTHON = {
+    **dict.fromkeys(("u8", "u16", "u32", "u64"), "int"),
+    "bool": "bool",
+    "f64": "float",
+    "str": "str",
+    "[bool]": "Flags",
+    "[u16]": "U16",
+    "[u32]": "U32",
+    "[u64]": "U64",
+    "[f64]": "F64",
+    "[[u32]]": "U32",
+}
+"""Python's type for each kind of the core that is not made of others."""
+BY_HAND = {("Control", "written"): "Callable[..., object]"}
+"""A Python class is its number in the core."""
+KEYWORDS = {"from", "class"}
+
+
+def source(tables):
+    """The text of the module; `tables` are those of the core, (name, fields) each."""
+    names = [name for name, _ in tables]
+    answers = set(names[names.index("Answer") : names.index("Run")])
+    text = [HEAD]
+    # A table stands after those that it refers to.
+    for name, fields in reversed(tables[: names.index("Run")]):
+        pairs = [(key, _annotation(name, key, kind, may, answers)) for key, kind, may, _ in fields]
+        text.append(_table(name, pairs))
+    return "\n\n".join(text)
+
+
+def _table(name, pairs):
+    if KEYWORDS.intersection(key for key, _ in pairs):
+        rows = "".join(f'        "{key}": {annotation},\n' for key, annotation in pairs)
+        return f'{name} = TypedDict(\n    "{name}",\n    {{\n{rows}    }},\n)\n'
+    return f"class {name}(TypedDict):\n" + "".join(f"    {key}: {annotation}\n" for key, annotation in pairs)
+
+
+def _annotation(name, key, kind, optional, answers):
+    python = BY_HAND.get((name, key)) or _python(kind)
+    if optional:
+        python += " | None"
+    return f"NotRequired[{python}]" if optional and name not in answers else python
+
+
+def _python(kind):
+    if kind in PYTHON:
+        return PYTHON[kind]
+    if " or " in kind:
+        return " | ".join(dict.fromkeys(_python(one) for one in kind.split(" or ")))
+    if kind.startswith('"'):
+        return "str"
+    if kind.startswith("{"):
+        _, value = kind.strip("{}").split(": ")
+        return f"dict[str, {_python(value)}]"
+    return f"list[{_python(kind[1:-1])}]" if kind.startswith("[") else kind
+
+
+def write():
+    """Write the module for the core that is built."""
+    from shallows import _core
+
+    FILE.write_text(source(_core.contract()), "utf-8")
+
+
+if __name__ == "__main__":
+    write()

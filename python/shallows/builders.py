@@ -1,0 +1,756 @@
+"""The tables of a scenario as Python classes: `Dumbbell(hosts=4)`, `LongLived(flows=10)`.
+
+Generated from the models of the scenario by `make generated`: do not edit. A key that is absent has its
+default. `Scenario` checks the values, because it knows all of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Never, Required, TypedDict
+
+from shallows.literal import (
+    CC,
+    Algorithm,
+    AnyMarking,
+    Builder,
+    Columns,
+    Ends,
+    File,
+    FlowCount,
+    Marking,
+    Ports,
+    Rate,
+    Share,
+    Size,
+    Sizes,
+    TableLike,
+    Time,
+)
+from shallows.literal import Graph as GraphLike
+
+__all__ = [
+    "CC",
+    "TABLES",
+    "TOPOLOGIES",
+    "TRAFFICS",
+    "Dumbbell",
+    "FatTree",
+    "Fault",
+    "Graph",
+    "Hosts",
+    "Incast",
+    "LeafSpine",
+    "LongLived",
+    "Marking",
+    "MultiBottleneck",
+    "Network",
+    "ParkingLot",
+    "Pauses",
+    "Poisson",
+    "Record",
+    "RequestResponse",
+    "Ring",
+    "Shared",
+    "Shuffle",
+    "Staircase",
+    "Star",
+    "Tables",
+    "ThreeTier",
+    "Timestamps",
+    "Trace",
+    "Trimming",
+]
+
+
+class Shared(Builder):
+    """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
+
+    size: memory of each switch, without headroom; default 12MB
+    alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        size: Size = "12MB",
+        alpha: float = 1.0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Pauses(Builder):
+    """`[network.pfc]`: a switch pauses links that bring too much data.
+
+    threshold: data from one link above which it is paused; default 100KB
+    hysteresis: the link resumes this far below the threshold; default 2pkt
+    headroom: room for data that still arrives; "auto": as much as the link can need; default auto
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: Size = "100KB",
+        hysteresis: Size = "2pkt",
+        headroom: Size = "auto",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Trimming(Builder):
+    """`[network.trimming]`: switch ports trim packets to their headers instead of dropping them (NDP).
+
+    queue: data packets that a port holds; further ones are trimmed; default 8
+    headers: queue of headers, answers and pulls; default 16pkt
+    ratio: headers sent per waiting data packet; default 10
+    """
+
+    def __init__(
+        self,
+        *,
+        queue: int = 8,
+        headers: Size = "16pkt",
+        ratio: int = 10,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Timestamps(Builder):
+    """`hosts.timestamps`: how hosts stamp packets. A kind's values hold where a key is not given.
+
+    kind: whose errors; default software
+    burst: packets handed to the NIC at once, bursts not reduced
+    bucket: packets handed to the NIC at once with it
+    poll: time between two polls of received packets, at most
+    stack: the receiver's time between data and ack, at most
+    noise: standard deviation of additional Gaussian noise; default 0s
+    drift: share by which the receiver's clock is faster; default 0.0
+    host_delay_removed: subtract the receiver's time from the round trip; default True
+    burst_reduced: pace bursts at the link's rate by a token bucket; default True
+    calibrated: space the stamps of a batch by the transmission time; default True
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: Literal["software", "hardware"] = "software",
+        burst: int | None = None,
+        bucket: int | None = None,
+        poll: Time | None = None,
+        stack: Time | None = None,
+        noise: Time = "0s",
+        drift: float = 0.0,
+        host_delay_removed: bool = True,
+        burst_reduced: bool = True,
+        calibrated: bool = True,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Network(Builder):
+    """`[network]`: what is true of every link and port.
+
+    mtu: a full frame on the wire: one pkt; default 1500B
+    header: header bytes of a frame; the size of an ack; default 40B
+    buffer: of each switch port; by default at least twice the largest marking threshold; default 250pkt
+    shared: one memory for the ports of each switch, instead of buffer
+    pfc: whether switches pause links that bring too much data
+    trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
+    marking: "none" or a table of a kind and its keys; by default as the algorithms need
+    balancing: choice among equal paths: per flow, per packet, or the shortest queue; default flow
+    convergence: time that switches need to reroute after a link breaks or is repaired; default never
+    """
+
+    def __init__(
+        self,
+        *,
+        mtu: Size = "1500B",
+        header: Size = "40B",
+        buffer: Size = "250pkt",
+        shared: Shared | TableLike | None = None,
+        pfc: Pauses | TableLike | bool | None = None,
+        trimming: Trimming | TableLike | bool | None = None,
+        marking: AnyMarking | None = None,
+        balancing: Literal["flow", "packet", "queue"] = "flow",
+        convergence: Time = "never",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Hosts(Builder):
+    """`[hosts]`: NIC and transport of every host.
+
+    nic: round robin over its flows, or one marked queue; default fair
+    initial_window: window before the first feedback; default 10pkt
+    rto: a preset for the times below; default datacenter
+    rto_min: the shortest retransmission timeout
+    rto_initial: the timeout before the first RTT sample
+    rto_max: upper bound of the doubled timeout
+    acks_every: data packets per ack; default 1
+    ack_delay: how long an ack may wait for the next packet
+    segment: the most packets that leave together (TSO); default 1
+    timestamps: errors of timestamps; by default none
+    """
+
+    def __init__(
+        self,
+        *,
+        nic: Literal["fair", "fifo"] = "fair",
+        initial_window: Size = "10pkt",
+        rto: Literal["datacenter", "internet"] = "datacenter",
+        rto_min: Time | None = None,
+        rto_initial: Time | None = None,
+        rto_max: Time | None = None,
+        acks_every: int = 1,
+        ack_delay: Time | None = None,
+        segment: int = 1,
+        timestamps: Timestamps | TableLike | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Record(Builder):
+    """`[record]`: what is sampled over time. Exact statistics of every port come regardless.
+
+    queues: interval between samples of the queues; default off
+    probes: interval between samples of the senders; default off
+    ports: "bottleneck", "all", or a list of names and patterns: ["s0->s1", "h*->*"]; default bottleneck
+    flows: probed flows: the first so many, "all", or their numbers: [812, 900]; default 64
+    """
+
+    def __init__(
+        self,
+        *,
+        queues: Time = "off",
+        probes: Time = "off",
+        ports: Ports = "bottleneck",
+        flows: FlowCount = 64,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Fault(Builder):
+    """A table of `[[faults]]`: one change of one link, or of both links of a cable.
+
+    link: "s0->s1", or "s0<->s1" for both ways; required
+    kind: what happens to the link; required
+    at: when; default 0s
+    value: the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3
+    """
+
+    def __init__(
+        self,
+        *,
+        link: str,
+        kind: Literal["down", "up", "rate", "loss"],
+        at: Time = "0s",
+        value: Any | None = None,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Dumbbell(Builder):
+    """`hosts` senders on the left, as many receivers on the right, one cable between two switches.
+
+    hosts: hosts on each side; default 10
+    edge_rate: absent: `rate`
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "dumbbell"
+
+    def __init__(
+        self,
+        *,
+        hosts: int = 10,
+        edge_rate: Rate | None = None,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Star(Builder):
+    """`hosts` hosts around one switch: the network of an incast.
+
+    hosts: hosts around the switch; default 10
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "star"
+
+    def __init__(
+        self,
+        *,
+        hosts: int = 10,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class ParkingLot(Builder):
+    """A row of switches; long flows cross every hop, and each hop has flows that cross only it.
+
+    hops: links in the row, one bottleneck each; default 3
+    hosts: senders per group: one group crosses all hops, and one group crosses each hop; default 1
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "parking-lot"
+
+    def __init__(
+        self,
+        *,
+        hops: int = 3,
+        hosts: int = 1,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class MultiBottleneck(Builder):
+    """Two bottlenecks in a row (SIGCOMM 2015 Fig. 16): group 1 crosses both, groups 2 and 3 one each.
+
+    Groups 1 and 2 send from s0; group 3 sits at s1. Groups 1 and 3 send to one receiver behind an edge
+    link, group 2 to a receiver each.
+
+    hosts: senders in each of the three groups; default (10, 20, 10)
+    edge_rate: rate of the hosts' links; default 1Gbps
+    same_rtt: whether group 3's cables compensate for the hop; default True
+    rate: rate of the links between switches; default 10Gbps
+    rtt: two-way propagation of the longest path; default 200us
+    """
+
+    kind = "multi-bottleneck"
+
+    def __init__(
+        self,
+        *,
+        hosts: Sequence[int] = (10, 20, 10),
+        edge_rate: Rate = "1Gbps",
+        same_rtt: bool = True,
+        rate: Rate = "10Gbps",
+        rtt: Time = "200us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class LeafSpine(Builder):
+    """Two tiers: every leaf has a cable to every spine.
+
+    leaves: leaf switches; default 4
+    spines: spine switches; default 4
+    hosts_per_leaf: hosts at each leaf; default 8
+    rate: rate of the hosts' links; default 10Gbps
+    spine_rate: absent: `rate`
+    link_delay: one-way propagation of every cable; default 1us
+    """
+
+    kind = "leaf-spine"
+
+    def __init__(
+        self,
+        *,
+        leaves: int = 4,
+        spines: int = 4,
+        hosts_per_leaf: int = 8,
+        rate: Rate = "10Gbps",
+        spine_rate: Rate | None = None,
+        link_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class FatTree(Builder):
+    """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts.
+
+    k: ports of a switch, an even number; default 4
+    rate: rate of every link; default 10Gbps
+    link_delay: one-way propagation of every cable; default 1us
+    """
+
+    kind = "fat-tree"
+
+    def __init__(
+        self,
+        *,
+        k: int = 4,
+        rate: Rate = "10Gbps",
+        link_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class ThreeTier(Builder):
+    """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
+
+    Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
+    ones the odd cores.
+
+    cores: core switches, an even number; default 8
+    aggregations: aggregation switches, an even number; default 16
+    tors: top-of-rack switches, a multiple of half the aggregations; default 32
+    hosts_per_tor: hosts in each rack; default 6
+    rate: rate of every link; default 10Gbps
+    link_delay: one-way propagation of a cable between switches; default 4us
+    host_delay: one-way propagation of a host's cable; default 1us
+    """
+
+    kind = "three-tier"
+
+    def __init__(
+        self,
+        *,
+        cores: int = 8,
+        aggregations: int = 16,
+        tors: int = 32,
+        hosts_per_tor: int = 6,
+        rate: Rate = "10Gbps",
+        link_delay: Time = "4us",
+        host_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Graph(Builder):
+    """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
+
+    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
+    whose `kind` is "host", or, if there are none, those with a single edge.
+
+    edges: [node, node, rate, delay] each, or a file; required
+    hosts: the names of the hosts; required
+    """
+
+    kind = "graph"
+
+    def __init__(
+        self,
+        *,
+        edges: Sequence[tuple[str, str, Rate, Time]],
+        hosts: Sequence[str],
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class LongLived(Builder):
+    """Flows without an end: flow i starts at `start + i * stagger`, or up to `jitter` later.
+
+    flows: number of flows; by default one per source
+    start: start of the first flow; default 0s
+    stagger: time between two starts; default 0s
+    jitter: largest random delay of every start; default 10us
+    stop: time when all of them end; default never
+    exchange: data that each sends when the run begins, before it pauses until its start
+    on: time that each sends before it pauses for `off`
+    off: repeated pause of each flow; by default none
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "long-lived"
+
+    def __init__(
+        self,
+        *,
+        flows: int | None = None,
+        start: Time = "0s",
+        stagger: Time = "0s",
+        jitter: Time = "10us",
+        stop: Time = "never",
+        exchange: Size | None = None,
+        on: Time | None = None,
+        off: Time | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Staircase(Builder):
+    """One flow joins every interval; when all are there, one leaves every interval, first come first.
+
+    flows: how many join; default 5
+    interval: time between two changes; default 1s
+    start: start of the first flow; default 0s
+    jitter: largest random delay of every start; default 10us
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "staircase"
+
+    def __init__(
+        self,
+        *,
+        flows: int = 5,
+        interval: Time = "1s",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Incast(Builder):
+    """Many hosts send one flow each to the same host, at once or within `jitter`; once, or every `period`.
+
+    senders: number of senders; by default all hosts that can send
+    size: payload of every flow; default 20KB
+    start: earliest start; default 0s
+    jitter: starts are uniform within this time; default 0s
+    times: number of incasts, all between the same hosts; default 1
+    period: time between two incasts
+    to: the receiver; the topology's first, else the last host; default topology
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    """
+
+    kind = "incast"
+
+    def __init__(
+        self,
+        *,
+        senders: int | None = None,
+        size: Size = "20KB",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        times: int = 1,
+        period: Time | None = None,
+        to: Ends = "topology",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Shuffle(Builder):
+    """Every host sends to every other: the middle of a map and reduce job.
+
+    size: payload of every flow; default 1MB
+    start: earliest start; default 0s
+    jitter: starts are uniform within this time; default 1ms
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "shuffle"
+
+    def __init__(
+        self,
+        *,
+        size: Size = "1MB",
+        start: Time = "0s",
+        jitter: Time = "1ms",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Ring(Builder):
+    """An all-reduce over a ring: a share goes to the next host after the previous share has arrived.
+
+    hosts: participants in the order of the ring; by default all hosts; default topology
+    size: data that each host reduces; a step sends a share of it; default 1MB
+    start: earliest start of the first step; default 0s
+    jitter: first steps are uniform within this time; default 10us
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    """
+
+    kind = "ring"
+
+    def __init__(
+        self,
+        *,
+        hosts: Ends = "topology",
+        size: Size = "1MB",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class RequestResponse(Builder):
+    """Clients that each send a request, receive the response, think, and send the next.
+
+    pairs: clients, each with a server; by default one per source
+    exchanges: requests of each client, one after the other; default 100
+    request: payload of a request; default 100B
+    response: payload of a response; default 20KB
+    service: from the end of a request to the start of its response; default 0s
+    think: from the end of a response to the start of the next request; default 0s
+    start: earliest start; default 0s
+    jitter: first requests are uniform within this time; default 10us
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "request-response"
+
+    def __init__(
+        self,
+        *,
+        pairs: int | None = None,
+        exchanges: int = 100,
+        request: Size = "100B",
+        response: Size = "20KB",
+        service: Time = "0s",
+        think: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "10us",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Poisson(Builder):
+    """Flows that arrive at random, with sizes from a distribution, at a stated load.
+
+    Load is bytes on the wire (payload and headers, not acks) over capacity: `host` is the mean share of
+    the sending hosts' own links, `bottleneck` the share of the one port that all flows cross.
+
+    sizes: a bundled distribution, a CSV file, or one size such as "20KB"; required
+    load: a share above 0 and at most 1, such as 0.4 or "40%"; required
+    load_of: the capacity that the load refers to; default host
+    flows: how many arrive; default 1000
+    below: upper bound of drawn sizes; default unlimited
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    from_: sending hosts; default topology
+    to: receiving hosts; default topology
+    """
+
+    kind = "poisson"
+
+    def __init__(
+        self,
+        *,
+        sizes: Sizes,
+        load: Share,
+        load_of: Literal["host", "bottleneck"] = "host",
+        flows: int = 1000,
+        below: Size = "unlimited",
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        from_: Ends = "topology",
+        to: Ends = "topology",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Trace(Builder):
+    """Flows listed one by one: a CSV file, or columns, of start_s, src, dst, bytes.
+
+    file: the path of a CSV file with the columns start_s,src,dst,bytes
+    flows: these columns themselves, instead of a file
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    """
+
+    kind = "trace"
+
+    def __init__(
+        self,
+        *,
+        file: File | None = None,
+        flows: Columns | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+Topology = Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph
+
+Traffic = LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace
+TOPOLOGIES: dict[str, type[Builder]] = {
+    "dumbbell": Dumbbell,
+    "star": Star,
+    "parking-lot": ParkingLot,
+    "multi-bottleneck": MultiBottleneck,
+    "leaf-spine": LeafSpine,
+    "fat-tree": FatTree,
+    "three-tier": ThreeTier,
+    "graph": Graph,
+}
+TRAFFICS: dict[str, type[Builder]] = {
+    "long-lived": LongLived,
+    "staircase": Staircase,
+    "incast": Incast,
+    "shuffle": Shuffle,
+    "ring": Ring,
+    "request-response": RequestResponse,
+    "poisson": Poisson,
+    "trace": Trace,
+}
+TABLES: dict[str, type[Builder]] = {
+    "network": Network,
+    "hosts": Hosts,
+    "cc": CC,
+    "record": Record,
+}
+
+
+class Tables(TypedDict, total=False):
+    """The keywords of `Scenario`."""
+
+    name: str
+    seed: int
+    duration: Required[Time]
+    warmup: Time
+    topology: Required[Topology | TableLike | GraphLike]
+    network: Network | TableLike | None
+    hosts: Hosts | TableLike | None
+    cc: Algorithm | None
+    traffic: Required[Sequence[Traffic | TableLike]]
+    faults: Sequence[Fault | TableLike] | None
+    record: Record | TableLike | None
