@@ -88,7 +88,7 @@ def run(
         typer.Option(
             "--perturb",
             metavar="KEY=VALUE",
-            help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt), to see whether verdicts change.",
+            help="Change a parameter (dx.headroom) or a key of a scenario (dx-10:topology.rtt).",
         ),
     ] = None,
     threads: Threads = None,
