@@ -31,7 +31,7 @@ PYTHON = {
     "[[u32]]": "U32",
 }
 """Python's type for each kind of the core that is not made of others."""
-BY_HAND = {("Control", "written"): "Callable[..., object]"}
+BY_HAND = {("Control", "user_algorithm"): "Callable[..., object]"}
 """A Python class is its number in the core."""
 KEYWORDS = {"from", "class"}
 

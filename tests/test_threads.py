@@ -118,7 +118,7 @@ def test_control_c_closes_the_books_on_any_number_of_threads(threads):
 def test_an_algorithm_in_python_goes_on_one_thread():
     request = packet.request(Scenario.load("dctcp-40", {"duration": "2ms", "warmup": "0s"}))
     assert _core.simulate(request, None, 2)["threads"]["count"] == 2
-    request["ccs"] = [{**cc, "written": Still} for cc in request["ccs"]]
+    request["ccs"] = [{**cc, "user_algorithm": Still} for cc in request["ccs"]]
     assert _core.simulate(request, None, 2)["threads"]["count"] == 1
 
 

@@ -154,7 +154,7 @@ class Algorithm:
             # Packets and acks are those of the algorithm that it replaces.
             row = "dctcp" if self.needs_marking else "fixed"
             made = partial(self.user_class, **self.parameters)
-            return {"name": row, "parameters": {}, "written": made, "receiver": receiver}
+            return {"name": row, "parameters": {}, "user_algorithm": made, "receiver": receiver}
         return {"name": self.name, "parameters": self.parameters, "receiver": receiver}
 
 

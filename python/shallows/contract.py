@@ -179,7 +179,7 @@ class Control(TypedDict):
     name: str
     parameters: dict[str, float]
     receiver: NotRequired[Receiver | None]
-    written: NotRequired[Callable[..., object] | None]
+    user_algorithm: NotRequired[Callable[..., object] | None]
 
 
 class Applications(TypedDict):

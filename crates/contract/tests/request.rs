@@ -146,5 +146,5 @@ fn a_contradiction_is_refused_by_key() {
     let refused = |class_of| refusal(|request| request["disciplines"] = discipline(class_of));
     assert!(refused(json!({"data": 0})).contains("no class for \"ack\""));
     assert!(refused(json!({"other": 0, "beer": 0})).contains("no packet is called \"beer\""));
-    assert!(refusal(|request| request["ccs"][0]["written"] = json!(0)).contains("no class 0"));
+    assert!(refusal(|request| request["ccs"][0]["user_algorithm"] = json!(0)).contains("no class 0"));
 }

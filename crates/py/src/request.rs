@@ -24,11 +24,11 @@ pub fn network(request: &Bound<'_, PyDict>, raised: &Raised) -> PyResult<Network
     let reader = Reader { value: request.clone().into_any(), classes: &classes };
     let mut network = Network::deserialize(reader).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let classes: Vec<Arc<Py<PyAny>>> = classes.into_inner();
-    let written = |number: u32| {
+    let user_algorithm = |number: u32| {
         let (class, raised) = (classes.get(number as usize)?.clone(), raised.clone());
         Some(network::UserAlgorithm(Arc::new(move |path| UserAlgorithm::boxed(&class, path, &raised))))
     };
-    network.resolve(&written).map_err(PyValueError::new_err)?;
+    network.resolve(&user_algorithm).map_err(PyValueError::new_err)?;
     Ok(network)
 }
 

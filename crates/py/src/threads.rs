@@ -58,7 +58,7 @@ impl Run {
     /// # Errors
     /// See [`Simulation::new`].
     pub fn new(network: Network, threads: Option<usize>) -> Result<Self, String> {
-        let in_python = network.controls.iter().any(|control| control.written.is_some());
+        let in_python = network.controls.iter().any(|control| control.user_algorithm.is_some());
         let cores = available_parallelism().map_or(1, NonZero::get);
         match threads {
             // Python runs one thread at a time.

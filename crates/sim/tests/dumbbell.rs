@@ -97,7 +97,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             algorithm: row,
             values: Values::defaults(row.parameters),
             receiver: None,
-            written: None,
+            user_algorithm: None,
         }],
         host: HostSpec {
             nic: Nic::Fair,

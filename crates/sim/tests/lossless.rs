@@ -84,7 +84,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
 
 fn control(name: &str) -> Control {
     let algorithm = catalog::find(name).expect("a row of the catalog");
-    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, written: None }
+    Control { algorithm, values: Values::defaults(algorithm.parameters), receiver: None, user_algorithm: None }
 }
 
 fn flow(src: u32, dst: u32) -> FlowSpec {

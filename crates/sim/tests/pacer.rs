@@ -53,7 +53,7 @@ fn all_paced_flows_of_a_host_share_its_tokens_and_others_pass() {
     let rate = Rate(2_500_000_000);
     let mut network = with_pacers(star(2), rate, fixed_at(rate));
     network.controls = vec![control("fixed"), control("reno")];
-    network.controls[0].written = Some(UserAlgorithm(Arc::new(|_| Box::new(Paced))));
+    network.controls[0].user_algorithm = Some(UserAlgorithm(Arc::new(|_| Box::new(Paced))));
     let one = FlowSpec { control: 1, start: Time::from_micros(10), ..flow(0, 1, Bytes(1460)) };
     network.flows = vec![flow(0, 1, Bytes(4 * 1460)), flow(0, 1, Bytes(4 * 1460)), one];
     let answer = run(until_done(network));

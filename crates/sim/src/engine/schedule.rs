@@ -4,6 +4,9 @@ use shallows_cc::units::Time;
 
 use crate::spec::network::Network;
 
+/// The interval at which a network with paused links is searched for a deadlock, which lasts for ever.
+pub const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
+
 /// Tasks, in the order of simultaneous ones. A task comes before all events of the network at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {

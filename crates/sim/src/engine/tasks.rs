@@ -5,13 +5,10 @@ use shallows_cc::units::Time;
 use crate::engine::answer::Deadlock;
 use crate::engine::deadlock;
 use crate::engine::packet_limit;
-use crate::engine::schedule::Task;
+use crate::engine::schedule::{DEADLOCK_INTERVAL, Task};
 use crate::engine::simulation::Simulation;
 use crate::observe::Observer;
 use crate::spec::fault::Change;
-
-/// The interval at which a network with paused links is searched for a deadlock, which lasts for ever.
-pub(super) const DEADLOCK_INTERVAL: Time = Time::from_millis(1);
 
 impl<O: Observer> Simulation<O> {
     /// Runs the next task, or ends the run if nothing can happen any more.

@@ -14,6 +14,8 @@ pub const MAX_ENTITIES: usize = 1 << 20;
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
 /// Lowest rate of a link: 1 Mbps.
 const MIN_RATE: u64 = 1_000_000;
+/// Largest number of classes of a port: a packet with IEEE 802.1Q has three bits of priority.
+const MAX_CLASSES: usize = 8;
 /// Number of packets of a flow, exclusive.
 const MAX_PACKETS: u64 = 1 << 31;
 
@@ -51,6 +53,9 @@ impl Network {
     fn check_disciplines(&self) -> Result<(), String> {
         for (at, discipline) in self.disciplines.iter().enumerate() {
             let classes = discipline.classes.len();
+            if classes > MAX_CLASSES {
+                return Err(format!("disciplines[{at}] has {classes} classes: expected at most {MAX_CLASSES}"));
+            }
             let named = discipline.class_of.iter().chain(&discipline.priority).chain(&discipline.paced);
             if let Some(&class) = named.into_iter().find(|&&class| usize::from(class) >= classes) {
                 return Err(format!("disciplines[{at}] puts packets into class {class}: expected one of {classes}"));
@@ -161,5 +166,24 @@ impl Network {
             return Err(format!("flow {at} sends on credits or pulls: expected an application that does not pause"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PACKET_KINDS;
+    use crate::spec::ports::{ClassSpec, Discipline, Limit};
+
+    #[test]
+    fn a_port_has_at_most_eight_classes() {
+        let class = ClassSpec { limit: Limit::Packets(1), shaper: None, trims: false, turn: None };
+        let with_classes = |classes: usize| {
+            let class_of = [classes as u8 - 1; PACKET_KINDS.len()];
+            let discipline = Discipline { classes: vec![class; classes], class_of, priority: None, paced: None };
+            Network { disciplines: vec![discipline], ..Network::bare() }.check_disciplines()
+        };
+        assert_eq!(with_classes(8), Ok(()));
+        assert_eq!(with_classes(9).unwrap_err(), "disciplines[0] has 9 classes: expected at most 8");
     }
 }

@@ -22,7 +22,7 @@ request! {
         receiver: Option<ReceiverSpec>,
         /// A Python class (docs/algorithms.md) instead of the row's sender; packet world only. It is passed as its number among
         /// the classes of the request.
-        written: Option<u32>,
+        user_algorithm: Option<u32>,
     }
 }
 
@@ -55,12 +55,12 @@ impl ControlSpec {
     /// An unknown name, parameter or class.
     pub fn resolve(&self, user_algorithm: &dyn Fn(u32) -> Option<UserAlgorithm>) -> Result<Control, String> {
         let algorithm = catalog::find(&self.name).ok_or_else(|| format!("no algorithm is called {:?}", self.name))?;
-        let find = |number| user_algorithm(number).ok_or_else(|| format!("written: no class {number}"));
+        let find = |number| user_algorithm(number).ok_or_else(|| format!("user_algorithm: no class {number}"));
         Ok(Control {
             algorithm,
             values: values(&self.name, algorithm.parameters, &self.parameters)?,
             receiver: self.receiver.as_ref().map(ReceiverSpec::resolve).transpose()?,
-            written: self.written.map(find).transpose()?,
+            user_algorithm: self.user_algorithm.map(find).transpose()?,
         })
     }
 }
@@ -83,7 +83,7 @@ pub struct Control {
     /// Receiver that replaces the algorithm's own, with its parameters.
     pub receiver: Option<(&'static AlternateReceiver, Values)>,
     /// Sender that replaces the algorithm's own.
-    pub written: Option<UserAlgorithm>,
+    pub user_algorithm: Option<UserAlgorithm>,
 }
 
 /// Makes the senders of an algorithm that is not in the catalog.
@@ -103,7 +103,7 @@ impl Control {
     /// The sender of a flow.
     #[must_use]
     pub fn sender(&self, path: &Path) -> Box<dyn Sender> {
-        match &self.written {
+        match &self.user_algorithm {
             Some(UserAlgorithm(make)) => make(path),
             None => (self.algorithm.sender)(&self.values, path),
         }
