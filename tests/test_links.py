@@ -55,7 +55,8 @@ def test_a_run_whose_only_way_stays_down_ends_and_says_so(at):
 
 @pytest.mark.parametrize("link", ["h0->s0", "h0<->s0"])
 def test_a_host_whose_own_link_stays_down_is_named(link):
-    with pytest.raises(BooksError, match=r"flow 0 cannot make progress: no event is left.*; link h0->s0,.*is down"):
+    words = r"flow 0 cannot make progress: no event is left.*; link h0->s0,.*is down"
+    with pytest.raises(BooksError, match=words):
         run({"link": link, "kind": "down", "at": "0s"})
 
 

@@ -334,9 +334,9 @@ def _base_with_queue(answer: "Answer") -> list[str]:
         used = answer.scenario.flows.ccs[answer.scenario.flows.cc[flow]]
         if used.name not in MINIMUM_RTT:
             continue
-        forward, back = paths[flow]
-        empty_us = _round_trip(network, mtu, forward, back) / 1e6
-        frame_us = 8e6 * mtu / float(network.rate_bps[forward].min())
+        path: tuple[list[int], list[int]] = paths[flow]
+        empty_us = _round_trip(network, mtu, *path) / 1e6
+        frame_us = 8e6 * mtu / float(network.rate_bps[path[0]].min())
         if base_us > empty_us * (1 + BASE_EXCESS) + BASE_FRAMES * frame_us:
             late[flow] = base_us, empty_us
     if not late:

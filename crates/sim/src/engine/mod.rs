@@ -1,4 +1,4 @@
-//! The engine: executes events ([`domain`]), drives a run with its scheduled tasks ([`simulation`]), and audits the results.
+//! The engine: executes events (`domain`), drives a run with its scheduled tasks ([`simulation`]), and audits the results.
 
 pub mod answer;
 mod audit;

@@ -1,4 +1,4 @@
-//! The driver of a run: advances the network from one scheduled task to the next ([`crate::engine::tasks`]), and audits the results.
+//! The driver of a run: advances the network from one scheduled task to the next (`tasks`), and audits the results.
 
 use std::sync::Arc;
 

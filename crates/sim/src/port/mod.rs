@@ -1,8 +1,8 @@
 //! Egress ports: a finite queue of constant rate that marks packets, and the link behind it ([`link`]).
 //!
-//! A port without classes ([`fifo`]) knows the departure of a packet when it arrives. It keeps no queue of its own: the packets
+//! A port without classes (`fifo`) knows the departure of a packet when it arrives. It keeps no queue of its own: the packets
 //! that wait and those on the wire are one list, and the backlog is a time. Ports that do not know it, because of priorities,
-//! pauses or shaping, keep classes in front of that list ([`dispatch`]), and only they pay for them.
+//! pauses or shaping, keep classes in front of that list (`dispatch`), and only they pay for them.
 //!
 //! The queue counts bytes on the wire, and of the packet in transmission the unsent part. A packet that departs in the picosecond
 //! in which another arrives has departed.
