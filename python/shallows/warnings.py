@@ -327,14 +327,16 @@ def _base_with_queue(answer: "Answer") -> list[str]:
     if "base_rtt_us" not in names or not answer.network.is_nic.any() or answer.scenario.faults:
         return []
     its = probes["name"] == names.index("base_rtt_us")
-    last = dict(zip(probes["flow"][its].tolist(), probes["value"][its].tolist(), strict=True))
-    paths, network, mtu = _paths(answer.scenario), answer.network, answer.scenario.mtu
+    flows: list[int] = probes["flow"][its].tolist()
+    last: dict[int, float] = dict(zip(flows, probes["value"][its].tolist(), strict=True))
+    network, mtu = answer.network, answer.scenario.mtu
+    paths = _paths(answer.scenario)
     late: dict[int, tuple[float, float]] = {}
     for flow, base_us in last.items():
         used = answer.scenario.flows.ccs[answer.scenario.flows.cc[flow]]
         if used.name not in MINIMUM_RTT:
             continue
-        path: tuple[list[int], list[int]] = paths[flow]
+        path = paths[flow]
         empty_us = _round_trip(network, mtu, *path) / 1e6
         frame_us = 8e6 * mtu / float(network.rate_bps[path[0]].min())
         if base_us > empty_us * (1 + BASE_EXCESS) + BASE_FRAMES * frame_us:
