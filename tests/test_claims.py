@@ -87,7 +87,7 @@ def made_up(*bands, limits=""):
     figure = paper.figure("Fig. 1", "A figure", setting="None.")(lambda lab: None)
     figure.claim(
         "MU1", "A claim.", tolerance="T3: none", bands=bands, limits=limits,
-        mutation=Mutation({"given:x": 1}, bands[0].metric),
+        mutation=Mutation({"input:x": 1}, bands[0].metric),
     )  # fmt: skip
     return figure.claims[0]
 

@@ -25,7 +25,7 @@ def made_up(*bands, plot=None):
     """A claim on made-up metrics."""
     paper = Paper("made-up", "Made up", "A paper", "nobody")
     figure = paper.figure("Fig. 1", "A figure", setting="None.", plot=plot)(lambda lab: None)
-    mutation = Mutation({"given:x": 1}, bands[0].metric)
+    mutation = Mutation({"input:x": 1}, bands[0].metric)
     figure.claim("MU1", "A claim.", tolerance="T3: none", bands=bands, mutation=mutation)
     return figure.claims[0]
 
@@ -90,7 +90,7 @@ def test_nothing_is_measured_twice_and_other_content_is_measured_anew(tmp_path, 
     monkeypatch.setattr("shallows.papers.survey.ProcessPoolExecutor", None)
     (second,) = survey([claim], kept, quick=True, threads=1)
     assert first == second
-    assert kept.get(claim.figure, 1, True, {"given:r_ai": 1e6}) is None
+    assert kept.get(claim.figure, 1, True, {"input:r_ai": 1e6}) is None
     assert kept.get(claim.figure, 1, False) is None
     assert store.key(claim.figure) != store.key(claims(["ED9"])[0].figure)
 

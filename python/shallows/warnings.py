@@ -14,6 +14,7 @@ from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.algorithm import Algorithm
     from shallows.contract import Flags
     from shallows.results.answer import Answer
     from shallows.scenario import Scenario
@@ -333,7 +334,7 @@ def _base_with_queue(answer: "Answer") -> list[str]:
     paths = _paths(answer.scenario)
     late: dict[int, tuple[float, float]] = {}
     for flow, base_us in last.items():
-        used = answer.scenario.flows.ccs[answer.scenario.flows.cc[flow]]
+        used: Algorithm = answer.scenario.flows.ccs[int(answer.scenario.flows.cc[flow])]
         if used.name not in MINIMUM_RTT:
             continue
         path = paths[flow]

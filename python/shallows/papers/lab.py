@@ -27,7 +27,7 @@ class Lab:
         "dx.headroom": "50us"          a parameter of every DX flow, or of every fluid model with this name
         "dx-10:topology.rtt": "1ms"    a key of the scenario dx-10
         "cc:dx@ns-2": "vegas"          another algorithm in the place of this one
-        "given:w_min": 0.02            a number that the figure's function takes from `given`
+        "input:w_min": 0.02            a number that the figure's function takes from `input`
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class Lab:
         """`quick` in quick mode, else `full`."""
         return quick if self.quick else full
 
-    def given(self, name: str, value: V) -> V:
+    def input(self, name: str, value: V) -> V:
         """`value`, unless a change names another."""
-        key = f"given:{name}"
+        key = f"input:{name}"
         if key not in self.change:
             return value
         self.used.add(key)

@@ -116,7 +116,8 @@ class Run:
         try:
             run = cls(scenario_toml, json.loads(summary), {})
             # Earlier versions called the key "doubts".
-            run.summary.setdefault("warnings", run.summary.pop("doubts", []))
+            if "doubts" in run.summary:
+                run.summary["warnings"] = run.summary.pop("doubts")
             _ = run.summary["fingerprint"], run.summary["books"]["closed"]
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"

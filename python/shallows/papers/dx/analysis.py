@@ -135,7 +135,7 @@ fig9.claim(
 )
 def bases(lab: "Lab") -> None:
     run = lab.run(
-        "dx-10", flows(10), cc={"name": lab.given("cc", SIMULATED)}, duration="200ms", record__queues="off"
+        "dx-10", flows(10), cc={"name": lab.input("cc", SIMULATED)}, duration="200ms", record__queues="off"
     )
     last = probe(run, "base_rtt_us", 190e3).groupby("flow").value.last()
     lab.say("spread of the base RTTs", last.max() - last.min())
@@ -147,7 +147,7 @@ bases.claim(
     source="§IV-A, §III",
     tolerance="T1: a packet time, 1.2 us",
     bands=[within("spread of the base RTTs", 0, 1.2, unit="us")],
-    mutation=Mutation({"given:cc": "vegas@ns-2"}, "spread of the base RTTs"),
+    mutation=Mutation({"input:cc": "vegas@ns-2"}, "spread of the base RTTs"),
 )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def losses(lab: "Lab") -> None:
     for words, share in (("without losses", 0.0), ("with losses", 1e-3)):
         fault = {"link": "s0->s1", "kind": "loss", "at": "50ms", "value": share}
         run = lab.run(
-            "dx-10", flows(2), cc={"name": lab.given("cc", SIMULATED)}, duration="300ms", record__queues="off",
+            "dx-10", flows(2), cc={"name": lab.input("cc", SIMULATED)}, duration="300ms", record__queues="off",
             faults=[fault] if share else [],
         )  # fmt: skip
         lab.say(f"mean window {words}", probe(run, "window_pkt", 100e3).value.mean())
@@ -180,5 +180,5 @@ losses.claim(
             "packets lost with losses", 85, 400, read="derived", source="one in a thousand of 208,000 packets"
         ),
     ],
-    mutation=Mutation({"given:cc": "reno"}, "mean window with losses over without"),
+    mutation=Mutation({"input:cc": "reno"}, "mean window with losses over without"),
 )

@@ -84,7 +84,7 @@ FULL = 0.99
 )
 def fig15(lab: "Lab") -> None:
     def measured(sigma: float, headroom: float) -> dict[str, Any]:
-        noise = sigma * lab.given("noise", 1.0)
+        noise = sigma * lab.input("noise", 1.0)
         cc = {"name": "dx", "headroom": f"{headroom:g}us", "tolerance": f"{sigma:g}us"}
         run = lab.run("dx-10", LINK | QUIET, duration="150ms", cc=cc, hosts__timestamps=noisy(noise))
         return lab.port(run)
@@ -117,5 +117,5 @@ fig15.claim(
         within("utilisation, noise 6 us", 0.98, 1, domain="share", order=True, reported="can sustain"),
         near("growth of the queueing delay over that of the headroom", 1.0, rel=0.3, domain="signed"),
     ],
-    mutation=Mutation({"given:noise": 8.0}, "utilisation, noise 6 us"),
+    mutation=Mutation({"input:noise": 8.0}, "utilisation, noise 6 us"),
 )

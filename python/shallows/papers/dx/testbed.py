@@ -146,7 +146,7 @@ factors.claim(
 )
 def offload(lab: "Lab") -> None:
     run = lab.run(
-        "dx-10", flows(10), cc={"name": SIMULATED}, hosts__acks_every=lab.given("acks_every", 8), duration="400ms",
+        "dx-10", flows(10), cc={"name": SIMULATED}, hosts__acks_every=lab.input("acks_every", 8), duration="400ms",
         record__probes="off", record__queues="off",
     )  # fmt: skip
     lab.say("utilisation", lab.port(run)["utilization"])
@@ -159,7 +159,7 @@ offload.claim(
     source="§V-A",
     tolerance="T2: 98 % of the link",
     bands=[within("utilisation", 0.98, 1, domain="share", reported="crucial to achieve 10 Gbps")],
-    mutation=Mutation({"given:acks_every": 1}, "utilisation"),
+    mutation=Mutation({"input:acks_every": 1}, "utilisation"),
     differs="The paper prints how timestamps are averaged over a batch, no number of the effect.",
     why="With one acknowledgement for eight packets ten flows use 93 % of the link, with one for each 99.9 % (the mutation). An acknowledgement of eight packets releases eight at once, so the bursts of ten flows meet at "
     "the port, and each flow is cut for the queue that they make. Reproduce: `shallows papers run DX25`.",

@@ -28,7 +28,7 @@ MODELLED = "Two hosts back to back at 10 Gbps; a model of the host's timestamps,
 
 def round_trips(lab: "Lab", step: str) -> "Series":
     """The round trips in us that a sender measures with the techniques of `step`."""
-    table = {key: lab.given(key, value) for key, value in STEPS[step].items()}
+    table = {key: lab.input(key, value) for key, value in STEPS[step].items()}
     return probe(lab.run("dx-timestamps", hosts__timestamps=table), "rtt_us", 5e3).value
 
 
@@ -60,7 +60,7 @@ fig3.claim(
         within("range", 710 / 3, 710 * 3, reported=710.0, unit="us"),
         within("middle half", 111 / 3, 111 * 3, reported=111.0, unit="us"),
     ],
-    mutation=Mutation({"given:host_delay_removed": True}, "range"),
+    mutation=Mutation({"input:host_delay_removed": True}, "range"),
 )
 
 DX.cannot(
@@ -115,7 +115,7 @@ fig10.claim(
         below("hardware, calibrated", "hardware"),
         within("bursts: gain of reducing them", 23.8 / 2, 23.8 * 2, reported=23.8),
     ],
-    mutation=Mutation({"given:host_delay_removed": True}, "kernel"),
+    mutation=Mutation({"input:host_delay_removed": True}, "kernel"),
     differs="The gain of a technique depends on which others came before it; here the host's delay is removed first.",
 )
 
@@ -146,7 +146,7 @@ fig11.claim(
         within("range of hardware", 11.38 / 3, 11.38 * 3, reported=11.38, unit="us"),
         within("deviation of hardware", 0.53 / 2, 0.53 * 2, reported=0.53, unit="us"),
     ],
-    mutation=Mutation({"given:host_delay_removed": True}, "range in the kernel over that of hardware"),
+    mutation=Mutation({"input:host_delay_removed": True}, "range in the kernel over that of hardware"),
 )
 
 
@@ -191,7 +191,7 @@ fig12.claim(
     runs={"dx-10": BOTTLENECK},
 )
 def drift(lab: "Lab") -> None:
-    for words, share in (("without drift", 0.0), ("with drift", lab.given("drift", 4e-5))):
+    for words, share in (("without drift", 0.0), ("with drift", lab.input("drift", 4e-5))):
         stamps = {"kind": "hardware", "poll": "0s", "bucket": 1, "burst": 1, "drift": share}
         run = lab.run(
             "dx-10", flows(10), cc={"name": SIMULATED}, duration="400ms", hosts__timestamps=stamps,
@@ -212,6 +212,6 @@ drift.claim(
         near("utilisation with drift over without", 1.0, by=0.1, read="text"),
         near("queue with drift over without", 1.0, by=0.1, read="text"),
     ],
-    mutation=Mutation({"given:drift": 1e-3}, "queue with drift over without"),
+    mutation=Mutation({"input:drift": 1e-3}, "queue with drift over without"),
     differs="The paper prints the drift and that it is harmless, no number of its effect.",
 )

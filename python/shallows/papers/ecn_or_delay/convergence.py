@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     plot=Plot("time (ms)", "rate at the peaks (Gbps)"),
 )
 def fig6(lab: "Lab") -> None:
-    r_ai = lab.given("r_ai", 40e6)
+    r_ai = lab.input("r_ai", 40e6)
     for flows in (2, 10, 64):
         lab.say(f"alpha* of {flows} flows", dcqcn_cycles.steady(flows, r_ai=r_ai).alpha)
     run = dcqcn_cycles.cycles([30e9, 10e9], 300, r_ai=r_ai)
@@ -48,7 +48,7 @@ fig6.claim(
         near("difference kept a cycle, over 1 - alpha*/2", 1.0, by=0.001, read="derived", source="Theorem 2"),
         near("rate of the slower of two in the end", 20.0, rel=0.001, unit="Gbps", read="derived", source="C/N"),
     ],
-    mutation=Mutation({"given:r_ai": 50e6}, "alpha* of 2 flows"),
+    mutation=Mutation({"input:r_ai": 50e6}, "alpha* of 2 flows"),
 )  # fmt: skip
 
 FITTED = {(2, 40): 96.9, (10, 40): 35.9, (20, 40): 23.6, (2, 10): 358.0, (10, 10): 121.0, (20, 10): 75.0}
@@ -66,7 +66,7 @@ FITTED = {(2, 40): 96.9, (10, 40): 35.9, (20, 40): 23.6, (2, 10): 358.0, (10, 10
     ),
 )  # fmt: skip
 def convergence(lab: "Lab") -> None:
-    counts, rate = (2, 5, 10, 20), lab.given("rate", 40e9)
+    counts, rate = (2, 5, 10, 20), lab.input("rate", 40e9)
     for r_ai in (40, 10):
         times: list[float] = []
         for flows in counts:
@@ -86,7 +86,7 @@ convergence.claim(
     source="the authors' data; not in the paper",
     tolerance="T1: 5 %",
     bands=[near(f"{n} flows, R_AI {r}", ms, rel=0.05, unit="ms", read="data") for (n, r), ms in FITTED.items()],
-    mutation=Mutation({"given:rate": 50e9}, "2 flows, R_AI 40"),
+    mutation=Mutation({"input:rate": 50e9}, "2 flows, R_AI 40"),
     limits="The criterion was found by fitting one number to these six.",
 )  # fmt: skip
 
@@ -114,7 +114,7 @@ def theorem2(lab: "Lab") -> None:
         for i in range(8):
             run = lab.run(
                 "dcqcn", topology__hosts=flows, traffic=halves, duration="160ms", warmup="0s", record__queues="off",
-                cc={"name": DCQCN, "g": lab.given("g", 0.00390625)}, seed=100 * lab.seed + i,
+                cc={"name": DCQCN, "g": lab.input("g", 0.00390625)}, seed=100 * lab.seed + i,
             )  # fmt: skip
             rates = (
                 probe(run, "rate_gbps", 100e3)
@@ -140,7 +140,7 @@ theorem2.claim(
         near(f"e-folding time, {n} flows", 1e3 * dcqcn_cycles.steady(n).efolding_s, rel=0.4, unit="ms", read="derived", source="Theorem 2")
         for n in JOINED
     ],
-    mutation=Mutation({"given:g": 0.0005}, "e-folding time, 2 flows"),
+    mutation=Mutation({"input:g": 0.0005}, "e-folding time, 2 flows"),
     why="Two flows take the time of the theorem, four a third longer: the interval of 22 ms crosses the band's end at 22.8, where Theorem 2 has 16.3, or 17.4 with the upper bound of t (eq. 41). "
     "Reproduce: `shallows papers run ED29`.",
 )  # fmt: skip

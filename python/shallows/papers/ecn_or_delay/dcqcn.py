@@ -160,7 +160,7 @@ fig4.claim(
 def fig5(lab: "Lab") -> None:
     for words, sampled, times in (("", True, 1), (", answers at once", False, 4)):
         for rtt in (4, 85):
-            us = lab.given("near_us", rtt) if rtt == 4 else rtt
+            us = lab.input("near_us", rtt) if rtt == 4 else rtt
             run = lab.run("dcqcn", ten_flows(times, us), cc={"name": DCQCN, "sampled": sampled})
             kb = samples_kb(lab, run) / times
             lab.say(f"swing at {rtt} us{words}", kb.std())
@@ -198,7 +198,7 @@ fig5.claim(
         near("least queue, 85 us", 100.0, rel=0.3, unit="KB", read="data"),
         below("swing at 4 us, answers at once", "swing at 85 us, answers at once"),
     ],
-    mutation=Mutation({"given:near_us": 150}, "swing at 4 us, answers at once"),
+    mutation=Mutation({"input:near_us": 150}, "swing at 4 us, answers at once"),
     differs="In the paper's 0.1 s the queue still grows; here it is steady. A receiver that looks every 50 us delays marks by 25 us at any "
     "distance, so ten flows swing at 4 us as well.",
 )

@@ -32,7 +32,7 @@ def fig20(lab: "Lab") -> None:
             lab.curve(model.name, run.time_s * 1e3, run.queue_bytes / 1e3)
         return late_kb(run, 0.15)
 
-    width_us = lab.given("width_us", 100)
+    width_us = lab.input("width_us", 100)
     dcqcn = late(Dcqcn(), width_us)
     lab.say("DCQCN's queue", dcqcn.mean())
     lab.say("DCQCN's swing", np.ptp(dcqcn))
@@ -51,7 +51,7 @@ fig20.claim(
         within("Patched TIMELY's swing without", 0, 0.1, unit="KB", order=True),
         within("Patched TIMELY's swing with", 20, 78, unit="KB", order=True),
     ],
-    mutation=Mutation({"given:width_us": 300}, "DCQCN's swing"),
+    mutation=Mutation({"input:width_us": 300}, "DCQCN's swing"),
     differs="DCQCN's mean delay stays below its margin of 85.6 us; with jitter of 300 us it does not.",
 )
 
@@ -64,7 +64,7 @@ fig20.claim(
     seeds=(4, 6),
 )  # fmt: skip
 def fig20_packets(lab: "Lab") -> None:
-    for words, noise_us, rtt_us in (("without", 0, 4), ("with", lab.given("noise_us", 28.9), 54)):
+    for words, noise_us, rtt_us in (("without", 0, 4), ("with", lab.input("noise_us", 28.9), 54)):
         run = pair(lab, "patched-timely", 7, 3, hosts__timestamps=noisy(noise_us), record__probes="off")
         lab.say(f"Patched TIMELY's queue {words}", samples_kb(lab, run).mean())
         run = lab.run(
@@ -85,6 +85,6 @@ fig20_packets.claim(
         below("change of DCQCN's queue", "change of Patched TIMELY's queue"),
         within("change of DCQCN's queue", 0, 0.3, order=True, reported="does not impact"),
     ],
-    mutation=Mutation({"given:noise_us": 0}, "change of DCQCN's queue"),
+    mutation=Mutation({"input:noise_us": 0}, "change of DCQCN's queue"),
     limits="The packet world cannot delay single acknowledgements: TIMELY's jitter is an error of its round trips, DCQCN's the mean delay.",
 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 def fig17(lab: "Lab") -> None:
     for at in ("dequeue", "enqueue"):
-        model = lab.fluid(replace(Dcqcn(at=at, **GENTLE), delay=lab.given("delay_us", 85) * 1e-6))
+        model = lab.fluid(replace(Dcqcn(at=at, **GENTLE), delay=lab.input("delay_us", 85) * 1e-6))
         run = trajectory(model, 0.2)
         late = late_kb(run, 0.18)
         lab.say(f"queue, marks at {at}", late.mean())
@@ -51,7 +51,7 @@ fig17.claim(
         near("swing, marks at enqueue", 41.0, rel=0.20, unit="KB", read="data"),
         below("packets: swing of 40 flows at 60 us, at dequeue", "packets: swing of 40 flows at 60 us, at enqueue"),
     ],
-    mutation=Mutation({"given:delay_us": 60}, "swing, marks at enqueue"),
+    mutation=Mutation({"input:delay_us": 60}, "swing, marks at enqueue"),
     differs="The figure shows the equations. In packets of two flows random marks move the queue by more than this; the order shows with 40 flows, where the "
     "queue delays marks as much as the loop does.",
 )  # fmt: skip

@@ -99,7 +99,7 @@ EDGE = (36, 52)
 def fig12c(lab: "Lab") -> None:
     for flows in EDGE:
         cc = {
-            "name": lab.given("cc", "patched-timely@ecn-or-delay-fig11"),
+            "name": lab.input("cc", "patched-timely@ecn-or-delay-fig11"),
             "start_rate": f"{10_000 // flows}Mbps",
         }
         run = lab.run(
@@ -137,7 +137,7 @@ JOINS = ((3, 10), (8, 20), (20, 30))
 )
 def theorem5(lab: "Lab") -> None:
     for flows, apart_ms in JOINS:
-        cc = {"name": "patched-timely", "subtract_min_rtt": lab.given("subtract_min_rtt", False)}
+        cc = {"name": "patched-timely", "subtract_min_rtt": lab.input("subtract_min_rtt", False)}
         last = flows * apart_ms
         run = lab.run(
             "timely-split", topology__hosts=flows, record__probes="off", record__queues="off",
@@ -157,6 +157,6 @@ theorem5.claim(
         *(within(f"Jain's index, {n} flows", 0.99, 1, domain="share", read="derived") for n, _ in JOINS),
         *(near(f"queue, {n} flows", eq31_kb(n), rel=0.1, unit="KB", read="derived", source="eq. 31") for n, _ in JOINS),
     ],
-    mutation=Mutation({"given:subtract_min_rtt": True}, "Jain's index, 3 flows"),
+    mutation=Mutation({"input:subtract_min_rtt": True}, "Jain's index, 3 flows"),
     differs="If 20 flows start at line rate 10 ms apart, they fill 20 MB before they have slowed down, and go-back-N collapses.",
 )  # fmt: skip

@@ -73,7 +73,7 @@ fig18.claim(
 def pi_packets(lab: "Lab") -> None:
     run = lab.run(
         "dcqcn", topology__hosts=10, traffic__0__flows=10, cc__name=DCQCN, record__probes="off",
-        network__marking={"kind": "pi", "q_ref": lab.given("q_ref", "200KB")},
+        network__marking={"kind": "pi", "q_ref": lab.input("q_ref", "200KB")},
     )  # fmt: skip
     kb = samples_kb(lab, run)
     lab.say("mean queue", queue_kb(lab, run))
@@ -91,7 +91,7 @@ pi_packets.claim(
         near("mean queue", 200.0, rel=0.07, unit="KB", order=True),
         within("deviation of the queue over 200 KB", 0, 0.25, reported="a stated queue"),
     ],
-    mutation=Mutation({"given:q_ref": "300KB"}, "mean queue"),
+    mutation=Mutation({"input:q_ref": "300KB"}, "mean queue"),
     differs="Random marks are the cause: DCQCN's rates over a fluid queue have a deviation of 192 KB if each mark is a random draw, and of 2 KB if marks come evenly spaced at the same probability (tests/independent/pi.py, docs/rates.md).",
 )
 

@@ -173,7 +173,7 @@ fig15ef.claim(
 )
 def incast(lab: "Lab") -> None:
     run = lab.run(
-        "expresspass", QUIET, cc={"name": lab.given("cc", SIMULATED)}, duration="until-done", warmup="0s",
+        "expresspass", QUIET, cc={"name": lab.input("cc", SIMULATED)}, duration="until-done", warmup="0s",
         topology={"kind": "star", "hosts": 401, "rate": "10Gbps", "rtt": "100us"},
         traffic=[{"kind": "incast", "senders": 400, "size": "64KB", "jitter": "10us"}],
     )  # fmt: skip
@@ -191,6 +191,6 @@ incast.claim(
         within("data frames dropped", 0, 0, reported="robustness against incast"),
         near("flows finished", 400, by=0.5),
     ],
-    mutation=Mutation({"given:cc": "reno"}, "data frames dropped"),
+    mutation=Mutation({"input:cc": "reno"}, "data frames dropped"),
     differs="Our excerpt of the paper ends at the first sentence of this section.",
 )

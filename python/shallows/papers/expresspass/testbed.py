@@ -29,7 +29,7 @@ def fig13(lab: "Lab") -> None:
         "topology.hosts": 5, "traffic": [{"kind": "staircase", "flows": 5, "interval": "20ms"}], "duration": "180ms",
         "warmup": "0s", "record.probes": "1ms", "record.queues": "off",
     }  # fmt: skip
-    cc = {"name": TESTBED, "credit_queue": lab.given("credit_queue", 8)}
+    cc = {"name": TESTBED, "credit_queue": lab.input("credit_queue", 8)}
     run = lab.run("expresspass-join", stairs, cc=cc)
     for flow, its in probe(run, "rate_gbps").groupby("flow"):
         lab.curve(f"flow {flow + 1}", its.time_us / 1e3, its.value)
@@ -56,7 +56,7 @@ fig13.claim(
         below("largest queue of data", "largest queue of DCTCP", 1 / 5, reported="18 and 240.7 KB"),
         within("dropped", 0, 0),
     ],
-    mutation=Mutation({"given:credit_queue": 16}, "credits in the queue"),
+    mutation=Mutation({"input:credit_queue": 16}, "credits in the queue"),
 )
 
 

@@ -25,7 +25,7 @@ W_MIN = 0.01
     plot=Plot("update period", "credit rate (Gbps)", "steps"),
 )
 def fig12(lab: "Lab") -> None:
-    w_min = lab.given("w_min", W_MIN)
+    w_min = lab.input("w_min", W_MIN)
     for flows in (2, 4, 16):
         start = [9e9] + [0.1e9] * (flows - 1)
         rates = expresspass_rounds.rounds(start, 3000, w_min=w_min).rates_bps
@@ -56,7 +56,7 @@ fig12.claim(
         near("rate of the slowest of 4", CAPACITY_BPS / 4e9, rel=0.01, unit="Gbps", read="derived", source="C/N"),
         near("distance kept in a pair of rounds, 3 flows", 0.99 / 1.02, rel=0.001, read="derived", source="eq. 4"),
     ],
-    mutation=Mutation({"given:w_min": 0.02}, "swing of 2 flows"),
+    mutation=Mutation({"input:w_min": 0.02}, "swing of 2 flows"),
     differs="This is the paper's own idealisation. In packets, losses show a period late and rates swing 34 times as far.",
 )  # fmt: skip
 
@@ -134,7 +134,7 @@ def newcomer(lab: "Lab") -> None:
         ]  # fmt: skip
         run = lab.run(
             "expresspass", topology__hosts=count, traffic=traffic, duration="40ms", warmup="0s", record__queues="off",
-            record__probes="100us", cc={"name": "expresspass@ns-2", "w_min": lab.given("w_min", W_MIN)},
+            record__probes="100us", cc={"name": "expresspass@ns-2", "w_min": lab.input("w_min", W_MIN)},
         )  # fmt: skip
         rates = probe(run, "rate_gbps").pivot(index="time_us", columns="flow", values="value").fillna(0)
         after = rates[rates.index > 15.1e3]
@@ -163,6 +163,6 @@ newcomer.claim(
         ),
         *(near(f"share after 10 ms, {n} others", 1.0, by=0.15, order=True, read="derived", source="C/N") for n in NEW),
     ],
-    mutation=Mutation({"given:w_min": 0.0005}, "share after 10 ms, 4 others"),
+    mutation=Mutation({"input:w_min": 0.0005}, "share after 10 ms, 4 others"),
     differs="In packets losses show a period late and the weights are in phase only by chance.",
 )  # fmt: skip

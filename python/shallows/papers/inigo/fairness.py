@@ -26,7 +26,7 @@ def fig13(lab: "Lab") -> None:
         return its[its.time_us <= stop_s * 1e6].value.mean()
 
     dilating = lab.run(
-        "dilation-mix", traffic__0__cc={"name": "inigo", "dilation": lab.given("dilation", True)}
+        "dilation-mix", traffic__0__cc={"name": "inigo", "dilation": lab.input("dilation", True)}
     )
     stubborn = lab.run("dilation-mix", traffic__0__cc={"name": "inigo", "dilation": False})
     lab.say("Inigo beside CUBIC", mean(dilating, 0, "rate_gbps", 4, 10) / 0.1)
@@ -50,7 +50,7 @@ fig13.claim(
         within("Inigo alone again", 0.8, 1, domain="share", order=True),
         within("round trip after over before", 0.9, 1.1, order=True),
     ],
-    mutation=Mutation({"given:dilation": False}, "Inigo beside CUBIC, not dilating"),
+    mutation=Mutation({"input:dilation": False}, "Inigo beside CUBIC, not dilating"),
     limits="Two flows and a ping, not four TCPs and Flent's eight; see IN19.",
 )
 
@@ -66,7 +66,7 @@ FOUR = ("cubic", "reno", "cdg@inigo", "inigo")
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
 def fig13_four(lab: "Lab") -> None:
-    first = lab.given("first", "cubic")
+    first = lab.input("first", "cubic")
     names = {"CUBIC": first, "Reno": "reno", "CDG": "cdg@inigo", "Inigo": "inigo"}
     traffic = [
         {
@@ -100,7 +100,7 @@ fig13_four.claim(
     source="Fig. 13, §4.3",
     tolerance="T4: the order; the paper prints no number",
     bands=[below(name, "CUBIC", reported="CUBIC dominates") for name in ("Reno", "CDG", "Inigo")],
-    mutation=Mutation({"given:first": "inigo"}, "Reno"),
+    mutation=Mutation({"input:first": "inigo"}, "Reno"),
     differs="The paper runs four flows up and four down with a ping (Flent's RRUL); here four flows one way.",
 )
 
@@ -113,7 +113,7 @@ fig13_four.claim(
     seeds=(5, 8),
 )
 def rtt_fairness(lab: "Lab") -> None:
-    for name, cc in (("sub-window", lab.given("cc", "inigo")), ("window", "inigo@window")):
+    for name, cc in (("sub-window", lab.input("cc", "inigo")), ("window", "inigo@window")):
         rates = two_distances(lab, {"name": cc}).flows.goodput_gbps
         lab.say(f"Jain's index, {name}", jain(rates))
         lab.say(f"share of the farther flow, {name}", rates.iloc[1] / rates.mean())
@@ -143,7 +143,7 @@ rtt_fairness.claim(
         below("Jain's index, window", "Jain's index, sub-window", reported="RTT-fairness"),
         within("Jain's index, sub-window", 0.8, 1, domain="share"),
     ],
-    mutation=Mutation({"given:cc": "inigo@window"}, "Jain's index, sub-window"),
+    mutation=Mutation({"input:cc": "inigo@window"}, "Jain's index, sub-window"),
     why="A round trip is late that exceeds RTT_min by 17 %, so the farther flow tolerates a queue of 2.7 ms and the nearer one of 0.68 ms: the farther one gets 0.37 of 0.47 Gbps. With the "
     "sub-window the nearer flow reacts to each ten packets that find this queue, which costs it more. Reproduce: `shallows papers run IN16`.",
 )

@@ -46,7 +46,7 @@ def spans(run: "Run") -> tuple[float, float]:
     plot=Plot("time (s)", "throughput (Gbps)"),
 )
 def fig2(lab: "Lab") -> None:
-    on = lab.given("ecn", True)
+    on = lab.input("ecn", True)
     ecn = {"Inigo with ECN": {"name": "inigo", "ecn": on}, "CDG with ECN": {**PLAIN["CDG"], "ecn": on}}
     for name, cc in (WITH_RECEIVER | ecn).items():
         marking = K if name in ecn and on else "none"
@@ -97,7 +97,7 @@ fig2.claim(
         below("fairness, Inigo with ECN", "fairness, Inigo", reported="some negative interaction"),
         below("fairness, CDG", "fairness, CDG with ECN", reported="only clear in 2b"),
     ],
-    mutation=Mutation({"given:ecn": False}, "fairness, CDG"),
+    mutation=Mutation({"input:ecn": False}, "fairness, CDG"),
     why="CDG's part passes. Inigo is as fair with ECN as without, 0.999. The paper's runs with ECN had no delay of 4 ms, because in the authors' scripts marking took the place of the delay (409fb8b), so "
     "its negative interaction may come from that. Reproduce: `shallows papers run IN18`.",
 )  # fmt: skip
@@ -119,10 +119,10 @@ def fig4(lab: "Lab") -> None:
         "as published": {
             "kind": "inigo",
             "mark": True,
-            "tsecr": lab.given("tsecr", True),
+            "tsecr": lab.input("tsecr", True),
             "resolution": "1ms",
         },
-        "as intended": {"kind": "inigo", "mark": True, "threshold": lab.given("threshold", 0.17)},
+        "as intended": {"kind": "inigo", "mark": True, "threshold": lab.input("threshold", 0.17)},
     }
     for name, receiver in receivers.items():
         cc = {"name": "dctcp"} | ({"receiver": receiver} if receiver else {})
@@ -143,7 +143,7 @@ fig4.claim(
         within("utilisation as published", 0.95, 1, domain="share", order=True),
         below("queue as intended", "queue without"),
     ],
-    mutation=Mutation({"given:threshold": 100}, "queue as intended"),
+    mutation=Mutation({"input:threshold": 100}, "queue as intended"),
     differs="As published the receiver takes echoed times for arrival times (tsecr), in ticks of 1 ms; as intended it looks at its own clock.",
     why="The printed receiver works or not by the phase of its ticks: echo minus sending time is two ticks of 1 ms, or three if a tick ends within the last 2 us, and one tick more exceeds the threshold, 0.17 of 4 ms. "
     "Then every packet is late and the flows leave the link idle. An independent simulation of the printed lines gives 6 or 100 % of the link by the start times (tests/independent, docs/windows.md). Reproduce: "

@@ -121,7 +121,7 @@ abstract.claim(
     runs=TWENTY,
 )
 def noise(lab: "Lab") -> None:
-    for words, us in (("without noise", 0), ("with noise", lab.given("noise_us", 200))):
+    for words, us in (("without noise", 0), ("with noise", lab.input("noise_us", 200))):
         for flows in (2, 20):
             run = twenty(
                 lab, INCAST["Inigo"], hosts__timestamps=noisy(us), record__probes="off", record__queues="off",
