@@ -165,7 +165,8 @@ def five():
     names = ("inigo", "cubic", "reno", "cdg@inigo")
     results = {name: run("inigo-five", cc={"name": name}) for name in names}
     managed = {
-        f"{name}+rcv": run("inigo-five", cc={"name": name, "receiver": SCALED_TICK}) for name in ("cubic", "reno")
+        f"{name}+rcv": run("inigo-five", cc={"name": name, "receiver": SCALED_TICK})
+        for name in ("cubic", "reno")
     }
     return {name: {**port(r), **r.summary["flows"]} for name, r in (results | managed).items()}
 

@@ -130,7 +130,7 @@ class Mutation:
     """A change of one line of an algorithm, or of one number of the setting, under which the band `breaks` must fail.
 
     The keys of `change` are those of `Lab`: "dx.headroom" (a parameter wherever the algorithm runs), "dx-10:topology.rtt"
-    (a key of a scenario), "cc:dx@ns-2" (another algorithm in its place), "input:NAME" (a number that `Lab.given` names).
+    (a key of a scenario), "cc:dx@ns-2" (another algorithm in its place), "input:NAME" (a number that `Lab.input` names).
     """
 
     change: Mapping[str, Any]
