@@ -85,6 +85,8 @@ def explain(
 
     if html:
         extras.need("plot", "--html")
+        if html.is_dir() or not html.parent.is_dir():
+            raise ScenarioError("--html", str(html), "a file, such as settings.html, in a folder that exists")
     explanation = settings.explain(settings.on(Scenario.load(on), read_all(files, port, queue)))
     print_parts(page.report(explanation))
     if html:

@@ -132,8 +132,8 @@ def _text(value: object) -> str:
     return value
 
 
-def _number(least: int, most: int, what: str) -> Callable[[object], int]:
-    expected = f'{what}, a whole number from {least} to {most}, such as "{max(least, min(most, 3))}"'
+def _number(least: int, most: int, what: str, example: int) -> Callable[[object], int]:
+    expected = f'{what}, a whole number from {least} to {most}, such as "{example}"'
 
     def parse(value: object) -> int:
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,20}", value):
@@ -181,10 +181,10 @@ def _metres(value: object) -> float:
     return float(match[1])
 
 
-BYTES = _number(0, MOST, "bytes")
-PER_CENT = _number(0, 100, "per cent")
-POWER = _number(-8, 8, "a power of two")
-_SPEED = _number(1, 10**7, "Mbit/s")
+BYTES = _number(0, MOST, "bytes", 1_048_576)
+PER_CENT = _number(0, 100, "per cent", 5)
+POWER = _number(-8, 8, "a power of two", -1)
+_SPEED = _number(1, 10**7, "Mbit/s", 100_000)
 
 FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
     "WRED_PROFILE": {
@@ -194,7 +194,7 @@ FIELDS: Mapping[str, Mapping[str, Callable[[object], Any]]] = {
         **{f"{colour}_drop_probability": PER_CENT for colour in COLOURS},
     },
     "QUEUE": {"wred_profile": _reference, "scheduler": _reference},
-    "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _number(1, 100, "a weight")},
+    "SCHEDULER": {"type": _one_of("DWRR", "WRR", "STRICT"), "weight": _number(1, 100, "a weight", 15)},
     "BUFFER_POOL": {
         "type": _one_of("ingress", "egress", "both"),
         "mode": _one_of("static", "dynamic"),
