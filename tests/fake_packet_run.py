@@ -6,6 +6,7 @@ import numpy as np
 
 from shallows import contract, core_answer
 from shallows.results import Run
+from shallows.traffic import Predecessors
 from shallows.units import NEVER, Frame
 
 US = 10**6  # picoseconds
@@ -62,7 +63,7 @@ def flows():
         stop_ps=column([NEVER] * 7),
         cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
-        after=column([2**32 - 1] * 7, np.uint32),
+        after=Predecessors.of_pairs([], []),
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
         ccs=[

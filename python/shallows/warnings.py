@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shallows.summary import jain
-from shallows.traffic import NO_FLOW
 from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _nothing_measured(answer: "Answer") -> list[str]:
 def _not_begun(answer: "Answer") -> list[str]:
     """Flows without an end that were to start after the end of the run."""
     flows = answer.scenario.flows
-    endless = (flows.bytes == 0) & (flows.after == NO_FLOW)
+    endless = (flows.bytes == 0) & ~flows.waiting
     late = int(np.sum(endless & (flows.start_ps > answer.ended_ps)))
     if not late:
         return []

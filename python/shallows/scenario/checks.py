@@ -9,7 +9,6 @@ from shallows.errors import ScenarioError
 from shallows.faults import LEAST_RATE_BPS
 from shallows.literal import is_list
 from shallows.supported_keys import algorithms, refuse_unused_keys
-from shallows.traffic import NO_FLOW
 from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def _check_times(scenario: "Scenario") -> None:
     if scenario.duration == NEVER and not flows.bytes.any():
         raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
     for i in range(len(scenario.traffic)):
-        first = int(flows.start_ps[(flows.group == i) & (flows.after == NO_FLOW)].min())
+        first = int(flows.start_ps[(flows.group == i) & ~flows.waiting].min())
         if first >= scenario.duration:
             expected = f"a start before the end of the run at {TIME.text(scenario.duration)}"
             raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.routing import Routes
-from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def packet_hops(scenario: "Scenario") -> "F64":
     if not len(flows):
         return np.zeros(len(flows.ccs))
     routes, ends_s = Routes(scenario.network), run_ends_s(scenario)
-    begins = (flows.after != NO_FLOW) | (flows.start_ps <= ends_s * 1e12)
+    begins = flows.waiting | (flows.start_ps <= ends_s * 1e12)
     ending = _Sample(scenario, routes, np.flatnonzero(begins & (flows.bytes > 0)))
     if scenario.duration == NEVER:
         ends_s = max(ends_s, float(ending.busy_s(ending.packets).max(initial=0)))
@@ -74,7 +73,7 @@ class _Sample:
         self.owner = np.repeat(np.arange(len(chosen)), self.lengths)
         self.algorithm = flows.cc[chosen]
         self.packets = np.ceil(flows.bytes[chosen] / scenario.frame.payload)
-        self.follows = flows.after[chosen] != NO_FLOW
+        self.follows = flows.waiting[chosen]
         self.start_s = np.where(self.follows, 0, flows.start_ps[chosen] * 1e-12)
         self.stop_s = flows.stop_ps[chosen] * 1e-12
         self.bits = 8 * scenario.mtu

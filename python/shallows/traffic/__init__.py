@@ -10,6 +10,7 @@ from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Flows, Lo
 from shallows.traffic.kind import AlgorithmChoice, Kind
 from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Ring, Shuffle, Staircase
 from shallows.traffic.poisson import Poisson
+from shallows.traffic.predecessors import Predecessors
 from shallows.traffic.trace import Trace
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Flows",
     "Kind",
     "Load",
+    "Predecessors",
     "Traffic",
     "draw",
 ]

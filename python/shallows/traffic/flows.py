@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shallows.algorithm import Algorithm
-from shallows.contract import F64, U32, U64
+from shallows.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
+from shallows.traffic.predecessors import Predecessors
 from shallows.units import Frame
 
 if TYPE_CHECKING:
@@ -80,8 +81,9 @@ class Application:
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
-    `after` and `answers` are indices in the same table, or `NO_FLOW`: the flow whose end starts this one,
-    `start_ps` later, and the request that this one answers. `application` is None if flows never pause.
+    A flow with predecessors in `after` starts `start_ps` after the last of them has finished. `answers` has
+    the request that each flow answers, or `NO_FLOW`. Both have indices in the same table. `application` is
+    None if flows never pause.
     """
 
     src: U32
@@ -90,7 +92,7 @@ class Drawn:
     start_ps: U64
     stop_ps: U64
     load: Load | None = None
-    after: NDArray[np.integer] | None = None
+    after: Predecessors | None = None
     answers: NDArray[np.integer] | None = None
     application: Application | None = None
 
@@ -99,11 +101,11 @@ class Drawn:
 class Flows:
     """All flows of a scenario, table after table.
 
-    Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `after`, `answers` (u32), `bytes`,
-    `start_ps`, `stop_ps` (u64). If `after` is not `NO_FLOW`, `start_ps` counts from the end of that flow.
-    `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`,
-    `group` is the number of the traffic table; `loads` has a `Load` or None for each table; `application` is
-    None if no flow ever pauses.
+    Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `answers` (u32), `bytes`,
+    `start_ps`, `stop_ps` (u64). If a flow has predecessors in `after`, `start_ps` counts from the end of the
+    last of them. `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and
+    `cc_names`, `group` is the number of the traffic table; `loads` has a `Load` or None for each table;
+    `application` is None if no flow ever pauses.
     """
 
     src: U32
@@ -114,7 +116,7 @@ class Flows:
     cc: U32
     group: U32
     priority: U32
-    after: U32
+    after: Predecessors
     answers: U32
     ccs: list[Algorithm]
     cc_names: list[str]
@@ -123,6 +125,11 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self.src)
+
+    @property
+    def waiting(self) -> Flags:
+        """For each flow, whether it waits for another before it starts."""
+        return self.after.waiting(len(self))
 
 
 def draw(
@@ -153,11 +160,11 @@ def draw(
         for key in ("src", "dst", "bytes", "start_ps", "stop_ps")
     }
     first = np.cumsum([0, *counts])
-    for key in ("after", "answers"):
-        placed = [_placed(getattr(of, key), len(of.src), at) for of, at in zip(drawn, first, strict=False)]
-        columns[key] = np.concatenate(placed).astype(np.uint32)
+    answers = [_placed(of.answers, len(of.src), at) for of, at in zip(drawn, first, strict=False)]
     return Flows(
         **columns,
+        after=Predecessors.joined(zip((of.after for of in drawn), first.tolist(), strict=False)),
+        answers=np.concatenate(answers).astype(np.uint32),
         cc=np.repeat(np.array(cc, np.uint32), counts),
         group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),
         priority=np.repeat(np.array([table.priority for table in tables], np.uint32), counts),

@@ -10,6 +10,7 @@ from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
 from shallows.traffic.kind import Between, Ends, Kind, distinct, filled, hosts_of, others
+from shallows.traffic.predecessors import Predecessors
 from shallows.units import (
     NEVER,
     TIME,
@@ -217,14 +218,13 @@ class Ring(Kind):
         step, chain = np.divmod(np.arange(count), hosts)
         start_ps = np.zeros(count, np.uint64)
         start_ps[:hosts] = np.uint64(self.start) + spread(draws, hosts, self.jitter)
-        before = np.arange(count) - hosts
         return Drawn(
             ring[(chain + step) % hosts],
             ring[(chain + step + 1) % hosts],
             full(count, -(-self.size // hosts)),
             start_ps,
             full(count, NEVER),
-            after=np.where(before < 0, NO_FLOW, before),
+            after=Predecessors.chains(count, hosts),
         )
 
 
@@ -263,7 +263,7 @@ class RequestResponse(Between):
             np.where(response, np.uint64(self.response), np.uint64(self.request)),
             start_ps,
             full(count, NEVER),
-            after=np.where(before < 0, NO_FLOW, before),
+            after=Predecessors.chains(count, pairs),
             answers=np.where(response, before, NO_FLOW),
         )
 

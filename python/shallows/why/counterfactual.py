@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shallows.why import rerun
-from shallows.why.record import NONE
 
 if TYPE_CHECKING:
     from shallows.runner import OnProgress
@@ -46,19 +45,11 @@ class Counterfactual(NamedTuple):
 def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None" = None) -> Counterfactual:
     """The `Counterfactual` of a `Path`, from two runs of up to twice the time that the flow took."""
     culprits = path.by_flow()
-    needed = _before(scenario, path.flow)
+    needed = scenario.flows.after.ancestors(path.flow)
     everybody = set(range(scenario.flow_count)) - needed
     alone = _completion(scenario, path, everybody, on_progress)
     ran = _completion(scenario, path, set(culprits) - needed, on_progress)
     return Counterfactual(path.flow, path.fct_ps, list(culprits), sum(culprits.values()), alone, ran)
-
-
-def _before(scenario: "Scenario", flow: int) -> set[int]:
-    """The flow and its predecessors."""
-    chain = {flow}
-    while (flow := int(scenario.flows.after[flow])) != NONE:
-        chain.add(flow)
-    return chain
 
 
 def _completion(

@@ -60,10 +60,14 @@ def _ideal(record: "Record", flow: int) -> list[Piece]:
 
 
 def _before(record: "Record", flow: int) -> list[Piece]:
-    """The time before the start of a dependent flow: the lifetimes of its predecessors and think times."""
+    """The time before the start of a dependent flow: the lifetimes of its predecessors and think times.
+
+    Of several predecessors the last to finish is followed.
+    """
     flows = record.scenario.flows
     pieces: list[Piece] = []
-    while (other := int(flows.after[flow])) != NONE:
+    while others := flows.after.of(flow):
+        other = max(others, key=lambda number: int(record.finish_ps[number]))
         start, begun = int(record.start_ps[flow]), int(record.start_ps[other])
         ready = start - int(flows.start_ps[flow])
         if start > ready:

@@ -13,7 +13,6 @@ from shallows.scenario.tables import HostTable, NetworkTable
 from shallows.supported_keys import ALWAYS, World
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
-from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
 
 if TYPE_CHECKING:
@@ -123,15 +122,13 @@ def request(scenario: "Scenario") -> Request:
 
 def _flows(flows: "Flows") -> dict[str, Any]:
     """Columns of the flows; dependencies and pauses only where there are some."""
-    waiting = np.flatnonzero(flows.after != NO_FLOW)
-    after = {"flow": waiting.astype(np.uint32), "predecessor": flows.after[waiting]}
     return {
         "src": flows.src,
         "dst": flows.dst,
         "bytes": np.where(flows.bytes == 0, np.uint64(NEVER), flows.bytes),
         "start_ps": flows.start_ps,
         "stop_ps": flows.stop_ps,
-        "after": after if len(waiting) else None,
+        "after": asdict(flows.after) if len(flows.after) else None,
         "application": asdict(flows.application) if flows.application else None,
         "priority": flows.priority > 0,
         "cc": flows.cc,

@@ -1,0 +1,69 @@
+"""Which flows a flow waits for before it starts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shallows.contract import U32, Flags
+
+
+@dataclass(frozen=True)
+class Predecessors:
+    """Pairs of flow numbers, sorted by `flow`, which starts when all its predecessors have finished.
+
+    They must have finished at the host where it starts. A flow has finished at a host that has received all
+    of it, or that sent it and knows it acknowledged.
+    """
+
+    flow: U32
+    predecessor: U32
+
+    @classmethod
+    def of_pairs(cls, flow: ArrayLike, predecessor: ArrayLike) -> Self:
+        """The pairs in any order."""
+        waits, needed = np.asarray(flow, np.uint32), np.asarray(predecessor, np.uint32)
+        order = np.lexsort((needed, waits))
+        return cls(waits[order], needed[order])
+
+    @classmethod
+    def chains(cls, count: int, length: int) -> Self:
+        """Of `count` flows, each waits for the one that is `length` before it, if there is one."""
+        flow = np.arange(min(length, count), count, dtype=np.uint32)
+        return cls(flow, flow - np.uint32(length))
+
+    @classmethod
+    def joined(cls, parts: Iterable[tuple["Predecessors | None", int]]) -> Self:
+        """The pairs of several tables, each with the number of its first flow; None has no pairs."""
+        columns = [
+            (pairs.flow + np.uint32(first), pairs.predecessor + np.uint32(first))
+            for pairs, first in parts
+            if pairs is not None
+        ]
+        none = (np.array([], np.uint32), np.array([], np.uint32))
+        return cls(*(np.concatenate(column) for column in zip(none, *columns, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.flow)
+
+    def waiting(self, flows: int) -> Flags:
+        """For each of `flows` flows, whether it waits for another."""
+        waits = np.zeros(flows, bool)
+        waits[self.flow] = True
+        return waits
+
+    def of(self, flow: int) -> list[int]:
+        """The flows that `flow` waits for."""
+        first, end = np.searchsorted(self.flow, [flow, flow + 1])
+        return self.predecessor[first:end].tolist()
+
+    def ancestors(self, flow: int) -> set[int]:
+        """`flow`, the flows that it waits for, those that these wait for, and so on."""
+        found, left = {flow}, [flow]
+        while left:
+            more = [other for other in self.of(left.pop()) if other not in found]
+            found.update(more)
+            left += more
+        return found
