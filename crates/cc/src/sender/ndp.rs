@@ -18,12 +18,15 @@ use crate::units::{Bytes, Time};
 
 /// Its one parameter.
 pub const PARAMETERS: &[Parameter] = &[packets("window", "IW", 0.0, 0.0..=1e6)
-    .meaning("packets that leave uncalled; 0: what the flow's own path holds, and what two ports may hold beside")
+    .meaning(
+        "packets that leave uncalled; 0: what the flow's own paths hold, and what two ports of each may hold beside",
+    )
     .source(
         "SIGCOMM 2017 §3.2: enough to fill the path; csg-htsim: 15, its examples 15 or 23 packets of 9 KB at 10 Gbps",
     )];
 
-/// What two ports hold, in packets: a flow whose packets wait on their way up and down fills its path nonetheless.
+/// What two ports hold, in packets: a flow whose packets wait on their way up and down fills its path nonetheless. A flow that is spread
+/// over several ports of its host has as many paths.
 const QUEUES: f64 = 16.0;
 
 /// Variants.
@@ -41,7 +44,8 @@ pub const NOT_MODELLED: &[&str] = &[
 #[must_use]
 pub fn build(values: &Values, path: &Path) -> Box<dyn Sender> {
     let holds = (path.line_rate.sent_in(path.base_rtt) / path.mss).ceil();
-    let packets = if values.get("window") > 0.0 { values.get("window") } else { holds + QUEUES };
+    let packets =
+        if values.get("window") > 0.0 { values.get("window") } else { holds + QUEUES * f64::from(path.ports.max(1)) };
     Box::new(Blind { window: path.mss.scale(packets) })
 }
 

@@ -31,8 +31,8 @@ impl Audit<'_> {
         for (at, port) in self.ports.iter().enumerate() {
             problems.extend(port_problem(port, self.span).map(|problem| format!("port {at}: {problem}")));
         }
-        let mut rates = vec![Rate::MAX; self.network.nodes as usize];
-        self.network.ports.iter().for_each(|port| rates[port.from as usize] = port.rate);
+        let mut rates = vec![Rate::ZERO; self.network.nodes as usize];
+        self.network.ports.iter().for_each(|port| rates[port.from as usize].0 += port.rate.0);
         let one_way = self.network.faults.is_empty() && self.network.balancing == Balancing::Flow;
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
             let problem = flow_problem(flow, spec.bytes, one_way)
@@ -48,11 +48,12 @@ impl Audit<'_> {
         problems
     }
 
-    /// A flow delivers no more than the link of its host can have sent since the flow started.
+    /// A flow delivers no more than the links of its host can have sent since the flow started.
     fn too_much_delivered(&self, flow: &FlowReport, rate: Rate) -> Option<String> {
         let sent = rate.sent_in(self.ended.saturating_sub(flow.start));
-        (flow.delivered > sent.0)
-            .then(|| format!("delivered {} bytes, but its link can have sent at most {}", flow.delivered, sent.0))
+        (flow.delivered > sent.0).then(|| {
+            format!("delivered {} bytes, but the links of its host can have sent at most {}", flow.delivered, sent.0)
+        })
     }
 
     /// While a host is measured, it receives no more new payload than its links carry, plus one frame that was in flight.

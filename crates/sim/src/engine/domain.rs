@@ -53,7 +53,7 @@ impl<O: Observer> Domain<O> {
         let fabric = Fabric::new(Arc::clone(network), Arc::clone(routes), &ownership, depth, observer)?;
         Ok(Self {
             fabric,
-            hosts: Hosts::new(Arc::clone(network), ownership),
+            hosts: Hosts::new(Arc::clone(network), routes, ownership),
             network: Arc::clone(network),
             events: 0,
             stale_wakes: 0,
@@ -63,7 +63,7 @@ impl<O: Observer> Domain<O> {
     /// Uses new routes, for packets that leave their hosts from now on.
     pub fn reroute(&mut self, routes: &Arc<Routes>) {
         self.fabric.routes = Arc::clone(routes);
-        self.hosts.reroute(routes);
+        self.hosts.reroute(&mut self.fabric);
     }
 
     /// Applies a fault to a link, and sends what waited for it.

@@ -45,15 +45,31 @@ pub fn ideal_completion(bytes: Bytes, path: &[PortSpec], network: &Network) -> T
     ideal_hops(bytes, path, network).fold(Time::ZERO, |sum, hop| sum + hop.waits + hop.sending + hop.delay)
 }
 
+/// The path of a flow, and the part of its payload that crosses this path last. Where hosts choose a port for each packet, equal paths
+/// take full packets in turn, as many as the host with fewer ports has.
+pub fn busiest_path(network: &Network, routes: &Routes, flow: u32) -> (Vec<u32>, Bytes) {
+    let [there, _] = routes.path(network, flow);
+    let paths = [false, true].map(|back| routes.first_ports(flow, back).len() as u64).into_iter().min().unwrap_or(1);
+    (there, busiest_share(network.flows[flow as usize].bytes, network.mss(), paths))
+}
+
+/// The payload that the path with the last arrival carries, if `paths` equal paths take full packets in turn.
+fn busiest_share(bytes: Bytes, mss: Bytes, paths: u64) -> Bytes {
+    let full_packets = (bytes.0 - 1) / mss.0;
+    let last = Bytes(bytes.0 - full_packets * mss.0);
+    // A full packet comes last unless the path of the last packet has one packet more than all others.
+    mss * (full_packets / paths) + if full_packets.is_multiple_of(paths) { last } else { mss }
+}
+
 /// By flow: its completion time on an empty path; zero for unlimited flows.
 pub fn ideal_times(network: &Network, routes: &Routes) -> Vec<Time> {
     let ideal = |(flow, number): (&FlowSpec, u32)| {
         if flow.bytes == Bytes::MAX {
             return Time::ZERO;
         }
-        let [there, _] = routes.path(network, number);
+        let (there, bytes) = busiest_path(network, routes, number);
         let path: Vec<_> = there.iter().map(|&port| network.ports[port as usize]).collect();
-        ideal_completion(flow.bytes, &path, network)
+        ideal_completion(bytes, &path, network)
     };
     network.flows.iter().zip(0..).map(ideal).collect()
 }
@@ -86,6 +102,14 @@ mod tests {
     fn a_train_follows_at_the_pace_of_the_slowest_link() {
         let ideal = ideal_completion(Bytes(14_600), &[hop(10, 0), hop(1, 0), hop(10, 0)], &Network::bare());
         assert_eq!(ideal, Time::from_nanos(1200 + 10 * 12_000 + 1200));
+    }
+
+    /// Three full packets and 1 B over two paths: each carries two packets, and the later one ends with a full packet. Five packets:
+    /// the last of 1 B is the third on its path.
+    #[test]
+    fn equal_paths_take_packets_in_turn() {
+        let share = |bytes, paths| busiest_share(Bytes(bytes), Bytes(1000), paths).0;
+        assert_eq!([share(3001, 2), share(4001, 2), share(4001, 1), share(4000, 4)], [2000, 2001, 4001, 1000]);
     }
 
     #[test]

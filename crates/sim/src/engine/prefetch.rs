@@ -50,9 +50,9 @@ pub fn prefetch_next<O>(fabric: &Fabric<O>, hosts: &Hosts) {
                     prefetch(behind);
                 }
                 prefetch_endpoint(hosts, link.to, packet);
-                next_port(fabric, link, packet)
+                next_port(fabric, hosts, link, packet)
             }
-            None => nic_of(fabric, entity),
+            None => hosts.nics.get(entity.wrapping_sub(fabric.ports.len() as u32)).map(Nic::port),
         };
         if let Some(port) = port {
             fabric.ports[port as usize].prefetch();
@@ -60,7 +60,7 @@ pub fn prefetch_next<O>(fabric: &Fabric<O>, hosts: &Hosts) {
     }
     if let Some((at, entity)) = near {
         match head(fabric, entity) {
-            Some((link, packet)) => prefetch_queue(fabric, next_port(fabric, link, packet), at, packet),
+            Some((link, packet)) => prefetch_queue(fabric, next_port(fabric, hosts, link, packet), at, packet),
             None => prefetch_sender(hosts, entity.wrapping_sub(fabric.ports.len() as u32)),
         }
     }
@@ -72,15 +72,10 @@ fn head<O>(fabric: &Fabric<O>, entity: u32) -> Option<(&Link, &Packet)> {
     Some((link, fabric.packets.get(link.head() as usize)?))
 }
 
-/// The port that forwards a packet at the end of a link, or that sends the response of the host there.
-fn next_port<O>(fabric: &Fabric<O>, link: &Link, packet: &Packet) -> Option<u32> {
-    if link.to < fabric.network.hosts { Some(fabric.routes.nic(link.to)) } else { fabric.routes.peek(packet) }
-}
-
-/// The NIC that becomes idle by the event of an entity.
-fn nic_of<O>(fabric: &Fabric<O>, entity: u32) -> Option<u32> {
-    let host = entity.checked_sub(fabric.ports.len() as u32).filter(|&host| host < fabric.network.hosts)?;
-    Some(fabric.routes.nic(host))
+/// The port that forwards a packet at the end of a link, or the first port of the host there, which may send the response.
+fn next_port<O>(fabric: &Fabric<O>, hosts: &Hosts, link: &Link, packet: &Packet) -> Option<u32> {
+    let is_host = link.to < fabric.network.hosts;
+    if is_host { hosts.nics.first_of(link.to).map(Nic::port) } else { fabric.routes.peek(packet) }
 }
 
 /// Prefetches what a packet that enters a port at a given time changes besides the port itself.

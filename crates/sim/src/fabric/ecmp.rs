@@ -10,8 +10,8 @@ use crate::spec::network::Network;
 pub(super) struct EcmpTable {
     /// By host: its rack.
     rack: Vec<u32>,
-    /// By host: the switches with a link to it, and their ports.
-    down: Vec<Vec<(u32, u32)>>,
+    /// By host: the switches with links to it, and beginning and end of their part of `ports`.
+    down: Vec<Vec<(u32, [u32; 2])>>,
     /// By rack and switch: beginning and end of its part of `ports`.
     sets: Vec<[u32; 2]>,
     hosts: u32,
@@ -29,10 +29,15 @@ impl EcmpTable {
             switches: network.nodes - network.hosts,
             ports: Vec::new(),
         };
-        for (port, number) in network.ports.iter().zip(0..) {
-            if port.to < network.hosts {
-                table.down[port.to as usize].push((port.from, number));
-            }
+        let all = network.ports.iter().zip(0_u32..);
+        let mut to_hosts: Vec<_> = all.filter(|(port, _)| port.to < network.hosts).collect();
+        // The sort is stable, so that ports keep their order.
+        to_hosts.sort_by_key(|(port, _)| (port.to, port.from));
+        for parallel in to_hosts.chunk_by(|(a, _), (b, _)| (a.to, a.from) == (b.to, b.from)) {
+            let begin = table.ports.len() as u32;
+            table.ports.extend(parallel.iter().map(|(_, number)| number));
+            let (port, _) = parallel[0];
+            table.down[port.to as usize].push((port.from, [begin, table.ports.len() as u32]));
         }
         for rack in 0..search.racks.len() as u32 {
             let distance = search.distances(rack);
@@ -52,10 +57,9 @@ impl EcmpTable {
 
     /// The ports of `switch` on shortest paths to `host`.
     pub fn of(&self, switch: u32, host: u32) -> &[u32] {
-        if let Some((_, port)) = self.down[host as usize].iter().find(|(from, _)| *from == switch) {
-            return std::slice::from_ref(port);
-        }
-        let [begin, end] = self.sets[(self.rack[host as usize] * self.switches + switch - self.hosts) as usize];
+        let direct = self.down[host as usize].iter().find(|(from, _)| *from == switch);
+        let set = || self.sets[(self.rack[host as usize] * self.switches + switch - self.hosts) as usize];
+        let [begin, end] = direct.map_or_else(set, |&(_, set)| set);
         &self.ports[begin as usize..end as usize]
     }
 }

@@ -71,6 +71,8 @@ pub struct Fabric<O> {
     pub first_pause: Time,
     /// Whether any flow has priority.
     priorities: bool,
+    /// The number of the first port on the event queue.
+    first_port_entity: u32,
     /// Deliveries over a link.
     pub hops: u64,
     /// Packets that reached their destination.
@@ -114,6 +116,7 @@ impl<O: Observer> Fabric<O> {
             interrupt: false,
             first_pause: Time::MAX,
             ports,
+            first_port_entity: network.ports.len() as u32 + network.nics(),
             priorities: network.flows.iter().any(|flow| flow.priority),
             hops: 0,
             consumed: 0,
@@ -237,7 +240,7 @@ impl<O: Observer> Fabric<O> {
     /// The number of a port with classes on the event queue.
     #[inline]
     fn port_entity(&self, number: u32) -> u32 {
-        self.nic_entity(self.network.hosts) + number
+        self.first_port_entity + number
     }
 
     /// Whether more packets are in flight than a run may hold.

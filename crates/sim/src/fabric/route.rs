@@ -2,9 +2,11 @@
 //!
 //! The paths of a flow, in both directions, are computed once. A packet carries its position on its path.
 
+use shallows_cc::units::Rate;
+
 use super::ecmp::EcmpTable;
 use super::reverse_links::reverse_links;
-use super::shortest_paths::Search;
+use super::shortest_paths::{FlowPath, Search};
 use crate::packet::{NIL, Packet};
 use crate::spec::network::{Balancing, Control, Network};
 
@@ -27,14 +29,15 @@ pub struct Routes {
     choices: Option<EcmpTable>,
     /// The same without the links that are down.
     detours: Option<EcmpTable>,
-    /// By host: its port.
-    nics: Vec<u32>,
-    /// The ports of all paths behind the NIC, one path after the other.
+    /// The ports of all paths, one path after the other.
     hops: Vec<u32>,
-    /// By flow and direction: the beginning of its path in `hops`.
+    /// By flow and direction: the place in `hops` of the port behind the host's own.
     offsets: Vec<[u32; 2]>,
     /// The offsets without faults, if links may fail.
     original: Vec<[u32; 2]>,
+    /// By flow and direction: beginning and end of the part of `hops` with the ports among which a host chooses for each packet.
+    /// Empty if no host chooses.
+    spread: Vec<[[u32; 2]; 2]>,
 }
 
 impl Routes {
@@ -48,31 +51,42 @@ impl Routes {
         let mut routes = Self {
             choices: (network.balancing != Balancing::Flow).then(|| EcmpTable::new(network, &search)),
             detours: None,
-            nics: search.nics,
             hops: Vec::new(),
             offsets: Vec::with_capacity(network.flows.len()),
             original: Vec::new(),
+            spread: Vec::new(),
         };
+        if network.hosts_choose_ports() {
+            routes.spread = vec![[[0; 2]; 2]; network.flows.len()];
+        }
         let reverse_links = if needs_reverse_links(network) { reverse_links(&network.ports) } else { Vec::new() };
         for ([there, back], (number, flow)) in paths.into_iter().zip(network.flows.iter().enumerate()) {
             let missing = |back, from, to| format!("flow {number}: no path {back}from host {from} to {to}");
             let there = there.ok_or_else(|| missing("", flow.src, flow.dst))?;
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = match back {
-                _ if credits => same_links(network, &reverse_links, number, &there)?,
+                _ if credits => same_links(network, &reverse_links, number, &there.ports)?,
                 back => back.ok_or_else(|| missing("back ", flow.dst, flow.src))?,
             };
-            let offsets = [&there, &back].map(|path| {
-                let begin = routes.hops.len() as u32;
-                routes.hops.extend_from_slice(&path[1..]);
-                begin
-            });
-            routes.offsets.push(offsets);
+            routes.offsets.push([0; 2]);
+            routes.set(number, 0, &there);
+            routes.set(number, 1, &back);
         }
         if !network.faults.is_empty() {
             routes.original.clone_from(&routes.offsets);
         }
         Ok(routes)
+    }
+
+    /// Sets the path of a flow in one direction.
+    fn set(&mut self, flow: usize, direction: usize, path: &FlowPath) {
+        self.offsets[flow][direction] = self.hops.len() as u32 + 1;
+        self.hops.extend_from_slice(&path.ports);
+        if let Some(spread) = self.spread.get_mut(flow) {
+            let begin = self.hops.len() as u32;
+            self.hops.extend_from_slice(&path.first);
+            spread[direction] = [begin, self.hops.len() as u32];
+        }
     }
 
     /// Reroutes flows around the links that are `down`, and back to their original paths when these work again. A flow without a
@@ -90,30 +104,52 @@ impl Routes {
         for ([there, back], (number, flow)) in search.paths(network).into_iter().zip(network.flows.iter().enumerate()) {
             let credits = network.controls[flow.control as usize].waits_for_credits();
             let back = if credits {
-                there.as_ref().and_then(|there| same_links(network, &reverse_links, number, there).ok())
+                there.as_ref().and_then(|there| same_links(network, &reverse_links, number, &there.ports).ok())
             } else {
                 back
             };
             let is_down = |&port: &u32| down[port as usize];
             let broken = self.path(network, number as u32).map(|path| path.iter().any(is_down));
-            let detours = [there, back].map(|path| path.filter(|path| !path.iter().any(is_down)));
-            let moves = if credits { [broken[0] || broken[1]; 2] } else { broken };
+            let detours = [there, back].map(|path| path.filter(|path| !path.ports.iter().any(is_down)));
+            // A host that chooses for each packet no longer chooses ports whose paths are broken, and chooses those that work again.
+            let chooses = !self.spread.is_empty();
+            let moves = if chooses {
+                [true; 2]
+            } else if credits {
+                [broken[0] || broken[1]; 2]
+            } else {
+                broken
+            };
             if credits && detours.iter().any(Option::is_none) {
                 continue;
             }
             for (direction, path) in detours.into_iter().enumerate() {
                 if let Some(path) = path.filter(|_| moves[direction]) {
-                    self.offsets[number][direction] = self.hops.len() as u32;
-                    self.hops.extend_from_slice(&path[1..]);
+                    self.set(number, direction, &path);
                 }
             }
         }
     }
 
-    /// The port of a host.
+    /// The first port of a flow's path, which belongs to the sender's host, or to the receiver's if `back`.
     #[inline]
-    pub fn nic(&self, host: u32) -> u32 {
-        self.nics[host as usize]
+    pub fn first_port(&self, flow: u32, back: bool) -> u32 {
+        self.hops[self.offsets[flow as usize][usize::from(back)] as usize - 1]
+    }
+
+    /// The ports among which the sender's host, or the receiver's if `back`, chooses for each packet: one unless hosts choose.
+    pub fn first_ports(&self, flow: u32, back: bool) -> &[u32] {
+        let Some(spread) = self.spread.get(flow as usize) else {
+            let begin = self.offsets[flow as usize][usize::from(back)] as usize;
+            return &self.hops[begin - 1..begin];
+        };
+        let [begin, end] = spread[usize::from(back)];
+        &self.hops[begin as usize..end as usize]
+    }
+
+    /// The sum of the rates of these ports.
+    pub fn first_rate(&self, network: &Network, flow: u32, back: bool) -> Rate {
+        Rate(self.first_ports(flow, back).iter().map(|&port| network.ports[port as usize].rate.0).sum())
     }
 
     /// The position at which a packet of this flow to `host` begins; `back` says that the receiver sends it.
@@ -166,13 +202,10 @@ impl Routes {
     pub fn path(&self, network: &Network, flow: u32) -> [Vec<u32>; 2] {
         let spec = &network.flows[flow as usize];
         let [there, back] = self.offsets[flow as usize];
-        [(spec.src, spec.dst, there), (spec.dst, spec.src, back)].map(|(from, to, hop)| {
-            let mut path = vec![self.nic(from)];
-            let mut hops = self.hops[hop as usize..].iter();
-            while network.ports[path[path.len() - 1] as usize].to != to {
-                path.extend(hops.next());
-            }
-            path
+        [(spec.dst, there), (spec.src, back)].map(|(to, hop)| {
+            let hops = &self.hops[hop as usize - 1..];
+            let last = hops.iter().position(|&port| network.ports[port as usize].to == to);
+            hops[..=last.expect("a path ends at its host")].to_vec()
         })
     }
 }
@@ -187,13 +220,13 @@ pub fn paths(network: &Network) -> Result<Vec<[Vec<u32>; 2]>, String> {
 }
 
 /// The reverse links of a path, which data takes if it waits for credits.
-fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32]) -> Result<Vec<u32>, String> {
+fn same_links(network: &Network, reverse_links: &[u32], flow: usize, path: &[u32]) -> Result<FlowPath, String> {
     let back = |&port: &u32| {
         let (from, to) = (network.ports[port as usize].from, network.ports[port as usize].to);
         let missing = || format!("flow {flow} needs the same way back: expected a link from node {to} to {from}");
         Some(reverse_links[port as usize]).filter(|&link| link != NIL).ok_or_else(missing)
     };
-    path.iter().rev().map(back).collect()
+    Ok(FlowPath { ports: path.iter().rev().map(back).collect::<Result<_, _>>()?, first: Vec::new() })
 }
 
 /// Whether data of some flow takes the path of its credits backwards.

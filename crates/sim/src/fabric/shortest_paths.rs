@@ -2,16 +2,26 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::reverse_links::reverse_links;
 use crate::packet::NIL;
 use crate::spec::network::Network;
 
-/// The ports of a flow's path, and of the path of the packets that answer it, if there are any.
-type Paths = [Option<Vec<u32>>; 2];
+/// One direction of a flow.
+pub(super) struct FlowPath {
+    /// The ports of one of the shortest paths, the host's own included.
+    pub ports: Vec<u32>,
+    /// All ports of the host where shortest paths begin. Empty if each host has one port.
+    pub first: Vec<u32>,
+}
+
+/// The path of a flow, and the path of the packets that answer it, if there are any.
+type Paths = [Option<FlowPath>; 2];
 
 /// A network whose shortest paths are searched.
 pub(super) struct Search {
-    pub nics: Vec<u32>,
     hosts: u32,
+    /// Whether some host has several ports.
+    several: bool,
     salt: u32,
     /// By node: its ports.
     pub out: Lists,
@@ -23,6 +33,13 @@ pub(super) struct Search {
     pub racks: Vec<Vec<u32>>,
 }
 
+impl FlowPath {
+    /// The port at whose end the path ends.
+    fn last(&self) -> u32 {
+        self.ports[self.ports.len() - 1]
+    }
+}
+
 impl Search {
     /// The network without the links that are `down`; an empty slice means that none is.
     pub fn new(network: &Network, down: &[bool]) -> Self {
@@ -31,8 +48,6 @@ impl Search {
         let out = Lists::new(network.nodes, all().filter(|&(_, at)| works(at)).map(|(port, at)| (port.from, at)));
         let switches = all().filter(|&(port, at)| port.from >= network.hosts && works(at));
         let into = Lists::new(network.nodes, switches.map(|(port, _)| (port.to, port.from)));
-        let mut nics = vec![NIL; network.hosts as usize];
-        all().filter(|(port, _)| port.from < network.hosts).for_each(|(port, at)| nics[port.from as usize] = at);
         let mut known = BTreeMap::new();
         let mut racks = Vec::new();
         let rack = (0..network.hosts).map(|host| {
@@ -47,8 +62,8 @@ impl Search {
         Self {
             rack: rack.collect(),
             racks,
-            nics,
             hosts: network.hosts,
+            several: network.has_multiport_hosts(),
             salt: scramble(network.seed as u32 ^ (network.seed >> 32) as u32),
             out,
             into,
@@ -57,21 +72,37 @@ impl Search {
 
     /// The paths of all flows, searched rack by rack.
     pub fn paths(&self, network: &Network) -> Vec<Paths> {
-        let mut paths = vec![[None, None]; network.flows.len()];
-        let both = network.flows.iter().zip(0_u32..).flat_map(|(flow, number)| {
-            [(self.rack[flow.dst as usize], number, 0), (self.rack[flow.src as usize], number, 1)]
+        let mut paths: Vec<Paths> = network.flows.iter().map(|_| [None, None]).collect();
+        if self.several {
+            // Packets that answer leave by the port at which data arrives, which must be known before.
+            let reverse = reverse_links(&network.ports);
+            self.search(network, &[0], &mut paths, |_| NIL);
+            let arrivals: Vec<_> = paths.iter().map(|[there, _]| there.as_ref().map_or(NIL, FlowPath::last)).collect();
+            let answers_by = |flow: u32| reverse.get(arrivals[flow as usize] as usize).copied().unwrap_or(NIL);
+            self.search(network, &[1], &mut paths, answers_by);
+        } else {
+            self.search(network, &[0, 1], &mut paths, |_| NIL);
+        }
+        paths
+    }
+
+    /// Searches the paths of all flows in some directions. `preferred` is the first port that a flow takes if shortest paths begin there.
+    fn search(&self, network: &Network, directions: &[usize], paths: &mut [Paths], preferred: impl Fn(u32) -> u32) {
+        let all = network.flows.iter().zip(0_u32..).flat_map(|(flow, number)| {
+            let rack = move |direction| self.rack[[flow.dst, flow.src][direction] as usize];
+            directions.iter().map(move |&direction| (rack(direction), number, direction))
         });
-        let mut wanted: Vec<_> = both.collect();
+        let mut wanted: Vec<_> = all.collect();
         wanted.sort_unstable();
         for same_rack in wanted.chunk_by(|a, b| a.0 == b.0) {
             let distance = self.distances(same_rack[0].0);
             for &(_, number, direction) in same_rack {
                 let flow = &network.flows[number as usize];
                 let ends = if direction == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
-                paths[number as usize][direction] = self.walk(network, ends, number, &distance);
+                let path = self.walk(network, ends, (number, preferred(number)), &distance);
+                paths[number as usize][direction] = path;
             }
         }
-        paths
     }
 
     /// Hops from every switch to the hosts of a rack; [`NIL`] where there is no path.
@@ -90,30 +121,41 @@ impl Search {
         distance
     }
 
-    /// The ports of the path from one host to the other; `None` if there is no path.
-    fn walk(&self, network: &Network, (from, to): (u32, u32), flow: u32, distance: &[u32]) -> Option<Vec<u32>> {
-        let mut path = vec![self.nics[from as usize]];
+    /// The path from one host to the other; `None` if there is no path. It begins at the `preferred` port if that is possible.
+    fn walk(
+        &self,
+        network: &Network,
+        (from, to): (u32, u32),
+        (flow, preferred): (u32, u32),
+        distance: &[u32],
+    ) -> Option<FlowPath> {
+        let hops = |port: u32| match network.ports[port as usize].to {
+            next if next == to => 0,
+            next if next < self.hosts => NIL,
+            next => distance[next as usize],
+        };
+        let least = self.out.of(from).iter().map(|&port| hops(port)).min().filter(|&least| least != NIL)?;
+        let first = self.out.of(from).iter().copied().filter(|&port| hops(port) == least);
+        let begin = first.clone().find(|&port| port == preferred).or_else(|| self.choose(from, flow, first.clone()))?;
+        let mut ports = vec![begin];
         loop {
-            let node = network.ports[path[path.len() - 1] as usize].to;
+            let node = network.ports[ports[ports.len() - 1] as usize].to;
             if node == to {
-                return Some(path);
-            }
-            if node < self.hosts {
-                return None;
+                return Some(FlowPath { ports, first: if self.several { first.collect() } else { Vec::new() } });
             }
             let here = distance[node as usize];
             let leads = |&&port: &&u32| {
                 let next = network.ports[port as usize].to;
                 next == to || (here != 1 && here != NIL && next >= self.hosts && distance[next as usize] == here - 1)
             };
-            path.push(self.choose(node, flow, self.out.of(node).iter().filter(leads).copied())?);
+            ports.push(self.choose(node, flow, self.out.of(node).iter().filter(leads).copied())?);
         }
     }
 
-    /// Chooses one of the ports of a switch by a hash of the flow; `None` if there are no ports.
-    fn choose(&self, switch: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+    /// Chooses one of the ports of a node by a hash of the flow; `None` if there are no ports.
+    fn choose(&self, node: u32, flow: u32, mut ports: impl Iterator<Item = u32> + Clone) -> Option<u32> {
         let count = ports.clone().count();
-        let hash = scramble(flow ^ self.salt ^ switch.wrapping_mul(0x85eb_ca6b));
+        let hash = scramble(flow ^ self.salt ^ node.wrapping_mul(0x85eb_ca6b));
         ports.nth(((u64::from(hash) * count as u64) >> 32) as usize)
     }
 }

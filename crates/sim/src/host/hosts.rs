@@ -23,7 +23,7 @@ use crate::observe::Observer;
 use crate::packet::{Flags, Packet, PacketKind};
 use crate::port::admission::Incoming;
 use crate::queue::timers::{Kind, Timer};
-use crate::spec::network::Network;
+use crate::spec::network::{FlowSpec, Network};
 
 /// All hosts of a domain.
 // Tables by flow or host are fields of their own, because most events need several of them at once.
@@ -36,6 +36,8 @@ pub struct Hosts {
     active: Vec<u32>,
     pub senders: FlowTable<FlowSender>,
     pub receivers: FlowTable<FlowReceiver>,
+    /// NICs into whose run queues flows have moved, while [`Self::transmit`] serves another one.
+    moved: Vec<u32>,
     pull_pacer: PullPacer,
     dependencies: Dependencies,
     pub sender_stats: OwnedTable<SenderStats>,
@@ -48,7 +50,7 @@ pub struct Hosts {
 
 impl Hosts {
     /// Creates idle hosts, with start timers for the flows that depend on no other.
-    pub fn new(network: Arc<Network>, ownership: Ownership) -> Self {
+    pub fn new(network: Arc<Network>, routes: &Routes, ownership: Ownership) -> Self {
         let flows = network.flows.len();
         let here = |host| ownership.owns(host);
         let mut nics = Nics::new(&network, ownership.crossing(&network).0);
@@ -63,7 +65,8 @@ impl Hosts {
         }
         nics.timers.begin_with(&timers);
         Self {
-            pull_pacer: PullPacer::new(&network, &nics),
+            pull_pacer: PullPacer::new(&network, &nics, routes),
+            moved: Vec::new(),
             active: vec![0; network.hosts as usize],
             nics,
             senders: FlowTable::new(flows),
@@ -110,7 +113,7 @@ impl Hosts {
         let event = receiver.on_packet(fabric.now, at, flags, &mut fabric.packets);
         let endpoint = receiver.endpoint;
         if receiver.joins_pull_pacer()
-            && self.pull_pacer.enqueue(fabric.now, endpoint, &mut self.nics.timers)
+            && self.pull_pacer.enqueue(fabric, endpoint, &mut self.nics)
             && let Some(answer) = event.responses.now()
         {
             receiver.pull_with(answer, &mut fabric.packets);
@@ -120,16 +123,13 @@ impl Hosts {
 
     /// Sends the responses of a receiver, directly through the port of its host, and sets its timer.
     #[inline(always)]
-    fn on_receiver_event<O: Observer>(
-        &mut self,
-        fabric: &mut Fabric<O>,
-        FlowEndpoint { flow, port, .. }: FlowEndpoint,
-        event: ReceiverEvent,
-    ) {
+    fn on_receiver_event<O: Observer>(&mut self, fabric: &mut Fabric<O>, endpoint: FlowEndpoint, event: ReceiverEvent) {
+        let flow = endpoint.flow;
         if let Some(at) = event.timer {
             self.nics.timers.set(Timer { at, kind: Kind::AckTimer, flow });
         }
         for at in event.responses.packets() {
+            let port = self.nics.response_port(fabric, endpoint);
             fabric.enqueue(port, Incoming::local(at));
         }
         if event.complete {
@@ -148,9 +148,11 @@ impl Hosts {
         let spec = &self.network.flows[flow as usize];
         let header = fabric.packets.header(at);
         if let Some((length, header)) = reply_after_close(fabric.now, header, (spec.bytes, self.network.mss())) {
-            let path = fabric.routes.first_hop(flow, spec.src, true);
-            let at = PacketSink { packets: &mut fabric.packets, flow, path }.put(length, header);
-            fabric.enqueue(fabric.routes.nic(spec.dst), Incoming::local(at));
+            let setup = Setup { network: &self.network, routes: &fabric.routes, nics: &self.nics };
+            let endpoint = setup.endpoint(flow, true);
+            let at = PacketSink::new(endpoint, &mut fabric.packets).put(length, header);
+            let port = self.nics.response_port(fabric, endpoint);
+            fabric.enqueue(port, Incoming::local(at));
         }
     }
 
@@ -191,8 +193,8 @@ impl Hosts {
         let Some(status) = sender.on_packet(fabric.now, at, &fabric.packets) else {
             return self.close_sender(fabric.now, flow);
         };
-        let nic = sender.endpoint.nic;
         if self.nics.apply(fabric, sender, status) {
+            let nic = sender.endpoint.nic;
             self.transmit(fabric, nic);
         }
     }
@@ -200,8 +202,9 @@ impl Hosts {
     /// Lets a flow send if it is ready, and then the other flows of its NIC.
     fn resume_flow<O: Observer>(&mut self, fabric: &mut Fabric<O>, flow: u32) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
-        let (nic, status) = (sender.endpoint.nic, sender.status(fabric.now));
+        let status = sender.status(fabric.now);
         if self.nics.apply(fabric, sender, status) {
+            let nic = sender.endpoint.nic;
             self.transmit(fabric, nic);
         }
     }
@@ -212,30 +215,64 @@ impl Hosts {
         self.transmit(fabric, nic);
     }
 
-    /// Serves the flows of the NIC with this port of a host.
+    /// Serves the flows of the NIC with this port of a host. If the port is down, they move to others where hosts choose ports.
     pub fn transmit_through<O: Observer>(&mut self, fabric: &mut Fabric<O>, host: u32, port: u32) {
-        self.transmit(fabric, self.nics.index(host, port));
+        let nic = self.nics.index(host, port);
+        if self.nics.chooses && fabric.ports[port as usize].is_down() {
+            for flow in self.nics.take_waiting(nic) {
+                if let Some(sender) = self.senders.get_mut(flow) {
+                    self.nics.enqueue_anywhere(fabric, sender);
+                    self.moved.push(sender.endpoint.nic);
+                }
+            }
+        }
+        self.transmit(fabric, nic);
     }
 
     /// Serves the run queue of a NIC: all that windows allow if the NIC is a FIFO, otherwise one packet when its port is idle.
     #[inline]
     fn transmit<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
+        self.transmit_from(fabric, nic);
+        while let Some(nic) = self.moved.pop() {
+            self.transmit_from(fabric, nic);
+        }
+    }
+
+    #[inline(always)]
+    fn transmit_from<O: Observer>(&mut self, fabric: &mut Fabric<O>, nic: u32) {
         while let Some(flow) = self.nics.next(fabric, nic) {
             if let Some(sender) = self.senders.get_mut(flow) {
                 self.nics.serve_next(fabric, sender);
+                if sender.queued && sender.endpoint.nic != nic {
+                    self.moved.push(sender.endpoint.nic);
+                }
             }
         }
     }
 
-    /// Changes the paths of packets that leave from now on.
-    pub fn reroute(&mut self, routes: &Routes) {
-        for FlowSender { endpoint, .. } in self.senders.entries_mut() {
-            let dst = self.network.flows[endpoint.flow as usize].dst;
-            endpoint.path = routes.first_hop(endpoint.flow, dst, false);
+    /// Changes the paths of packets that leave from now on, ports of hosts included.
+    pub fn reroute<O: Observer>(&mut self, fabric: &mut Fabric<O>) {
+        let routes = Arc::clone(&fabric.routes);
+        let mut flows: Vec<_> = self.senders.entries().map(|sender| sender.endpoint.flow).collect();
+        // The order in a run queue must not depend on the domain.
+        flows.sort_unstable();
+        for flow in flows {
+            let Some(sender) = self.senders.get_mut(flow) else { continue };
+            let ports = routes.first_ports(flow, false);
+            sender.endpoint.path = routes.first_hop(flow, self.network.flows[flow as usize].dst, false);
+            if !ports.contains(&sender.endpoint.port) {
+                self.nics.change_port(fabric, sender, ports[0]);
+                self.moved.push(sender.endpoint.nic);
+            }
         }
         for FlowReceiver { endpoint, .. } in self.receivers.entries_mut() {
-            let src = self.network.flows[endpoint.flow as usize].src;
+            let &FlowSpec { src, dst, .. } = &self.network.flows[endpoint.flow as usize];
             endpoint.path = routes.first_hop(endpoint.flow, src, true);
+            endpoint.port = routes.first_port(endpoint.flow, true);
+            endpoint.nic = self.nics.index(dst, endpoint.port);
+        }
+        if let Some(nic) = self.moved.pop() {
+            self.transmit(fabric, nic);
         }
     }
 
@@ -246,11 +283,7 @@ impl Hosts {
             Kind::Start => self.start_flow(fabric, timer.flow),
             Kind::Stop => self.stop_flow(fabric, timer.flow),
             Kind::AckTimer => self.on_ack_timer(fabric, timer.flow),
-            Kind::Pull => {
-                let host = self.network.flows[timer.flow as usize].dst;
-                let nic = self.nics.index(host, fabric.routes.nic(host));
-                self.pull_pacer.on_timer(fabric, nic, &mut self.receivers, &mut self.nics.timers);
-            }
+            Kind::Pull => self.pull_pacer.on_timer(fabric, timer.flow, &mut self.receivers, &mut self.nics),
             Kind::AppWrite => self.on_app_write(fabric, timer.flow),
             Kind::Timeout | Kind::Pace | Kind::Wake => self.on_sender_timer(fabric, timer),
         }
@@ -277,8 +310,9 @@ impl Hosts {
         if sender.queued {
             return;
         }
-        let (nic, readiness) = (sender.endpoint.nic, sender.readiness(fabric.now));
+        let readiness = sender.readiness(fabric.now);
         if self.nics.resume(fabric, sender, readiness) {
+            let nic = sender.endpoint.nic;
             self.transmit(fabric, nic);
         }
     }

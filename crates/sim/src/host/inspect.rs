@@ -2,9 +2,10 @@
 
 use shallows_cc::units::{Bytes, Time};
 
+use crate::fabric::route::Routes;
 use crate::host::hosts::Hosts;
 use crate::host::stats::FlowProgress;
-use crate::host::transport::{FlowEndpoint, FlowSender, SenderState};
+use crate::host::transport::{FlowSender, SenderState};
 
 impl Hosts {
     pub(super) fn collect_sender_stats(&mut self, flow: u32) {
@@ -50,16 +51,16 @@ impl Hosts {
     }
 
     /// Returns a lower bound of the time at which the last of these flows finishes: its unsent data must still leave its NIC.
-    pub fn last_end(&self, now: Time) -> Time {
+    pub fn last_end(&self, routes: &Routes, now: Time) -> Time {
         let end = |sender: &FlowSender| {
-            let FlowEndpoint { flow, port, .. } = sender.endpoint;
+            let flow = sender.endpoint.flow;
             let bytes = self.network.flows[flow as usize].bytes;
             if bytes == Bytes::MAX {
                 return now;
             }
             let sent = self.network.mss().0 * u64::from(sender.next_packet());
             let left = Bytes(bytes.0.saturating_sub(sent));
-            let rate = self.network.ports[port as usize].rate;
+            let rate = routes.first_rate(&self.network, flow, false);
             Time(now.0.saturating_add(rate.time_to_send(left).0))
         };
         self.senders.entries().map(end).max().unwrap_or(now)

@@ -5,6 +5,7 @@ pub mod flow_table;
 pub mod hosts;
 mod inspect;
 pub mod nics;
+mod port_choice;
 mod pull_pacer;
 mod setup;
 pub mod stats;

@@ -20,11 +20,13 @@ pub struct Nic {
     /// Number of the port in the fabric.
     port: u32,
     /// Flows that are ready to send, in round-robin order.
-    ready: VecDeque<u32>,
+    pub(super) ready: VecDeque<u32>,
     /// Ready flows with priority, which are served first.
-    priority: VecDeque<u32>,
+    pub(super) priority: VecDeque<u32>,
     /// Whether an event is pending for the time when the port is free.
     awaiting_port: bool,
+    /// Number of choices between the ports of the host, kept at its first one.
+    pub(super) choices: u32,
 }
 
 impl Nic {
@@ -32,9 +34,18 @@ impl Nic {
         self.priority.pop_front().or_else(|| self.ready.pop_front())
     }
 
+    /// Returns the number of its port in the fabric.
+    pub fn port(&self) -> u32 {
+        self.port
+    }
+
     /// Returns the flow that is served next.
     pub fn first(&self) -> Option<u32> {
         self.priority.front().or_else(|| self.ready.front()).copied()
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.ready.len() + self.priority.len()
     }
 
     fn is_empty(&self) -> bool {
@@ -46,10 +57,12 @@ impl Nic {
 #[derive(Debug)]
 pub struct Nics {
     /// The NICs of host 0, then those of host 1, and so on.
-    nics: Vec<Nic>,
+    pub(super) nics: Vec<Nic>,
     /// For each host the index of its first NIC, and the number of NICs at the end.
-    first: Vec<u32>,
+    pub(super) first: Vec<u32>,
     pub timers: Timers,
+    /// Whether hosts choose a port for each packet.
+    pub chooses: bool,
     /// Whether flows put all that their windows allow into one FIFO.
     fifo: bool,
     /// Whether NICs have hardware pacers.
@@ -76,6 +89,7 @@ impl Nics {
             nics: ports.into_iter().flatten().map(|port| Nic { port, ..Nic::default() }).collect(),
             first,
             timers: Timers::new(crossing),
+            chooses: network.hosts_choose_ports(),
             fifo: network.host.nic == network::Nic::Fifo,
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             header: network.header,
@@ -106,6 +120,11 @@ impl Nics {
     pub fn index(&self, host: u32, port: u32) -> u32 {
         let first = self.first[host as usize];
         (first..).find(|&nic| self.nics[nic as usize].port == port).expect("a port of the host")
+    }
+
+    /// Returns the index of the first NIC of a host.
+    pub fn first_index(&self, host: u32) -> u32 {
+        self.first[host as usize]
     }
 
     /// Notes that the port of a NIC is free.
@@ -152,6 +171,7 @@ impl Nics {
     /// serve more flows.
     #[inline(always)]
     fn send_or_enqueue<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) -> bool {
+        self.choose_port(fabric, sender);
         let nic = sender.endpoint.nic;
         let empty = self.nics[nic as usize].is_empty();
         if empty && self.accepts(fabric, nic) {
@@ -163,7 +183,7 @@ impl Nics {
     }
 
     #[inline]
-    fn enqueue(&mut self, sender: &mut FlowSender) {
+    pub(super) fn enqueue(&mut self, sender: &mut FlowSender) {
         sender.queued = true;
         let nic = &mut self.nics[sender.endpoint.nic as usize];
         let queue = if sender.priority { &mut nic.priority } else { &mut nic.ready };
@@ -240,7 +260,7 @@ impl Nics {
             fabric.enqueue(port, Incoming::local(at));
         }
         match status.readiness {
-            Some(Readiness::Ready) => self.enqueue(sender),
+            Some(Readiness::Ready) => self.enqueue_anywhere(fabric, sender),
             Some(readiness) => self.block(fabric, sender, readiness),
             None => {}
         }
@@ -269,6 +289,7 @@ impl Nics {
         let request = if due <= fabric.now { sender.request(fabric.now, &mut fabric.packets) } else { None };
         self.set_pace_timer(sender, sender.request_due(at).unwrap_or(at));
         if let Some(request) = request {
+            self.choose_port(fabric, sender);
             fabric.enqueue(sender.endpoint.port, Incoming::local(request));
         }
     }

@@ -5,16 +5,17 @@
 
 use std::collections::VecDeque;
 
-use shallows_cc::units::Time;
+use shallows_cc::units::{Rate, Time};
 
 use crate::fabric::Fabric;
+use crate::fabric::route::Routes;
 use crate::host::flow_table::FlowTable;
 use crate::host::nics::Nics;
 use crate::host::transport::{FlowEndpoint, FlowReceiver};
 use crate::observe::Observer;
 use crate::port::admission::Incoming;
-use crate::queue::timers::{Kind, Timer, Timers};
-use crate::spec::network::Network;
+use crate::queue::timers::{Kind, Timer};
+use crate::spec::network::{FlowSpec, Network};
 
 /// Run queue of one NIC.
 #[derive(Clone, Debug, Default)]
@@ -28,32 +29,55 @@ struct PullQueue {
     timer_armed: bool,
 }
 
-/// Pull pacers of all NICs; empty if no flow waits for pulls.
+/// Pull pacers of all NICs; empty if no flow waits for pulls. Where hosts choose a port for each packet, the pacer of a flow's first
+/// port paces the pulls for all ports by which its data may arrive.
 #[derive(Debug)]
 pub struct PullPacer {
     queues: Vec<PullQueue>,
+    /// By flow: the NIC of its run queue, also after its path has changed. Empty if each host has one.
+    nic: Vec<u32>,
 }
 
 impl PullPacer {
-    pub fn new(network: &Network, nics: &Nics) -> Self {
+    pub fn new(network: &Network, nics: &Nics, routes: &Routes) -> Self {
         let needed = network.controls.iter().any(|control| control.waits_for_pulls());
+        if !needed {
+            return Self { queues: Vec::new(), nic: Vec::new() };
+        }
         let spacing = |port| network.ports[port as usize].rate.time_to_send(network.mtu);
         let queue = |port| PullQueue { spacing: spacing(port), ..PullQueue::default() };
-        Self { queues: if needed { nics.ports().map(queue).collect() } else { Vec::new() } }
+        let nic = |(flow, number): (&FlowSpec, u32)| nics.index(flow.dst, routes.first_ports(number, true)[0]);
+        let several = network.has_multiport_hosts();
+        Self {
+            queues: nics.ports().map(queue).collect(),
+            nic: if several { network.flows.iter().zip(0..).map(nic).collect() } else { Vec::new() },
+        }
+    }
+
+    /// Returns the NIC in whose run queue a flow waits to send a pull, which is `otherwise` if each host has one.
+    fn nic_of(&self, flow: u32, otherwise: u32) -> u32 {
+        self.nic.get(flow as usize).copied().unwrap_or(otherwise)
     }
 
     /// Enqueues a flow that newly owes a pull. Returns true instead if a pull may leave now.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, FlowEndpoint { flow, nic, .. }: FlowEndpoint, timers: &mut Timers) -> bool {
+    pub fn enqueue<O: Observer>(
+        &mut self,
+        fabric: &Fabric<O>,
+        FlowEndpoint { flow, nic, .. }: FlowEndpoint,
+        nics: &mut Nics,
+    ) -> bool {
+        let now = fabric.now;
+        let nic = self.nic_of(flow, nic);
         let queue = &mut self.queues[nic as usize];
         if !queue.timer_armed && queue.next <= now {
-            queue.next = now + queue.spacing;
+            queue.next = now + if nics.chooses { shared_spacing(fabric, flow) } else { queue.spacing };
             return true;
         }
         queue.flows.push_back(flow);
         if !queue.timer_armed {
             queue.timer_armed = true;
-            timers.set(Timer { at: queue.next, kind: Kind::Pull, flow });
+            nics.timers.set(Timer { at: queue.next, kind: Kind::Pull, flow });
         }
         false
     }
@@ -62,26 +86,38 @@ impl PullPacer {
     pub fn on_timer<O: Observer>(
         &mut self,
         fabric: &mut Fabric<O>,
-        nic: u32,
+        flow: u32,
         receivers: &mut FlowTable<FlowReceiver>,
-        timers: &mut Timers,
+        nics: &mut Nics,
     ) {
+        let host = fabric.network.flows[flow as usize].dst;
+        let nic = self.nic_of(flow, nics.first_index(host));
         let queue = &mut self.queues[nic as usize];
         queue.timer_armed = false;
         while let Some(flow) = queue.flows.pop_front() {
             let Some(receiver) = receivers.get_mut(flow) else { continue };
-            let FlowEndpoint { port, .. } = receiver.endpoint;
+            let endpoint = receiver.endpoint;
             let Some((at, more)) = receiver.pull(fabric.now, &mut fabric.packets) else { continue };
             if more {
                 queue.flows.push_back(flow);
             }
-            queue.next = fabric.now + queue.spacing;
+            queue.next = fabric.now + if nics.chooses { shared_spacing(fabric, flow) } else { queue.spacing };
             if let Some(&first) = queue.flows.front() {
                 queue.timer_armed = true;
-                timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
+                nics.timers.set(Timer { at: queue.next, kind: Kind::Pull, flow: first });
             }
+            let port = nics.response_port(fabric, endpoint);
             fabric.enqueue(port, Incoming::local(at));
             return;
         }
     }
+}
+
+/// Returns the time between pulls for all working ports by which data of a flow may arrive.
+fn shared_spacing<O: Observer>(fabric: &Fabric<O>, flow: u32) -> Time {
+    let ports = fabric.routes.first_ports(flow, true).iter();
+    let rate = |&port: &u32| fabric.network.ports[port as usize].rate.0;
+    let works = |port: &&u32| !fabric.ports[**port as usize].is_down();
+    let sum = ports.clone().filter(works).map(rate).sum::<u64>().max(ports.map(rate).min().unwrap_or(1));
+    Rate(sum).time_to_send(fabric.network.mtu)
 }

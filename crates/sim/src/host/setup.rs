@@ -29,12 +29,13 @@ impl Setup<'_> {
         let spec = &network.flows[flow as usize];
         let endpoint = self.endpoint(flow, false);
         let mss = network.mss();
-        let line_rate = network.ports[endpoint.port as usize].rate;
+        let line_rate = self.routes.first_rate(network, flow, false);
+        let ports = self.routes.first_ports(flow, false).len() as u32;
         let base_rtt = round_trip(network, &self.routes.path(network, flow));
         let initial_window = network.host.initial_window;
         // RFC 6298 §2.2 after the sample R of a handshake: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         let first_timeout = network.host.rto_initial.max(base_rtt * 3);
-        let path = Path { mss, initial_window, line_rate, base_rtt, seed: self.seed(flow), active };
+        let path = Path { mss, initial_window, line_rate, ports, base_rtt, seed: self.seed(flow), active };
         let control = &network.controls[spec.control as usize];
         let config = SenderConfig {
             bytes: spec.bytes,
@@ -58,7 +59,7 @@ impl Setup<'_> {
         let rate = |port: u32| network.ports[port as usize].rate;
         let control = &network.controls[spec.control as usize];
         let seed = self.seed(flow);
-        let frame_time = rate(self.routes.nic(spec.src)).time_to_send(network.mtu);
+        let frame_time = rate(self.routes.first_port(flow, false)).time_to_send(network.mtu);
         let timestamps = network.host.timestamps;
         let credits = control.credits(now, rate(endpoint.port), network.mtu);
         let config = ReceiverConfig {
@@ -75,10 +76,10 @@ impl Setup<'_> {
     }
 
     /// Returns the endpoint of a flow at its sender, or at its receiver if `back`.
-    fn endpoint(self, flow: u32, back: bool) -> FlowEndpoint {
+    pub fn endpoint(self, flow: u32, back: bool) -> FlowEndpoint {
         let &FlowSpec { src, dst, .. } = &self.network.flows[flow as usize];
         let (from, to) = if back { (dst, src) } else { (src, dst) };
-        let port = self.routes.nic(from);
+        let port = self.routes.first_port(flow, back);
         FlowEndpoint { flow, nic: self.nics.index(from, port), port, path: self.routes.first_hop(flow, to, back) }
     }
 

@@ -79,13 +79,13 @@ impl Shares {
 /// proportionally less.
 fn loads(network: &Network, routes: &Routes) -> Vec<f64> {
     let paths = || (0..network.flows.len() as u32).map(|flow| routes.path(network, flow));
-    let demand = |flow: &FlowSpec| {
-        let rate = network.ports[routes.nic(flow.src) as usize].rate;
+    let demand = |(flow, number): (&FlowSpec, u32)| {
+        let rate = routes.first_rate(network, number, false);
         let span = network.duration.min(MAX_DURATION).min(flow.stop).saturating_sub(flow.start);
         let bytes = if network.duration < Time::MAX { flow.bytes.min(rate.sent_in(span)) } else { flow.bytes };
         bytes.0 as f64 / network.mss().0 as f64
     };
-    let demands: Vec<f64> = network.flows.iter().map(demand).collect();
+    let demands: Vec<f64> = network.flows.iter().zip(0..).map(demand).collect();
     let mut wanted = vec![0.0; network.ports.len()];
     for (path, demand) in paths().zip(&demands) {
         path.iter().flatten().for_each(|&port| wanted[port as usize] += demand);

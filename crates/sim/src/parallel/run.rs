@@ -143,7 +143,7 @@ impl<O: Observer> ParallelNetwork<O> {
     fn compute_earliest_finish(&mut self) -> Time {
         if self.horizon >= self.next_finish_check {
             self.next_finish_check = self.horizon + self.partition.lookahead * FINISH_CHECK_INTERVAL;
-            let ends = self.domains.iter().map(|domain| domain.hosts.last_end(self.horizon));
+            let ends = self.domains.iter().map(|domain| domain.hosts.last_end(&domain.fabric.routes, self.horizon));
             self.earliest_finish = ends.fold(self.earliest_finish, Time::max);
         }
         self.earliest_finish

@@ -199,7 +199,8 @@ impl Port {
 
     /// Time to send the backlog.
     #[inline]
-    fn backlog(&self, now: Time) -> Time {
+    #[must_use]
+    pub fn backlog(&self, now: Time) -> Time {
         let waiting = self.scheduler().map_or(Time::ZERO, |scheduler| scheduler.fast.work);
         waiting + self.busy_until.saturating_sub(now)
     }

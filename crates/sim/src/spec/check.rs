@@ -101,8 +101,8 @@ impl Network {
                 *count += 1;
             }
         }
-        match nics.iter().position(|&count| count != 1) {
-            Some(host) => Err(format!("host {host} has {} links: expected one", nics[host])),
+        match nics.iter().position(|&count| count == 0) {
+            Some(host) => Err(format!("host {host} has no link: expected one or more")),
             None => Ok(()),
         }
     }

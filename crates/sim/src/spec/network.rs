@@ -103,11 +103,29 @@ impl Network {
         (payload + self.header).max(MIN_FRAME)
     }
 
-    /// Number of entities that the event queue holds: links, hosts, and ports where some have classes.
+    /// Number of ports that belong to hosts.
+    #[must_use]
+    pub fn nics(&self) -> u32 {
+        self.ports.iter().filter(|port| port.from < self.hosts).count() as u32
+    }
+
+    /// Whether some host has several ports.
+    #[must_use]
+    pub fn has_multiport_hosts(&self) -> bool {
+        self.nics() > self.hosts
+    }
+
+    /// Whether hosts choose a port for each packet: where switches do, and only if a host has several.
+    #[must_use]
+    pub fn hosts_choose_ports(&self) -> bool {
+        self.balancing != Balancing::Flow && self.has_multiport_hosts()
+    }
+
+    /// Number of entities that the event queue holds: links, ports of hosts, and ports where some have classes.
     #[must_use]
     pub fn entities(&self) -> usize {
         let scheduled = if self.disciplines.is_empty() { 0 } else { self.ports.len() };
-        self.ports.len() + self.hosts as usize + scheduled
+        self.ports.len() + self.nics() as usize + scheduled
     }
 }
 
