@@ -4,6 +4,7 @@
  *
  * sockops reserves space and writes the two echoes; tc egress writes `sent`; tc ingress at the other end computes
  * the values for its socket: the one-way delay (echo of arrival - echo of sent) and the arrival time of this packet.
+ * An acknowledgement of several packets echoes the one with the shortest delay.
  * Then: round trip without the receiver's delay = arrival - sent + one-way delay. 0 means "none".
  * The lowest two bits of `sent` are no time: the first is always set, the second asks for an immediate acknowledgement. A
  * sender with a window of one packet asks for it, because Linux would otherwise wait up to 40 ms for a second packet.
@@ -50,9 +51,9 @@ struct option {
 	u32 words[3];               /* network order */
 };
 
-CORE u32 stamp_now(void)
+CORE u32 stamp(u64 ns)
 {
-	return ((u32)bpf_ktime_get_ns() & ~AT_ONCE) | STAMPED;
+	return ((u32)ns & ~AT_ONCE) | STAMPED;
 }
 
 CORE struct stamps *stamps_of(struct bpf_sock_ops *ops)
@@ -60,6 +61,19 @@ CORE struct stamps *stamps_of(struct bpf_sock_ops *ops)
 	struct bpf_sock *sk = ops->sk;
 
 	return sk ? bpf_sk_storage_get(&stamps, sk, 0, BPF_SK_STORAGE_GET_F_CREATE) : 0;
+}
+
+/* Of the packets that one acknowledgement covers, keeps the one with the shortest delay. The others may have waited
+ * behind a packet of the same burst, which says nothing about the queue that the burst found.
+ */
+CORE void stamps_keep(struct stamps *s, u32 sent, u32 arrived)
+{
+	u32 kept = s->peer_arrived - s->peer_sent;
+
+	if (s->peer_sent && (s32)(arrived - sent - kept) > 0)
+		return;
+	s->peer_sent = sent;
+	s->peer_arrived = arrived;
 }
 
 CORE void stamps_read(struct bpf_sock_ops *ops)
@@ -83,9 +97,8 @@ CORE void stamps_read(struct bpf_sock_ops *ops)
 	}
 	/* A short packet has a shorter transmission time. As the base delay it would make all others look queued. */
 	if (ops->skb_len >= ops->mss_cache) {
-		s->peer_sent = sent;
-		s->peer_arrived = arrived;
-		s->at_once = sent & AT_ONCE;
+		stamps_keep(s, sent, arrived);
+		s->at_once |= sent & AT_ONCE;
 	}
 	if (!s->active) {
 		s->active = 1;

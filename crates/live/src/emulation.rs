@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
-use shallows_cc::units::{Bytes, Time};
+use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_contract::live::Run;
 use shallows_live::stamps::Stamps;
 use shallows_live::switch::{Switch, Wiring, address};
@@ -22,6 +22,8 @@ use crate::{Outcome, namespaces};
 /// Limits of what the machine can emulate credibly.
 const MOST_HOSTS: u32 = 64;
 const MOST_FLOWS: usize = 128;
+/// The emulation moves less than this, so that no queue builds at a host's own link of a higher rate.
+const FASTEST_CHARGED: Rate = Rate(2_000_000_000);
 
 /// Everything is up and connected; nothing has been sent.
 pub struct Emulation {
@@ -83,6 +85,12 @@ fn load(request: &Network, controls: &[ControlSpec], control_group: i32) -> Outc
     Ok(loaded)
 }
 
+/// The own link of a host, as a port and its rate; `None` if it is so fast that this machine cannot fill it.
+fn own_link(request: &Network, host: u32) -> Option<(u32, Rate)> {
+    let (port, spec) = (0..).zip(&request.ports).find(|(_, port)| port.from == host)?;
+    (spec.rate <= FASTEST_CHARGED).then_some((port, spec.rate))
+}
+
 /// The two ends of an unconnected flow.
 struct Ends {
     sender: std::net::TcpStream,
@@ -102,8 +110,9 @@ fn build_hosts(request: &Network, controls: &[ControlSpec], loaded: &[Loaded]) -
             quick_acks: request.host.acks_every == 1,
             rto_min_us: request.host.rto_min.0 / 1_000_000,
             ecn,
+            charged: own_link(request, number).map(|(_, rate)| rate),
         };
-        hosts.push(Host::create(&settings, loaded)?);
+        hosts.push(Host::create(number, &settings, loaded)?);
         for (flow, spec) in (0..).zip(&request.flows) {
             let name = &names[spec.control as usize];
             if spec.src == number {
@@ -136,6 +145,7 @@ fn start_network(run: &Run, hosts: &[Host], times: &Arc<Times>) -> Outcome<JoinH
         ports: request.record.ports.clone(),
         interval_ns: request.record.queue_interval.0 / 1000,
         real_time: *real_time,
+        own_links: (0..count).map(|host| own_link(request, host)).collect(),
     };
     let times = Arc::clone(times);
     let stamps = Stamps::new((shortest.0 / 1000).max(1));

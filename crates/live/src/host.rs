@@ -14,7 +14,6 @@ use libbpf_rs::Link;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use shallows_live::switch::address;
 
-use crate::device::Device;
 use crate::interface::{self, Settings};
 use crate::programs::Loaded;
 use crate::{Outcome, namespaces};
@@ -22,6 +21,8 @@ use crate::{Outcome, namespaces};
 /// Ports of the two ends of flow 0; those of other flows follow.
 const FIRST_SENDER: u16 = 10_000;
 const FIRST_RECEIVER: u16 = 30_000;
+/// Index of the device of host 0; those of other hosts follow. Programs tell hosts by it, whatever their namespace.
+const FIRST_DEVICE: u32 = 1000;
 
 /// A running host.
 pub struct Host {
@@ -33,13 +34,16 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates a host and leaves the calling thread in its namespace.
-    pub fn create(settings: &Settings, loaded: &[Loaded]) -> Outcome<Self> {
+    /// Creates the host with this number and leaves the calling thread in its namespace.
+    pub fn create(number: u32, settings: &Settings, loaded: &[Loaded]) -> Outcome<Self> {
         namespaces::enter_new()?;
-        let device = interface::tap()?;
+        let index = FIRST_DEVICE + number;
+        let device = interface::tap(index as i32)?;
         interface::configure(settings)?;
-        let number = Device::named(interface::NAME)?.index as i32;
-        let seen = loaded.iter().map(|program| program.see(number)).collect::<Outcome<_>>()?;
+        if let Some(rate) = settings.charged {
+            loaded.iter().try_for_each(|program| program.set_link(index, rate))?;
+        }
+        let seen = loaded.iter().map(|program| program.see(index as i32)).collect::<Outcome<_>>()?;
         Ok(Self { device, _namespace: namespaces::own()?, _seen: seen })
     }
 }

@@ -8,7 +8,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 
-use rustix::ioctl::{Opcode, Updater, ioctl};
+use rustix::ioctl::{Opcode, Setter, Updater, ioctl};
+use shallows_cc::units::Rate;
 
 use crate::Outcome;
 
@@ -20,9 +21,12 @@ const ETHERNET_ADDRESS: &str = "02:53:48:4c:57:01";
 /// From linux/sockios.h.
 const SIOCETHTOOL: Opcode = 0x8946;
 
-/// Creates the device; the file reads and writes frames without blocking.
-pub fn tap() -> Outcome<File> {
+/// Creates the device with this index; the file reads and writes frames without blocking.
+pub fn tap(index: i32) -> Outcome<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    // SAFETY: TUNSETIFINDEX reads an integer.
+    unsafe { ioctl(&file, Setter::<{ libc::TUNSETIFINDEX as Opcode }, _>::new(index)) }
+        .map_err(|error| format!("the index of a TAP device: {error}"))?;
     let mut request = named();
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF takes an ifreq, and writes the device's name into it.
@@ -75,6 +79,28 @@ pub struct Settings {
     pub quick_acks: bool,
     pub rto_min_us: u64,
     pub ecn: bool,
+    /// The rate of the host's own link, if packets that wait for it are charged to their sockets.
+    pub charged: Option<Rate>,
+}
+
+/// Length of an Ethernet header, which is not part of an emulated frame.
+const ETHERNET: u64 = 14;
+/// The time for which a device may send late packets faster than its rate: a timer of the kernel is late by tens of
+/// microseconds.
+const CATCH_UP_US: u64 = 100;
+/// Limit of the queue in front of a device. Nothing reaches it, because TCP bounds what each socket has in the queue.
+const QUEUE_MOST: u64 = 1 << 30;
+
+/// Releases packets at the rate of the host's own link, so that they stay charged to their sockets while they wait. TCP
+/// then leaves the others in the socket (TCP small queues), as it does in front of a real NIC. A TAP device takes every
+/// packet at once and releases it from its socket.
+fn charge_to_sockets(rate: Rate, mtu: u64) -> Outcome<()> {
+    let frame = mtu + ETHERNET;
+    // The kernel counts Ethernet headers. A little slower than the link, so that the packets that pile up in the device
+    // while the network's thread is late can leave it.
+    let bits = u128::from(rate.0) * u128::from(frame) / u128::from(mtu) * 199 / 200;
+    let burst = (rate.0 / 8 * CATCH_UP_US / 1_000_000).max(2 * frame);
+    batch("tc", &format!("qdisc add dev {NAME} root tbf rate {bits}bit burst {burst} limit {QUEUE_MOST}\n"))
 }
 
 /// Configures the device and the namespace. There are no offloads and one segment per buffer, so that the network sees
@@ -88,6 +114,9 @@ pub fn configure(settings: &Settings) -> Outcome<()> {
          addr add {a}.{b}.{c}.{d}/32 dev {NAME}\n\
          route add 10.77.0.0/16 dev {NAME} initcwnd {initial_window} {quick}\n"
     ))?;
+    if let Some(rate) = settings.charged {
+        charge_to_sockets(rate, mtu)?;
+    }
     set("ipv6/conf/all/disable_ipv6", "1")?;
     set("ipv4/tcp_ecn", if settings.ecn { "1" } else { "0" })?;
     set("ipv4/tcp_no_metrics_save", "1")?;
@@ -109,14 +138,20 @@ fn set(name: &str, value: &str) -> Outcome<()> {
 
 /// Runs commands of `ip`.
 pub fn ip(commands: &str) -> Outcome<()> {
-    let mut ip = Command::new("ip")
+    batch("ip", commands)
+}
+
+/// Runs commands of a program of iproute2.
+pub fn batch(program: &str, commands: &str) -> Outcome<()> {
+    let mut child = Command::new(program)
         .args(["-batch", "-"])
         .stdin(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("ip (iproute2): {error}"))?;
-    ip.stdin.take().expect("it is piped").write_all(commands.as_bytes())?;
+        .map_err(|error| format!("{program} (iproute2): {error}"))?;
+    child.stdin.take().expect("it is piped").write_all(commands.as_bytes())?;
     let mut message = String::new();
-    ip.stderr.take().expect("it is piped").read_to_string(&mut message)?;
-    if ip.wait()?.success() { Ok(()) } else { Err(format!("ip: {message}").into()) }
+    child.stderr.take().expect("it is piped").read_to_string(&mut message)?;
+    if child.wait()?.success() { Ok(()) } else { Err(format!("{program}: {}", message.trim()).into()) }
 }

@@ -9,6 +9,7 @@ use libbpf_rs::{AsRawLibbpf, Link, Map, MapCore, MapFlags, MapType, Object, Obje
 use shallows_cc::catalog;
 use shallows_cc::parameter::Values;
 use shallows_cc::receiver;
+use shallows_cc::units::Rate;
 use shallows_live::params;
 use shallows_sim::spec::control::{ControlSpec, ReceiverSpec, values};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -48,6 +49,18 @@ static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inig
 /// Programs that see packets at a device, and the map of those that stamp them.
 const SEE_PACKETS: [&str; 2] = ["leave", "arrive"];
 const STAMPS: &str = "stamps";
+/// The map of the links of hosts, by the index of the device.
+const LINKS: &str = "links";
+
+/// `struct link` of bpf/stamped.h.
+#[derive(Clone, Copy, Debug, Default, FromBytes, Immutable, IntoBytes, KnownLayout)]
+#[repr(C)]
+struct OwnLink {
+    free_ns: u64,
+    ps_per_byte: u64,
+    lock: u32,
+    unused: u32,
+}
 
 /// The kernel's name of an algorithm, its own or ours.
 pub fn kernel_name(name: &str) -> Outcome<String> {
@@ -173,6 +186,13 @@ impl Loaded {
     pub fn choose(&self, port: u16) -> Outcome<()> {
         let map = self.object.maps().find(|map| map.name() == "ports").ok_or("a receiver's map")?;
         Ok(map.update(&u32::from(port).to_ne_bytes(), &[0; 4], MapFlags::ANY)?)
+    }
+
+    /// Gives the programs that stamp packets the rate of the link behind a device.
+    pub fn set_link(&self, interface: u32, rate: Rate) -> Outcome<()> {
+        let Some(map) = self.object.maps().find(|map| map.name() == LINKS) else { return Ok(()) };
+        let link = OwnLink { ps_per_byte: 8_000_000_000_000 / rate.0.max(1), ..OwnLink::default() };
+        Ok(map.update(&interface.to_ne_bytes(), link.as_bytes(), MapFlags::ANY)?)
     }
 
     /// The ring buffer of acknowledgement samples.

@@ -30,6 +30,8 @@ const TICK_NS: u64 = 1_000_000;
 /// Time between two samples of senders' round trips.
 const LOOK_NS: u64 = 10_000_000;
 const NEVER: u64 = u64::MAX;
+/// Above this share of its rate a host's own link limits the flows of the host.
+const OWN_LINK_FULL: f64 = 0.9;
 
 /// Runs a request.
 pub fn run(run: &Run) -> Outcome<Answer> {
@@ -224,7 +226,8 @@ fn judge(
     let headrooms = controls.iter().filter_map(|control| control.parameters.get("headroom"));
     let headroom_ns = headrooms.map(|seconds| (seconds * 1e9) as u64).min();
     let given_up = headroom_ns.map_or(0.0, |nanos| report.stamps.given_up(nanos));
-    let round_trips = measured.round_trips.mean_us().zip(network_us(request, report));
+    let counted = counted(request, report);
+    let round_trips = measured.round_trips.mean_us(&counted).zip(network_us(request, report, &counted));
     // A delayed acknowledgement lengthens the round trip without being late.
     let compared = round_trips.filter(|_| request.host.acks_every == 1);
     let vary_ns = measured_ns.map(|nanos| (nanos, headroom::bearable_ns(request)));
@@ -244,31 +247,44 @@ fn mean_delay(port: &PortReport) -> f64 {
     port.counters.sojourn as f64 / (port.counters.sent as f64).max(1.0)
 }
 
-/// The mean round trip of the flows without an end, from propagation and the ports' mean delays.
-fn network_us(request: &Network, report: &Report) -> Option<f64> {
+/// The flows whose round trips are compared: without an end, and not limited by the own link of a host, where packets
+/// wait in the host.
+fn counted(request: &Network, report: &Report) -> Vec<usize> {
+    let full = |port: u32| report.ports[port as usize].busy / report.measured > OWN_LINK_FULL;
+    let in_host = |way: &[u32]| way.iter().any(|&port| request.ports[port as usize].from < request.hosts && full(port));
+    let flows = report.ways.iter().zip(&request.flows).enumerate();
+    flows.filter(|(_, (way, flow))| flow.bytes == Bytes::MAX && !in_host(way)).map(|(number, _)| number).collect()
+}
+
+/// The mean round trip of these flows, from propagation and the ports' mean delays.
+fn network_us(request: &Network, report: &Report, flows: &[usize]) -> Option<f64> {
     let delay = |&port: &u32| request.ports[port as usize].delay.0 as f64 + mean_delay(&report.ports[port as usize]);
-    let endless = report.ways.iter().zip(&request.flows).filter(|(_, flow)| flow.bytes == Bytes::MAX);
-    let each: Vec<f64> = endless.map(|(way, _)| way.iter().map(delay).sum::<f64>() / 1e6).collect();
+    let each: Vec<f64> = flows.iter().map(|&flow| report.ways[flow].iter().map(delay).sum::<f64>() / 1e6).collect();
     (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
 }
 
 /// Senders' smoothed round trips, of flows without an end, as measured by their kernels.
 #[derive(Debug, Default)]
 struct RoundTrips {
-    sum_us: u64,
+    /// By flow.
+    sums_us: Vec<u64>,
     count: u64,
 }
 
 impl RoundTrips {
     fn look(&mut self, flows: &[Flow]) {
-        for rtt_us in flows.iter().filter(|flow| flow.endless()).map(|flow| flow.info().rtt_us()) {
-            self.sum_us += u64::from(rtt_us);
-            self.count += 1;
+        self.sums_us.resize(flows.len(), 0);
+        for (sum, flow) in self.sums_us.iter_mut().zip(flows).filter(|(_, flow)| flow.endless()) {
+            *sum += u64::from(flow.info().rtt_us());
         }
+        self.count += 1;
     }
 
-    fn mean_us(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_us as f64 / self.count as f64)
+    /// The mean over these flows.
+    fn mean_us(&self, flows: &[usize]) -> Option<f64> {
+        let sum_us: u64 = flows.iter().filter_map(|&flow| self.sums_us.get(flow)).sum();
+        let samples = self.count * flows.len() as u64;
+        (samples > 0).then(|| sum_us as f64 / samples as f64)
     }
 }
 

@@ -87,6 +87,7 @@ fn join(cable: &Cable, loaded: Option<&Loaded>) -> Outcome<([File; 2], Vec<Link>
             quick_acks: false,
             rto_min_us: 200_000,
             ecn: programs::ecn_capable(&cable.control)?,
+            charged: None,
         })?;
         if let Some(program) = loaded {
             links.extend(program.see(Device::named(interface::NAME)?.index as i32)?);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use shallows_cc::units::Time;
+use shallows_cc::units::{Bytes, Rate, Time};
 use shallows_live::lateness::Lateness;
 use shallows_live::stamps::Stamps;
 use shallows_live::switch::{Delivery, LONGEST_FRAME, Switch};
@@ -27,6 +27,8 @@ const NAP_NS: u64 = 1_000_000;
 const TOGETHER: usize = 8;
 /// The most frames read from a device in one poll.
 const BATCH: usize = 32;
+/// A host's own link takes the next frame when its backlog is shorter than this: time for this thread to be late.
+const BACKLOG_US: u64 = 50;
 
 /// Times of a run, on the machine's clock, which the thread learns during the run.
 #[derive(Debug)]
@@ -55,6 +57,8 @@ pub struct Options {
     pub interval_ns: u64,
     /// True to request [`priority::deadline`].
     pub real_time: bool,
+    /// For every host its own link, as a port and its rate, if the host waits for it.
+    pub own_links: Vec<Option<(u32, Rate)>>,
 }
 
 /// Report of the network.
@@ -90,6 +94,10 @@ struct Wire {
     switch: Switch,
     devices: Vec<File>,
     ready: Ready,
+    /// Hosts with frames that were not read yet.
+    unread: Vec<bool>,
+    /// For every host, its own link and the backlog up to which it takes frames.
+    own_links: Vec<Option<(u32, Bytes)>>,
     due: VecDeque<Due>,
     spare: Vec<Vec<u8>>,
     origin_ns: u64,
@@ -115,6 +123,8 @@ pub fn run(
     let mut wire = Wire {
         switch,
         ready: Ready::new(&devices)?,
+        unread: vec![false; devices.len()],
+        own_links: options.own_links.iter().map(|link| link.map(backlog)).collect(),
         devices,
         due: VecDeque::new(),
         spare: Vec::new(),
@@ -136,6 +146,11 @@ pub fn run(
         wire.wait();
     }
     Ok(wire.report())
+}
+
+/// An own link with the backlog up to which it takes frames.
+fn backlog((port, rate): (u32, Rate)) -> (u32, Bytes) {
+    (port, Bytes(rate.0 / 8 * BACKLOG_US / 1_000_000))
 }
 
 impl Wire {
@@ -191,23 +206,44 @@ impl Wire {
         let gap = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
         let mut frame = [0; LONGEST_FRAME];
-        let ready = self.ready.wait(0);
-        if ready.is_empty() {
-            return;
-        }
-        for &host in ready {
+        self.notice(0);
+        let mut read = false;
+        for host in 0..self.devices.len() {
             for _ in 0..BATCH {
-                let Ok(length) = self.devices[host as usize].read(&mut frame) else { break };
+                if !self.unread[host] || !self.takes(host) {
+                    break;
+                }
+                let Ok(length) = self.devices[host].read(&mut frame) else {
+                    self.unread[host] = false;
+                    break;
+                };
                 let (now_ns, frame) = (clock::now(), &frame[..length]);
                 self.stamps.left(now_ns, frame);
-                self.switch.send(Time::from_nanos(now_ns - self.origin_ns), host, frame);
+                self.switch.send(Time::from_nanos(now_ns - self.origin_ns), host as u32, frame);
+                read = true;
             }
+        }
+        if !read {
+            return;
         }
         self.lateness.looks.record(gap);
         self.lateness.longest_gap = self.lateness.longest_gap.max(gap);
         if gap > NAP_NS {
             self.lateness.stalled += gap;
         }
+    }
+
+    /// Marks the hosts that have sent, after a wait of at most this long.
+    fn notice(&mut self, nanos: u64) {
+        for &host in self.ready.wait(nanos) {
+            self.unread[host as usize] = true;
+        }
+    }
+
+    /// True if the own link of a host takes another frame. A NIC takes it when it has sent the ones before.
+    fn takes(&self, host: usize) -> bool {
+        let Some((port, most)) = self.own_links[host] else { return true };
+        self.switch.queue(port, self.time(clock::now())) <= most
     }
 
     fn sample(&mut self, now_ns: u64, begin_ns: u64, options: &Options) {
@@ -225,7 +261,8 @@ impl Wire {
 
     /// Waits until a host sends, or shortly before a frame is due.
     fn wait(&mut self) {
-        if !self.due.is_empty() {
+        // An own link takes the next unread frame within a transmission time.
+        if !self.due.is_empty() || self.unread.contains(&true) {
             return;
         }
         let due = self.switch.next().map_or(u64::MAX, |time| self.origin_ns + time.0 / 1000);
@@ -233,7 +270,7 @@ impl Wire {
         if nap == 0 {
             return;
         }
-        self.ready.wait(nap);
+        self.notice(nap);
         // A frame wakes the thread, so none was missed during the sleep.
         self.looked_ns = clock::now();
     }
@@ -260,7 +297,7 @@ impl Wire {
     }
 }
 
-/// Polls all devices with one system call.
+/// Polls all devices with one system call. It tells of new frames, not of those that were left.
 struct Ready {
     file: OwnedFd,
     events: Vec<Event>,
@@ -271,7 +308,7 @@ impl Ready {
     fn new(devices: &[File]) -> Outcome<Self> {
         let file = epoll::create(CreateFlags::CLOEXEC)?;
         for (device, host) in devices.iter().zip(0..) {
-            epoll::add(&file, device, EventData::new_u64(host), EventFlags::IN)?;
+            epoll::add(&file, device, EventData::new_u64(host), EventFlags::IN | EventFlags::ET)?;
         }
         Ok(Self { file, events: Vec::with_capacity(devices.len()), hosts: Vec::new() })
     }
