@@ -124,7 +124,7 @@ def test_patched_timely_is_the_independent_simulation(starts_ms, gbps, link_gbps
         [start / 1e3 for start in starts_ms], [rate * 1e9 for rate in gbps], *(span / 1e3 for span in spans),
         capacity=link_gbps * 1e9, rtt=rtt_us * 1e-6, **{name: us * 1e-6 for name, us in more.items()},
     )  # fmt: skip
-    cc = {"name": "patched-timely", **{name: f"{us}us" for name, us in more.items()}}
+    cc = {"name": "patched-timely@ecn-or-delay", **{name: f"{us}us" for name, us in more.items()}}
     ours = staggered(
         "dumbbell", len(gbps), link_gbps * 1000, rtt_us, spans, starts_ms,
         ccs=[{"cc": cc | {"start_rate": f"{rate}Gbps"}} for rate in gbps],

@@ -12,7 +12,7 @@ import pytest
 from shallows import algorithm
 from shallows import scenario as scenarios
 from shallows.errors import ScenarioError
-from shallows.marking import Marking, recommended
+from shallows.marking import Marking
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
@@ -98,7 +98,7 @@ def test_every_default_is_written_back():
             "balancing": "flow",
             "convergence": "never",
             "buffer": "250pkt",
-            "marking": {"kind": "step", "threshold": "recommended", "at": "enqueue"},
+            "marking": {"kind": "step", "threshold": "65pkt", "at": "enqueue"},
         },
         "faults": [],
         "hosts": {
@@ -133,7 +133,7 @@ def test_every_default_is_written_back():
 def test_a_packet_on_the_wire_is_the_mtu_and_in_a_flow_its_payload():
     scenario = read(network__mtu="9000B", hosts__initial_window="2pkt")
     assert scenario.network_options.marking.parameters == {"threshold": 35.0 * 9000}
-    assert scenario.network_options.buffer == 250 * 9000
+    assert scenario.network_options.buffer == 70 * 9000  # twice the threshold
     assert scenario.hosts.initial_window == 2 * 8960
 
 
@@ -176,16 +176,11 @@ def test_parameters_take_the_unit_of_the_catalog():
 
 def test_marking_unspecified_is_what_the_algorithms_need():
     bare = DUMBBELL.replace('marking = { kind = "step", threshold = "35pkt", at = "enqueue" }', "")
-    step = Marking("step", "enqueue", {}, recommended=True)
+    step = Marking("step", "enqueue", {"threshold": 97_500.0})
     assert read(bare).network_options.marking == step
     assert read(bare, cc="dx").network_options.marking == "none"
     assert read(bare, cc="reno").network_options.marking == "none"
     assert read(bare, cc={"name": "reno", "ecn": True}).network_options.marking == step
-
-
-@pytest.mark.parametrize(("rate_gbps", "packets"), [(0.1, 20), (1, 20), (10, 65), (40, 260)])
-def test_recommended_thresholds_are_those_of_the_dctcp_paper(rate_gbps, packets):
-    assert recommended([rate_gbps * 1e9], 1500).tolist() == [packets * 1500]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +192,13 @@ def test_recommended_thresholds_are_those_of_the_dctcp_paper(rate_gbps, packets)
     ],
 )
 def test_a_buffer_by_default_holds_twice_the_largest_marking_threshold(spine_rate, packets):
-    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": spine_rate}
+    topology = {
+        "kind": "leaf-spine",
+        "leaves": 2,
+        "spines": 2,
+        "spine_rate": spine_rate,
+        "link_delay": "25us",
+    }
     scenario = Scenario(duration="1ms", cc="dctcp", topology=topology, traffic=[{"kind": "incast"}])
     assert scenario.network_options.buffer == packets * 1500
     again = Scenario.from_toml(scenario.to_toml())
@@ -205,7 +206,7 @@ def test_a_buffer_by_default_holds_twice_the_largest_marking_threshold(spine_rat
 
 
 def test_a_buffer_below_the_marking_threshold_is_refused_where_it_is_given():
-    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": "40Gbps"}
+    topology = {"kind": "leaf-spine", "spine_rate": "40Gbps", "link_delay": "25us"}
     tables = {"duration": "1ms", "cc": "dctcp", "topology": topology, "traffic": [{"kind": "incast"}]}
     with pytest.raises(ScenarioError, match="260pkt"):
         Scenario(**tables, network={"buffer": "250pkt"})
@@ -519,10 +520,9 @@ def test_flows_that_go_first_for_ever_get_a_warning():
 
 @pytest.mark.parametrize(("size", "warnings"), [("104KB", 1), ("107KB", 0)])
 def test_pauses_of_shared_memory_are_held_against_marks_by_what_a_lone_link_may_hold(size, warnings):
-    # A lone link is paused at alpha B / (1 + alpha), half of it; marking begins at 35 frames: 52500 B. The
-    # threshold, which the memory replaces, is far below both.
+    # A lone link is paused at alpha B / (1 + alpha), half of it; marking begins at 35 frames: 52500 B.
     shared = {"size": size, "alpha": 1}
-    scenario = read(network__pfc={"threshold": "20KB"}, network__shared=shared)
+    scenario = read(network__pfc=True, network__shared=shared)
     assert len(scenario.warnings) == warnings
 
 

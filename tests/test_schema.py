@@ -42,7 +42,7 @@ def test_what_shallows_takes_the_schema_takes():
             continue
         taken += 1
         assert [error.message for error in CHECK.iter_errors(tomllib.loads(text))] == [], text
-    assert taken > 100
+    assert taken > 90
 
 
 LAWFUL = """

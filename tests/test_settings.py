@@ -173,6 +173,8 @@ def random_scenario(draw):
         }
         if draw.random() < 0.5:
             network["pfc"]["headroom"] = f"{draw.randrange(10**4, 10**6)}B"
+    if kind == "both":  # the memory decides when a link is paused
+        del network["pfc"]["threshold"]
     if kind in ("shared", "both"):
         size = draw.randrange(10**6, 10**9)
         network["shared"] = {"size": f"{size}B", "alpha": draw.choice([0.125, 0.3, 1, 2, 5.5, 64])}

@@ -1,6 +1,6 @@
 """Algorithms of a scenario: a row of the catalog, with a value for every parameter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -52,6 +52,7 @@ class Algorithm:
     """An algorithm with a value for every parameter, in SI base units.
 
     `user_class` is the class of an algorithm in Python. Its `name` is its location, and results use `called`.
+    `chosen` are the parameters that its table sets; the others may follow the rate (`shallows.defaults`).
     """
 
     name: str
@@ -60,6 +61,7 @@ class Algorithm:
     receiver: Receiver | None = None
     user_class: type[Any] | None = None
     called: str | None = None
+    chosen: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __repr__(self) -> str:
         """The Python expression for this algorithm, with every parameter and its unit."""
@@ -180,8 +182,9 @@ def choose(table: object, frame: Frame, folder: Path = Path()) -> Algorithm:
     row = _row(name)
     values = {p["name"]: float(p["default"]) for p in row["parameters"]}
     values |= _preset(row, preset, table["name"])
-    values |= _parameters(row, table, frame)
-    return Algorithm(name, preset or None, values, _receiver(table.get("receiver"), frame))
+    given = _parameters(row, table, frame)
+    receiver = _receiver(table.get("receiver"), frame)
+    return Algorithm(name, preset or None, values | given, receiver, chosen=frozenset(given))
 
 
 def _parameters(row: dict[str, Any], table: dict[str, Any], frame: Frame) -> dict[str, float]:

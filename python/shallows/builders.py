@@ -64,14 +64,14 @@ __all__ = [
 class Shared(Builder):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold.
 
-    size: memory of each switch, without headroom; default 12MB
+    size: memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps
     alpha: a port, or a pausable link, may hold this multiple of the free memory; default 1.0
     """
 
     def __init__(
         self,
         *,
-        size: Size = "12MB",
+        size: Size | None = None,
         alpha: float = 1.0,
         **unknown: Never,
     ) -> None:
@@ -81,7 +81,7 @@ class Shared(Builder):
 class Pauses(Builder):
     """`[network.pfc]`: a switch pauses links that bring too much data.
 
-    threshold: data from one link above which it is paused; default 100KB
+    threshold: data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps
     hysteresis: the link resumes this far below the threshold; default 2pkt
     headroom: room for data that still arrives; "auto": as much as the link can need; default auto
     """
@@ -89,7 +89,7 @@ class Pauses(Builder):
     def __init__(
         self,
         *,
-        threshold: Size = "100KB",
+        threshold: Size | None = None,
         hysteresis: Size = "2pkt",
         headroom: Size = "auto",
         **unknown: Never,
@@ -154,7 +154,7 @@ class Network(Builder):
 
     mtu: a full frame on the wire: one pkt; default 1500B
     header: header bytes of a frame; the size of an ack; default 40B
-    buffer: of each switch port; by default at least twice the largest marking threshold; default 250pkt
+    buffer: of each switch port; by default 375KB, or more for a longer path or a larger threshold
     shared: one memory for the ports of each switch, instead of buffer
     pfc: whether switches pause links that bring too much data
     trimming: whether ports trim packets to headers instead of dropping them; by default as cc needs
@@ -168,10 +168,10 @@ class Network(Builder):
         *,
         mtu: Size = "1500B",
         header: Size = "40B",
-        buffer: Size = "250pkt",
-        shared: Shared | TableLike | None = None,
-        pfc: Pauses | TableLike | bool | None = None,
-        trimming: Trimming | TableLike | bool | None = None,
+        buffer: Size | None = None,
+        shared: Shared | TableLike | Literal[False] | None = None,
+        pfc: Pauses | TableLike | bool | Literal[False] | None = None,
+        trimming: Trimming | TableLike | bool | Literal[False] | None = None,
         marking: AnyMarking | None = None,
         balancing: Literal["flow", "packet", "queue"] = "flow",
         convergence: Time = "never",

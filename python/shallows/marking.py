@@ -1,15 +1,17 @@
 """Markings of a scenario: a row of the core's catalog, with a value for every parameter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shallows import defaults
 from shallows.errors import ScenarioError
+from shallows.literal import is_table
 from shallows.parameters import read, text
 from shallows.settings import switch
-from shallows.units import did_you_mean
+from shallows.units import RATE, did_you_mean
 
 if TYPE_CHECKING:
     from shallows.contract import U32, U64
@@ -25,45 +27,84 @@ def markings() -> list[dict[str, Any]]:
     return _core.markings()
 
 
+RECOMMENDED = "recommended"
+"""A parameter that follows the rate of the port, the round trip and the frame (`shallows.defaults`)."""
+ByRate = dict[int, float]
+"""A parameter whose value depends on the rate of the port, in bit/s."""
+
+
 @dataclass(frozen=True)
 class Marking:
     """How switch ports mark: `kind`, the queue that they observe (`at`), and `parameters` in SI base units.
 
-    recommended: True if the step threshold of each port follows from its rate.
+    A parameter has one value, a value for each rate of a port, or none until `settled` ("recommended").
     """
 
     kind: str
     at: str
-    parameters: dict[str, float]
-    recommended: bool = False
+    parameters: dict[str, float | ByRate | None]
 
     def table(self, mtu: int | None) -> dict[str, Any]:
         """The `marking` table of a scenario that describes this marking, with every parameter."""
         units = {p["name"]: p["unit"] for p in _row(self.kind)["parameters"]}
-        texts = {key: text(value, units[key], mtu) for key, value in self.parameters.items()}
-        recommended = {"threshold": "recommended"} if self.recommended else {}
-        return {"kind": self.kind, "at": self.at, **recommended, **texts}
+
+        def in_units(value: float | ByRate | None, unit: str) -> Any:
+            if isinstance(value, dict):
+                return {RATE.text(rate): text(of_rate, unit, mtu) for rate, of_rate in value.items()}
+            return RECOMMENDED if value is None else text(value, unit, mtu)
+
+        texts = {key: in_units(value, units[key]) for key, value in self.parameters.items()}
+        return {"kind": self.kind, "at": self.at, **texts}
 
     @property
     def tells(self) -> str:
         """The feedback to senders: "marks", "rates" or "records"."""
         return tells(self.kind)
 
-    def largest_threshold(self, rate_bps: "U64", mtu: int) -> int:
+    @property
+    def recommended(self) -> list[str]:
+        """The parameters that have no value yet."""
+        return [key for key, value in self.parameters.items() if value is None]
+
+    def settled(self, scale: defaults.Scale, rate_bps: "U64") -> "Marking":
+        """The same marking with values for the recommended parameters at ports of these rates."""
+        rules, rates = defaults.MARKING.get(self.kind, {}), defaults.distinct(rate_bps).tolist()
+
+        def value(key: str) -> float | ByRate:
+            values = {rate: float(rules[key](rate, scale)) for rate in rates}
+            return next(iter(values.values())) if len(set(values.values())) == 1 else values
+
+        return replace(self, parameters=self.parameters | {key: value(key) for key in self.recommended})
+
+    def largest_threshold(self, rate_bps: "U64") -> int:
         """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
-        points, _ = self.at_rates(rate_bps, mtu)
+        points, _ = self.at_rates(rate_bps)
         return max(int(point["parameters"][begins]) for point in points) if begins else 0
 
-    def at_rates(self, rate_bps: "U64", mtu: int) -> "tuple[list[MarkingToCore], U32]":
-        """The markings of the core's request for ports of these rates, and the index of each port's."""
-        if not self.recommended:
-            return [self._to_core(self.parameters)], np.zeros(len(rate_bps), np.uint32)
-        thresholds, index = np.unique(recommended(rate_bps, mtu), return_inverse=True)
-        markings = [self._to_core({**self.parameters, "threshold": float(t)}) for t in thresholds]
-        return markings, index.astype(np.uint32)
+    def at_rates(self, rate_bps: "U64") -> "tuple[list[MarkingToCore], U32]":
+        """The markings of the core's request for ports of these rates, and the index of each port's.
 
-    def _to_core(self, parameters: dict[str, float]) -> "MarkingToCore":
+        Raises `ScenarioError` for a rate without a value.
+        """
+        if not any(isinstance(value, dict) for value in self.parameters.values()):
+            return [self._to_core(0)], np.zeros(len(rate_bps), np.uint32)
+        rates = defaults.distinct(rate_bps)
+        of_port = np.searchsorted(rates, rate_bps)
+        points = [self._to_core(rate) for rate in rates.tolist()]
+        distinct = [point for at, point in enumerate(points) if point not in points[:at]]
+        index = np.array([distinct.index(point) for point in points], np.uint32)
+        return distinct, index[of_port]
+
+    def _to_core(self, rate: int) -> "MarkingToCore":
+        parameters: dict[str, float] = {}
+        for key, value in self.parameters.items():
+            of_rate = value.get(rate) if isinstance(value, dict) else value
+            if of_rate is None:
+                listed = ", ".join(map(RATE.text, value)) if isinstance(value, dict) else ""
+                expected = f"a value for ports of {RATE.text(rate)} as well: there are {listed or 'none'}"
+                raise ScenarioError(f"network.marking.{key}", None, expected)
+            parameters[key] = of_rate
         return {"kind": self.kind, "at": self.at, "parameters": parameters}
 
 
@@ -72,27 +113,38 @@ def tells(kind: object) -> str:
     return _row(kind)["tells"]
 
 
-def recommended(rate_bps: "U64", mtu: int) -> "U64":
-    """Step thresholds in bytes for ports of these rates: 20 packets at 1 Gbps, 65 at 10 Gbps."""
-    packets = np.maximum(20, np.ceil(np.asarray(rate_bps, np.float64) * 6.5e-9))
-    return packets.astype(np.uint64) * np.uint64(mtu)
-
-
 def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     """The `Marking` of a `marking` table. Raises `ScenarioError` relative to the table."""
     table = switch.translated("marking", table)
-    row = _row(table.get("kind", "red" if "kmin" in table else "step"))
-    by_rate = row["name"] == "step" and table.get("threshold", "recommended") == "recommended"
-    values: dict[str, float] = {p["name"]: float(p["default"]) for p in row["parameters"]}
-    if by_rate:
-        del values["threshold"]
+    of_a_ramp = {"kmin", "kmax", "pmax", "extended"} & table.keys()
+    row = _row(table.get("kind", "red" if of_a_ramp else "step"))
+    values: dict[str, float | ByRate | None] = {p["name"]: float(p["default"]) for p in row["parameters"]}
+    follow = defaults.MARKING.get(row["name"], {})
+    values |= dict.fromkeys(follow)
     for key, value in table.items():
-        if key not in ("kind", "at") and not (by_rate and key == "threshold"):
-            values[key] = read(row, key, value, frame)
+        if key not in ("kind", "at") and not (key in follow and value == RECOMMENDED):
+            values[key] = _by_rate(row, key, value, frame) if key in follow else read(row, key, value, frame)
     at = table.get("at", row["at"])
     if at not in ("enqueue", "dequeue"):
         raise ScenarioError("at", at, '"enqueue" or "dequeue"')
-    return Marking(row["name"], at, values, by_rate)
+    return Marking(row["name"], at, values)
+
+
+def _by_rate(row: dict[str, Any], key: str, value: object, frame: "Frame") -> float | ByRate:
+    """One value, or a value for each rate: { 10Gbps = "97.5KB", 40Gbps = "390KB" }."""
+    if not is_table(value):
+        return read(row, key, value, frame)
+    if not value:
+        raise ScenarioError(key, None, 'a size, or a table of sizes by rate such as { 10Gbps = "65pkt" }')
+    sizes: ByRate = {}
+    for rate, size in value.items():
+        try:
+            sizes[RATE.parse(rate, least=1)] = read(row, key, size, frame)
+        except ValueError as error:
+            if isinstance(error, ScenarioError):
+                raise ScenarioError(f"{key}.{rate}", error.value, error.expected) from None
+            raise ScenarioError(f"{key}.{rate}", size, f"the rate of a port as a key: {error}") from None
+    return sizes
 
 
 def _row(kind: object) -> dict[str, Any]:

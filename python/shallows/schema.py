@@ -11,6 +11,8 @@ from pydantic import BaseModel
 
 from shallows import catalog
 from shallows.algorithm import NATIVE
+from shallows.defaults import MARKING
+from shallows.marking import RECOMMENDED
 from shallows.scenario import NetworkTable, Scenario
 from shallows.sweeps.file import KEYS
 from shallows.topology import KINDS as TOPOLOGIES
@@ -38,7 +40,7 @@ def scenario_schema() -> Schema:
                 properties[name] = {"description": said, "$ref": f"#/$defs/{type_}"}
     network = schema["$defs"]["NetworkTable"]["properties"]
     network["buffer"] = _also(network["buffer"], {"const": "shared"})
-    for key in ("pfc", "trimming"):
+    for key in ("shared", "pfc", "trimming"):
         network[key] = _also(network[key], {"type": "boolean"})
     graph = schema["$defs"]["Graph"]
     graph["properties"]["file"] = {
@@ -66,10 +68,10 @@ def _written(model: type[BaseModel]) -> Iterable[tuple[str, str]]:
                 yield field.alias or name, about.type
 
 
-def _also(one: Schema, other: Schema) -> Schema:
-    """The schema of `one` or `other`."""
+def _also(one: Schema, *others: Schema) -> Schema:
+    """The schema of `one` or one of `others`."""
     about = {key: one.pop(key) for key in ("description", "default", "title") if key in one}
-    return {**about, "anyOf": [*one.pop("anyOf", [one]), other]}
+    return {**about, "anyOf": [*one.pop("anyOf", [one]), *others]}
 
 
 def _algorithm() -> Schema:
@@ -107,9 +109,9 @@ def _marking() -> Schema:
         table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
         if row["name"] == "step":
             table["required"] = []
-            table["properties"]["threshold"] = _also(
-                table["properties"]["threshold"], {"const": "recommended"}
-            )
+        for key in MARKING.get(row["name"], {}):
+            of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
+            table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)
         tables.append(table)
     return {"anyOf": [{"const": "none"}, *tables]}
 

@@ -108,7 +108,7 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
     """Every `SetKey` of `scenario`. A kind of topology or traffic is one key, without the kind's own keys."""
     yield SetKey(f"topology.{scenario.topology.kind}", "topology.kind", scenario.topology.kind, None)
     for name, table in (("network", scenario.network_options), ("hosts", scenario.hosts)):
-        yield from _set_in(name, table, {"frame": scenario.frame})
+        yield from _set_in(scenario, name, table)
     if scenario.faults:
         yield SetKey("faults", "faults[0].kind", scenario.faults[0].kind, None)
     for i, table in enumerate(scenario.traffic):
@@ -130,12 +130,15 @@ def algorithms(scenario: "Scenario") -> "Iterator[tuple[str, Algorithm]]":
         yield ("cc", scenario.cc) if table.cc is None else (f"traffic[{i}].cc", table.cc)
 
 
-def _set_in(name: str, table: "Table", context: Any) -> Iterator[SetKey]:
-    values = _dumped(table, context)
-    for key, value in values.items():
-        default = _default(type(table), values, key, context)
-        if value != default:
-            shown = None if isinstance(value, dict) else value
+def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]:
+    """The keys of `network` or `hosts` that the file has and that differ from their defaults."""
+    given: dict[str, Any] = scenario.tables.get(name) or {}
+    values = _dumped(table, {"frame": scenario.frame})
+    also = {"shared"} if given.get("buffer") == "shared" else set[str]()
+    for key in [key for key in values if key in given or key in also]:
+        default = _default(scenario, type(table), values, key)
+        if values[key] != default:
+            shown = None if isinstance(values[key], dict) else values[key]
             yield SetKey(f"{name}.{key}", f"{name}.{key}", shown, default)
 
 
@@ -143,11 +146,13 @@ def _dumped(table: "Table", context: Any) -> dict[str, Any]:
     return table.model_dump(by_alias=True, exclude_none=True, context=context)
 
 
-def _default(model: "type[Table]", values: dict[str, Any], key: str, context: Any) -> Any:
-    """The value of `key` if it were absent. A default may depend on the rest of its table."""
+def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any], key: str) -> Any:
+    """The value of `key` if it were absent, which may depend on the rest of its table or on the network."""
+    context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
-            return _dumped(model.model_validate(rest, context=context), context).get(key)
+            table = model.model_validate(rest, context=context).filled_in(scenario.derived)
+            return _dumped(table, context).get(key)
         except (ScenarioError, ValidationError):
             continue  # the rest alone is not valid, such as dependent times without one of them
     return None

@@ -11,7 +11,7 @@ from pydantic import field_validator, model_validator
 from shallows.literal import is_table
 from shallows.settings import switch as names
 from shallows.table import Key, Table
-from shallows.units import NEVER, Count, Headroom, WireSize
+from shallows.units import NEVER, Count, DefaultWireSize, Headroom, WireSize
 
 if TYPE_CHECKING:
     from shallows.contract import U32, Class, Discipline, Pacer, Shaper
@@ -29,7 +29,10 @@ class Schedule(NamedTuple):
 class Shared(Table):
     """`[network.shared]`: one memory for all ports of a switch, with a dynamic threshold."""
 
-    size: WireSize = Key("12MB", description="memory of each switch, without headroom")
+    size: DefaultWireSize = Key(
+        None,
+        description="memory of each switch, without headroom; by default 12MB, or 0.3MB per Gbps",
+    )
     alpha: float = Key(
         1.0, description="a port, or a pausable link, may hold this multiple of the free memory"
     )
@@ -50,7 +53,10 @@ class Shared(Table):
 class Pauses(Table):
     """`[network.pfc]`: a switch pauses links that bring too much data."""
 
-    threshold: WireSize = Key("100KB", description="data from one link above which it is paused")
+    threshold: DefaultWireSize = Key(
+        None,
+        description="data from one link above which it is paused; by default 100KB, or 2.5KB per Gbps",
+    )
     hysteresis: WireSize = Key("2pkt", description="the link resumes this far below the threshold")
     headroom: Headroom = Key(
         "auto", description='room for data that still arrives; "auto": as much as the link can need'

@@ -1,8 +1,8 @@
 """Base of the tables of a scenario: models with exact integers that refuse unknown keys."""
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -29,6 +29,10 @@ class Table(BaseModel):
         """The field of a key, by its name in a scenario file; None if there is no such key."""
         fields = cls.model_fields
         return fields.get(key) or next((field for field in fields.values() if field.alias == key), None)
+
+    def filled_in(self, derived: Mapping[str, int]) -> Self:
+        """This table with the defaults that depend on the network, by key: `{"network.buffer": 375000}`."""
+        return self
 
     def to_core(self, of: type) -> dict[str, Any]:
         """The keys of `of`, a table of the core's request, from this table's keys of the same names.

@@ -250,7 +250,10 @@ class _Key(TypeName):
         words = [word for word, _ in self.words]
         text = core_schema.str_schema(pattern=self.dimension.pattern(*words, packets=self.part is not None))
         return core_schema.with_info_before_validator_function(
-            self.read, handler(source), serialization=writing, json_schema_input_schema=text
+            self.read,
+            core_schema.nullable_schema(handler(source)) if self.optional else handler(source),
+            serialization=writing,
+            json_schema_input_schema=text,
         )
 
     def _frame(self, info: SerializationInfo | ValidationInfo) -> int | None:
@@ -279,7 +282,12 @@ Duration = Annotated[int, _Key("Time", TIME, least=1, words=(("until-done", NEVE
 Rate = Annotated[int, _Key("Rate", RATE, least=1)]
 HeaderSize = Annotated[int, _Key("Size", SIZE)]
 WireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire")]
-Buffer = Annotated[int, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),))]
+DefaultBuffer = Annotated[
+    int, _Key("Size", SIZE, least=1, part="wire", words=(("unlimited", NEVER),), optional=True)
+]
+"""A buffer that is None only until a default that depends on the network is filled in."""
+DefaultWireSize = Annotated[int, _Key("Size", SIZE, least=1, part="wire", optional=True)]
+"""A size that is None only until a default that depends on the network is filled in."""
 Headroom = Annotated[int, _Key("Size", SIZE, part="wire", words=(("auto", NEVER),))]
 Payload = Annotated[int, _Key("Size", SIZE, least=1, part="payload")]
 OptionalPayload = Annotated[int | None, _Key("Size", SIZE, least=1, part="payload", optional=True)]

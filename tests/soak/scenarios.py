@@ -213,6 +213,12 @@ class Draw:
                     {"headroom": self.one(("auto", self.size(1, 1e6)))},
                 )
             )
+        if "shared" in table or "pfc" in table:  # ports have no buffers of their own
+            table.pop("buffer", None)
+        if "shared" in table and isinstance(
+            table.get("pfc"), dict
+        ):  # the memory decides when a link is paused
+            table["pfc"].pop("threshold", None)
         if self.maybe(0.1):
             keys = {
                 "queue": self.one((1, 3, 8, 100)),

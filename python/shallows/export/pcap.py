@@ -47,7 +47,8 @@ def write(taps: "Taps", file: Path) -> Path:
 def _interfaces(section: Any, taps: "Taps") -> dict[tuple[int, bool], int]:
     """Interfaces by (link, True for pauses, which are Ethernet frames and not IPv4)."""
     numbers: dict[tuple[int, bool], int] = {}
-    pauses = taps.scenario.network_options.pfc is not None or taps.scenario.network_options.shared is not None
+    options = taps.scenario.network_options
+    pauses = bool(options.pfc or options.shared)
     for link in taps.links:
         for ethernet in (False, True) if pauses else (False,):
             name = f"{taps.names[link]} pauses" if ethernet else taps.names[link]

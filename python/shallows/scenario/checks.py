@@ -193,7 +193,7 @@ def _check_rows(scenario: "Scenario") -> None:
 
 
 def _pauses_before_marks(scenario: "Scenario") -> list[str]:
-    if scenario.network_options.pfc is None or scenario.network_options.marking == "none":
+    if not scenario.network_options.pfc or scenario.network_options.marking == "none":
         return []
     key, pauses, marks = *_pauses_begin(scenario, scenario.network_options.pfc), scenario.marking_begins
     if marks < pauses:
@@ -208,7 +208,7 @@ def _pauses_before_marks(scenario: "Scenario") -> list[str]:
 def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
     """(key, bytes of one link in a switch at which a lone link is paused at the latest)."""
     shared = scenario.network_options.shared
-    if shared is None:
+    if not shared:
         return "network.pfc.threshold", pauses.threshold
     return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
 

@@ -16,12 +16,12 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, marking, supported_keys
+from shallows import examples, supported_keys
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.literal import is_list, to_source
-from shallows.scenario import checks, raw, validation
+from shallows.scenario import checks, raw, settle, validation
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.switch import Trimming
@@ -61,6 +61,7 @@ class Scenario(Table):
     if TYPE_CHECKING:  # attributes that are not keys of a file
         frame: Frame
         _tables: dict[str, Any]
+        derived: dict[str, int]
         _file: str | None
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
@@ -119,6 +120,8 @@ class Scenario(Table):
         """This scenario as TOML, with every default."""
         context = {"frame": self.frame}
         tables = self.model_dump(by_alias=True, exclude_none=True, context=context)
+        if not any("hosts.rto_min" in used.supported_keys for used in self.algorithms):
+            del tables["hosts"]["rto_min"]  # it acts on no flow, and follows from the network
         return tomli_w.dumps(
             {
                 **tables,
@@ -220,7 +223,7 @@ class Scenario(Table):
     def marking_begins(self) -> int:
         """Bytes of queue at which the last switch port begins to mark."""
         rates = self.network.rate_bps[~self.network.is_nic]
-        return self.network_options.marking.largest_threshold(rates, self.mtu)
+        return self.network_options.marking.largest_threshold(rates)
 
     @property
     def credits(self) -> tuple[int, int, int] | None:
@@ -232,11 +235,7 @@ class Scenario(Table):
     @property
     def trimming(self) -> Trimming | None:
         """How switch ports trim packets, by the scenario or for an algorithm; None if they do not."""
-        network = self.network_options
-        otherwise = network.trimming or network.shared or network.pfc
-        if otherwise or not any(used.trims for used in self.algorithms):
-            return network.trimming
-        return Trimming.model_validate({}, context={"frame": self.frame})
+        return self.network_options.trimming or None
 
     @property
     def pacer(self) -> dict[str, float] | None:
@@ -263,18 +262,7 @@ class Scenario(Table):
                 self.traffic[i] = table.settled(network)
             except ScenarioError as error:
                 raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
-        if self.network_options.marking is None:
-            vars(self.network_options)["marking"] = self._needed_marking()
-        if self.network_options.marking != "none" and "buffer" not in self.network_options.model_fields_set:
-            # Thresholds grow with the rate: a default buffer for 10 Gbps is below the threshold of 40 Gbps.
-            vars(self.network_options)["buffer"] = max(self.network_options.buffer, 2 * self.marking_begins)
-
-    def _needed_marking(self) -> Any:
-        kinds = {used.congestion_point: used for used in self.algorithms if used.needs_marking}
-        if len(kinds) > 1:
-            wanted = ", ".join(f"{used.label} {kind}" for kind, used in kinds.items())
-            raise ScenarioError("network.marking", None, f"one kind of marking for all: {wanted}")
-        return marking.choose({"kind": next(iter(kinds))}, self.frame) if kinds else "none"
+        settle.fill_in(self)
 
 
 def _rebuild(tables: dict[str, Any], file: str | None) -> Scenario:

@@ -3,9 +3,18 @@
 Pydantic models with exact integers as fields (picoseconds, bytes, bits per second); their texts carry units.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    PlainSerializer,
+    Tag,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from shallows import marking
 from shallows.errors import ScenarioError
@@ -15,9 +24,10 @@ from shallows.switch import Pauses, Shared, Trimming
 from shallows.table import Key, Table
 from shallows.units import (
     NEVER,
+    SIZE,
     TIME,
-    Buffer,
     Count,
+    DefaultBuffer,
     HeaderSize,
     OptionalCount,
     OptionalInterval,
@@ -48,20 +58,37 @@ def _marking_text(value: Any, info: "ValidationInfo") -> Any:
     return value.table(packet(info)) if isinstance(value, Marking) else value
 
 
+def _which(value: Any) -> str:
+    return "off" if value is False else "table"
+
+
+_Part = TypeVar("_Part", bound=Table)
+if TYPE_CHECKING:
+    OrFalse = _Part | Literal[False] | None
+else:
+    OrFalse = (
+        Annotated[
+            Annotated[_Part, Tag("table")] | Annotated[Literal[False], Tag("off")], Discriminator(_which)
+        ]
+        | None
+    )
+"""A table, or false, which differs from an absent key: no default takes its place."""
+
+
 class NetworkTable(Table):
     """`[network]`: what is true of every link and port."""
 
     mtu: HeaderSize = Key("1500B", description="a full frame on the wire: one pkt")
     header: HeaderSize = Key("40B", description="header bytes of a frame; the size of an ack")
-    buffer: Buffer = Key(
-        "250pkt",
-        description="of each switch port; by default at least twice the largest marking threshold",
+    buffer: DefaultBuffer = Key(
+        None,
+        description="of each switch port; by default 375KB, or more for a longer path or a larger threshold",
     )
-    shared: Shared | None = Key(
+    shared: OrFalse[Shared] = Key(
         None, description="one memory for the ports of each switch, instead of buffer"
     )
-    pfc: Pauses | None = Key(None, description="whether switches pause links that bring too much data")
-    trimming: Trimming | None = Key(
+    pfc: OrFalse[Pauses] = Key(None, description="whether switches pause links that bring too much data")
+    trimming: OrFalse[Trimming] = Key(
         None,
         description="whether ports trim packets to headers instead of dropping them; by default as cc needs",
     )
@@ -79,23 +106,37 @@ class NetworkTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _memory(cls, table: Any) -> Any:
-        """Replace `buffer = "shared"`, `pfc = true` and `trimming = true` by tables of defaults."""
+        """Replace `buffer = "shared"` and true for `shared`, `pfc` and `trimming` by tables of defaults."""
         if not is_table(table):
             return table
         table = dict(table)
         if table.get("buffer") == "shared":
             table |= {"buffer": "unlimited", "shared": table.get("shared") or {}}
-        for key in ("pfc", "trimming"):
-            if isinstance(table.get(key), bool):
-                table[key] = {} if table[key] else None
+        for key in ("shared", "pfc", "trimming"):
+            if table.get(key) is True:
+                table[key] = {}
         return table
 
     @model_validator(mode="after")
     def _lossless(self) -> Self:
-        """With shared memory or pauses, single ports have no limit."""
-        if self.shared or self.pfc:
-            vars(self)["buffer"] = NEVER
+        """With shared memory or pauses, single ports have no limit of their own."""
+        other = "shared" if self.shared else "pfc" if self.pfc else None
+        if other is None:
+            return self
+        if self.buffer not in (None, NEVER):
+            why = f"network.{other} is set, so that a port has no buffer of its own"
+            raise ScenarioError("buffer", SIZE.text(self.buffer), f"no such key: {why}")
+        if self.shared and self.pfc and self.pfc.threshold:
+            expected = (
+                "no such key: with network.shared the threshold follows from its alpha and the free memory"
+            )
+            raise ScenarioError("pfc.threshold", SIZE.text(self.pfc.threshold), expected)
+        vars(self)["buffer"] = NEVER
         return self
+
+    def filled_in(self, derived: Mapping[str, int]) -> Self:
+        """This table with a buffer for the network."""
+        return self if self.buffer else self.model_copy(update={"buffer": derived["network.buffer"]})
 
 
 _RTO = {
@@ -153,23 +194,37 @@ class HostTable(Table):
     @model_validator(mode="after")
     def _timeouts(self) -> Self:
         """Fill in the values of the preset, adapted to the times that are set."""
+        vars(self).update(self._derived(_RTO[self.rto]["rto_min"]))
+        return self
+
+    def filled_in(self, derived: Mapping[str, int]) -> Self:
+        """This table with the least timeout of the network, unless another one or another preset is set."""
+        if self.rto != "datacenter":
+            return self
+        set_ = [time for time in (self._set("rto_initial"), self._set("rto_max")) if time]
+        return self.model_copy(update=self._derived(min(derived["hosts.rto_min"], *set_, NEVER)))
+
+    def _set(self, key: str) -> int | None:
+        return getattr(self, key) if key in self.model_fields_set else None
+
+    def _derived(self, rto_min: int) -> dict[str, int]:
+        """The times by key, of which `rto_min` holds if none is set."""
         preset = _RTO[self.rto]
-        low = self.rto_min or preset["rto_min"]
+        low = self._set("rto_min") or rto_min
         if low < 2:
             raise ScenarioError(
                 "rto_min", TIME.text(low), "2ps or more: an ack may wait for less, and longer than 0"
             )
-        first = self.rto_initial or max(preset["rto_initial"], low)
-        high = self.rto_max or max(preset["rto_max"], first)
-        delay = self.ack_delay or min(preset["ack_delay"], low // 2)
+        first = self._set("rto_initial") or max(preset["rto_initial"], low)
+        high = self._set("rto_max") or max(preset["rto_max"], first)
+        delay = self._set("ack_delay") or min(preset["ack_delay"], low // 2)
         for key, value, least in (("rto_initial", first, low), ("rto_max", high, first)):
             if value < least:
                 raise ScenarioError(f"{key}", TIME.text(value), f"{TIME.text(least)} or more")
         if delay >= low:
             expected = f"less than rto_min ({TIME.text(low)}), or delayed acks look like losses"
             raise ScenarioError("ack_delay", TIME.text(delay), expected)
-        vars(self).update(rto_min=low, rto_initial=first, rto_max=high, ack_delay=delay)
-        return self
+        return {"rto_min": low, "rto_initial": first, "rto_max": high, "ack_delay": delay}
 
 
 _PORTS = {

@@ -1,6 +1,6 @@
 """Errors of pydantic in a scenario, as `ScenarioError`s."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_args
 
 from pydantic import ValidationError
@@ -69,6 +69,8 @@ def _dotted(loc: tuple[int | str, ...], tables: dict[str, Any]) -> tuple[str, An
             key, at = f"{key}[{step}]", at[step] if is_list(at) and step < len(at) else None
         elif is_table(at) and step == at.get("kind") and step not in at:
             continue  # pydantic names the member of a union, which is not a key of the file
+        elif step in OR_FALSE and table is not at and not (is_table(at) and step in at):
+            continue
         else:
             key, table = f"{key}.{step}" if key else step, at
             at = at.get(step) if is_table(at) else None
@@ -87,10 +89,19 @@ def _holding(model: type[Table], key: str, table: Any) -> type[Table]:
 def _inside(model: type[Table], key: str) -> type[Table] | None:
     """The model of the table that a key of `model` has, if it has one."""
     field = model.key_field(key)
-    kinds = (field.annotation, *get_args(field.annotation)) if field else ()
+    kinds = _members(field.annotation) if field else ()
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
 
 
+def _members(annotation: Any) -> Iterator[Any]:
+    """A type, and the types that a union or `Annotated` of it has."""
+    yield annotation
+    for inner in get_args(annotation):
+        yield from _members(inner)
+
+
+OR_FALSE = ("table", "off")
+"""Tags of the members of a union of a table with false."""
 _KINDS: dict[str, Mapping[str, type[Table]]] = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 
 

@@ -84,9 +84,16 @@ class Explanation:
     remarks: tuple[str, ...]
 
 
+MEMORY = {"buffer", "shared", "pfc"}
+"""Keys of `network` that say what a port may hold."""
+
+
 def on(scenario: "Scenario", fragment: Fragment) -> "Scenario":
     """`scenario` with the settings of `fragment` in place of its own. Raises `ScenarioError`."""
-    network = {**scenario.tables.get("network", {}), **fragment.tables.get("network", {})}
+    own, settings = scenario.tables.get("network", {}), fragment.tables.get("network", {})
+    if settings.keys() & MEMORY:  # one kind of memory takes the place of another
+        own = {key: value for key, value in own.items() if key not in MEMORY}
+    network = {**own, **settings}
     changed: dict[str, Any] = {"network": network}
     if "cc" in fragment.tables:
         changed["cc"] = fragment.tables["cc"]
@@ -165,7 +172,7 @@ def _marking_at(scenario: "Scenario", rate: int) -> dict[str, float]:
     marking = scenario.network_options.marking
     if marking == "none":
         return {}
-    points, _ = marking.at_rates(np.array([rate], np.uint64), scenario.mtu)
+    points, _ = marking.at_rates(np.array([rate], np.uint64))
     return points[0]["parameters"]
 
 

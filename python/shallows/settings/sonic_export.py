@@ -77,7 +77,12 @@ class _Export:
             return
         if marking.at != "dequeue":
             self.left.append(f"network.marking.at = {marking.at}: the switch decides where it marks")
-        kmin, kmax, percent = self._step() if marking.kind == "step" else self._red(marking.parameters)
+        parameters = self._of_all_ports(marking)
+        if marking.kind == "step":
+            kmin = kmax = round(parameters["threshold"])
+            percent = 100
+        else:
+            kmin, kmax, percent = self._red(parameters)
         fields = {"ecn": "ecn_all"}
         for colour in COLOURS:
             fields |= {
@@ -89,17 +94,16 @@ class _Export:
         self.tables["WRED_PROFILE"] = {WRED: fields}
         self._at_queues("QUEUE", "wred_profile", WRED)
 
-    def _step(self) -> tuple[int, int, int]:
+    def _of_all_ports(self, marking: "Marking") -> dict[str, float]:
+        """The parameters, which are the same for all ports of a switch in this format."""
         network = self.scenario.network
-        points, _ = self.scenario.network_options.marking.at_rates(
-            network.rate_bps[~network.is_nic], self.scenario.mtu
-        )
-        thresholds = sorted({round(point["parameters"]["threshold"]) for point in points})
-        if len(thresholds) > 1:
-            listed = " and ".join(SIZE.text(threshold) for threshold in thresholds)
-            expected = f"one threshold for all ports: this scenario's ports have {listed}"
-            raise ScenarioError("network.marking.threshold", "recommended", expected)
-        return thresholds[0], thresholds[0], 100
+        points, _ = marking.at_rates(network.rate_bps[~network.is_nic])
+        if len(points) > 1:
+            key = next(key for key, value in marking.parameters.items() if isinstance(value, dict))
+            listed = " and ".join(SIZE.text(round(point["parameters"][key])) for point in points)
+            expected = f"one value for all ports: this scenario's ports have {listed}"
+            raise ScenarioError(f"network.marking.{key}", None, expected)
+        return points[0]["parameters"]
 
     def _red(self, parameters: dict[str, Any]) -> tuple[int, int, int]:
         if parameters["extended"]:
@@ -120,7 +124,7 @@ class _Export:
 
     def _lossless(self) -> None:
         network, pfc = self.scenario.network_options, self.scenario.network_options.pfc
-        assert pfc is not None
+        assert pfc
         xoff = pfc.headroom
         if xoff == NEVER:
             links = self._switch_links()

@@ -179,7 +179,7 @@ def _marking(scenario: "Scenario", path: "Path") -> dict[str, float]:
     """The parameters of the marking at the bottleneck."""
     if scenario.network_options.marking == "none":
         return {}
-    points, _ = scenario.network_options.marking.at_rates(np.array([path.rate_bps]), scenario.mtu)
+    points, _ = scenario.network_options.marking.at_rates(np.array([path.rate_bps]))
     return points[0]["parameters"]
 
 

@@ -80,6 +80,7 @@ def request(scenario: "Scenario") -> Request:
     index, markings = _markings(scenario, network)
     pfc = options.pfc and {
         **options.pfc.to_core(contract.Pause),
+        "threshold_bytes": options.pfc.threshold or 0,  # with shared memory its dynamic threshold decides
         "headroom_bytes": None if options.pfc.headroom == NEVER else options.pfc.headroom,
     }
     asked: dict[str, Any] = {
@@ -96,8 +97,8 @@ def request(scenario: "Scenario") -> Request:
         },
         "markings": markings,
         "disciplines": schedule.disciplines,
-        "shared": options.shared and options.shared.to_core(contract.Shared),
-        "pause": pfc,
+        "shared": options.shared.to_core(contract.Shared) if options.shared else None,
+        "pause": pfc or None,
         "balancing": options.balancing,
         "faults": changes,
         "convergence_ps": options.convergence,
@@ -149,6 +150,6 @@ def _markings(scenario: "Scenario", network: "Network") -> "tuple[U32, list[cont
     if marking == "none":
         return index, []
     marks = ~network.is_nic | (scenario.hosts.nic == "fifo")
-    markings, place = marking.at_rates(network.rate_bps[marks], scenario.mtu)
+    markings, place = marking.at_rates(network.rate_bps[marks])
     index[marks] = 1 + place
     return index, markings

@@ -1,0 +1,237 @@
+"""Defaults that follow the network: its rates, its longest round trip and its frames.
+
+Every rule is here, in bytes, times or shares of a rate, with its source. At the rates for which a paper
+prints a value the rule gives that value: 1 and 10 Gbps for DCTCP, 10 to 40 Gbps for DCQCN and its ramp, 10
+Gbps for TIMELY. docs/scenario.md has the rules as a table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows.units import ACK_BYTES, NEVER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shallows.topology import Network
+
+GBPS = 10**9
+DCTCP_1G, DCTCP_10G = 20 * 1500, 65 * 1500
+"""Step thresholds in bytes: 20 packets at 1 Gbps and 65 at 10 Gbps (SIGCOMM 2010 §3.5 and §4)."""
+DCTCP_SHARE = 7
+"""A threshold below this part of the bandwidth-delay product leaves the link idle (SIGCOMM 2010 eq. 13)."""
+LEAST_FRAMES = 5
+"""Two flows keep two packets each in flight at least (RFC 8257 §3.3), and one packet is being sent."""
+BUFFER = 250 * 1500
+"""Bytes of a port's buffer: 250 packets, as in the ns-2 and ns-3 simulations of DCTCP."""
+LEAST_BUFFER_FRAMES = 20
+"""Frames in the least default buffer, for frames of more than 18 KB."""
+MEMORY, MEMORY_RATE = 12_000_000, 40 * GBPS
+"""Memory of a switch with ports of 40 Gbps (Trident II, SIGCOMM 2015 §4). HPCC's run.py scales it with the
+rate.
+"""
+PAUSE = 100_000
+"""Bytes from one link above which it is paused, at up to 40 Gbps."""
+RTO_MIN_PS = 10**9
+"""1 ms, the least timeout in a datacenter (Vasudevan et al., SIGCOMM 2009)."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the rules know of a network.
+
+    rtt_ps: round trip of a full frame and its acknowledgement over the longest empty path. frame: bytes of a
+    full frame. port_bps: the rates of its switch ports. host_bps: the fastest link of a host.
+    """
+
+    rtt_ps: int
+    frame: int
+    port_bps: "NDArray[np.uint64]"
+    host_bps: int
+
+    @classmethod
+    def of(cls, network: "Network", frame: int) -> "Scale":
+        """The scale of `network` with full frames of `frame` bytes."""
+        ports = distinct(network.rate_bps[~network.is_nic])
+        hosts = network.rate_bps[network.is_nic]
+        return cls(longest_round_trip(network, frame), frame, ports, int(hosts.max()) if len(hosts) else 0)
+
+    def in_flight(self, rate_bps: int) -> int:
+        """The bandwidth-delay product in bytes of the longest path at `rate_bps`."""
+        return rate_bps * self.rtt_ps // (8 * 10**12)
+
+    def whole_frames(self, size: float) -> int:
+        """`size` rounded up to whole frames, in bytes."""
+        return -int(-size // self.frame) * self.frame
+
+    @property
+    def fastest(self) -> int:
+        """The rate of the fastest switch port."""
+        return int(self.port_bps.max()) if len(self.port_bps) else self.host_bps
+
+    @property
+    def slowest(self) -> int:
+        """The rate of the slowest switch port."""
+        return int(self.port_bps.min()) if len(self.port_bps) else self.host_bps
+
+
+def distinct(rates: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
+    """The sorted distinct rates; `np.unique` would import numpy.ma, which takes a third of a start."""
+    return np.array(sorted(set(rates.tolist())), np.uint64)
+
+
+def longest_round_trip(network: "Network", frame: int) -> int:
+    """Picoseconds of a full frame and its acknowledgement over the longest of the quickest empty paths.
+
+    It is searched from a first host to the host farthest from it, and from that one again.
+    """
+    if not network.hosts or not len(network.link_from):
+        return 0
+    bits = 8.0 * 10**12 * (frame + ACK_BYTES)
+    took = 2.0 * network.delay_ps.astype(float) + bits / network.rate_bps.astype(float)
+    farthest = longest = 0
+    for _ in range(2):
+        times = _times_from(network, farthest, took)[: network.hosts]
+        times[~np.isfinite(times)] = 0.0
+        farthest, longest = int(np.argmax(times)), max(longest, int(times.max()))
+    return longest
+
+
+def _times_from(network: "Network", host: int, took: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """The shortest time from `host` to every node. Hosts do not forward."""
+    times = np.full(network.nodes, np.inf)
+    times[host] = 0.0
+    forwards = ~network.is_nic | (network.link_from == host)
+    source, target, took = network.link_from[forwards], network.link_to[forwards], took[forwards]
+    while True:
+        sooner = times.copy()
+        np.minimum.at(sooner, target, times[source] + took)
+        if np.array_equal(sooner, times):
+            return times
+        times = sooner
+
+
+def step_threshold(rate_bps: int, scale: Scale) -> int:
+    """Bytes of queue above which a port marks every packet.
+
+    Up to 10 Gbps it is DCTCP's, above that as long a queue as at 10 Gbps (78 us), but at most one
+    bandwidth-delay product. Equation 13 bounds it from below.
+    """
+    paper = max(DCTCP_1G * min(1.0, rate_bps / GBPS), DCTCP_10G * rate_bps / (10 * GBPS))
+    if rate_bps > 10 * GBPS:
+        paper = min(paper, max(DCTCP_10G, scale.in_flight(rate_bps)))
+    least = max(scale.in_flight(rate_bps) / DCTCP_SHARE, LEAST_FRAMES * scale.frame)
+    return scale.whole_frames(max(paper, least))
+
+
+def ratio(rate_bps: int) -> float:
+    """How far DCQCN's quantities follow the rate: 1 from 10 to 40 Gbps, the rates of its paper.
+
+    HPCC's authors scale them in proportion to the rate (run.py of their repository).
+    """
+    return min(rate_bps / (10 * GBPS), max(1.0, rate_bps / (40 * GBPS)))
+
+
+def ramp(of_40g: float, frames: int) -> Callable[[int, Scale], int]:
+    """An end of the RED ramp in bytes, from its value at 10 to 40 Gbps; not below so many frames."""
+
+    def scaled(rate_bps: int, scale: Scale) -> int:
+        return max(round(of_40g * ratio(rate_bps)), frames * scale.frame if ratio(rate_bps) < 1 else 0)
+
+    return scaled
+
+
+def phantom_threshold(rate_bps: int, scale: Scale) -> int:
+    """Bytes of a virtual queue: 15 KB at 10 Gbps, 6 KB at 1 Gbps (NSDI 2012), in proportion above 10 Gbps."""
+    paper = max(6000.0, 15_000 * rate_bps / (10 * GBPS))
+    if rate_bps > 10 * GBPS:
+        paper = min(paper, max(15_000, scale.in_flight(rate_bps)))
+    return round(max(paper, 2 * scale.frame if scale.frame > 1500 else 0))
+
+
+MARKING: dict[str, dict[str, Callable[[int, Scale], int]]] = {
+    "step": {"threshold": step_threshold},
+    "red": {"kmin": ramp(5_000, 1), "kmax": ramp(200_000, 20)},
+    "phantom": {"threshold": phantom_threshold},
+}
+"""Parameters of markings that follow the rate of the port: value = "recommended", the default."""
+
+
+def buffer(scale: Scale, largest_threshold: int) -> int:
+    """Bytes of each switch port: 250 packets, or the bandwidth-delay product (Villamizar and Song 1994).
+
+    The product is that of the slowest port, where queues form. Twice the largest marking threshold is the
+    least.
+    """
+    in_flight = scale.whole_frames(scale.in_flight(scale.slowest))
+    return max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+
+
+def memory(scale: Scale) -> int:
+    """Bytes of shared memory of a switch: 12 MB up to 40 Gbps, in proportion to the fastest port above."""
+    return max(MEMORY, round(MEMORY * scale.fastest / MEMORY_RATE))
+
+
+def pause_threshold(scale: Scale) -> int:
+    """Bytes from one link above which it is paused: 100 KB up to 40 Gbps, in proportion above."""
+    return max(round(PAUSE * scale.fastest / MEMORY_RATE), PAUSE, 5 * scale.frame)
+
+
+def rto_min(scale: Scale, queue_bytes: int) -> int:
+    """Picoseconds of the least retransmission timeout: 1 ms, or longer than full queues delay an answer.
+
+    A path may have two full queues of `queue_bytes`, one in each direction. Rounded up to two digits.
+    """
+    if queue_bytes >= NEVER // 16 or not scale.slowest:
+        return RTO_MIN_PS
+    needed = scale.rtt_ps + 2 * queue_bytes * 8 * 10**12 // scale.slowest
+    digits = 10 ** max(0, len(str(needed)) - 2)
+    return max(RTO_MIN_PS, -(-needed // digits) * digits)
+
+
+def _rates(*names: str) -> dict[str, Callable[[float, float], float]]:
+    return dict.fromkeys(names, lambda value, ratio: value * ratio)
+
+
+def _times(*names: str) -> dict[str, Callable[[float, float], float]]:
+    """Times of slow links only: at 100 Mbps a frame takes as long as 100 frames at 10 Gbps."""
+    return dict.fromkeys(names, lambda value, ratio: value / min(1.0, ratio))
+
+
+def _counted(*names: str) -> dict[str, Callable[[float, float], float]]:
+    """Bytes that are sent in a time, which stays the same on faster links."""
+    return dict.fromkeys(names, lambda value, ratio: value * max(1.0, ratio))
+
+
+def timely_ratio(rate_bps: int) -> float:
+    """How far TIMELY's quantities follow the rate: its values are those of 10 Gbps (HPCC's run.py)."""
+    return rate_bps / (10 * GBPS)
+
+
+def gap_ratio(rate_bps: int) -> float:
+    """1 from 10 Gbps on: below, three packets take longer than its target at 10 Gbps."""
+    return min(1.0, rate_bps / (10 * GBPS))
+
+
+_TIMELY = _rates("delta", "min_rate") | _times("t_low", "t_high", "d_min_rtt")
+PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Callable[[float, float], float]]]] = {
+    "dcqcn": (ratio, _rates("r_ai", "r_hai", "min_rate") | _times("t", "tau", "tau_prime") | _counted("b")),
+    "timely": (timely_ratio, _TIMELY),
+    "patched-timely": (timely_ratio, _TIMELY),
+    "patched-timely-pi": (timely_ratio, _TIMELY),
+    "gap": (gap_ratio, _times("target")),
+}
+"""By algorithm: how its scale follows the host's rate, and how parameters follow that scale."""
+
+
+def parameter(algorithm: str, name: str, value: float, rate_bps: int) -> float:
+    """The default of a parameter on a host's link of `rate_bps`, from `value`, that of its paper."""
+    if algorithm not in PARAMETERS or not rate_bps:
+        return value
+    of_rate, rules = PARAMETERS[algorithm]
+    if name not in rules:
+        return value
+    return float(f"{rules[name](value, of_rate(rate_bps)):.6g}")

@@ -1,0 +1,152 @@
+"""Defaults that follow the network have the values of their papers, from 100 Mbps to 1.6 Tbps, for any frame.
+
+The expected values are the papers' or follow from the stated rule by hand.
+"""
+
+import numpy as np
+import pytest
+
+from shallows import defaults
+from shallows.defaults import Scale
+from shallows.scenario import Scenario
+
+LONG = [{"kind": "long-lived"}]
+
+
+def scale(rate, rtt_us=200, frame=1500):
+    rate = round(rate * 1e9)
+    return Scale(round(rtt_us * 1e6), frame, np.array([rate], np.uint64), rate)
+
+
+def scenario(rate="10Gbps", cc="dctcp", rtt="200us", **tables):
+    topology = {"kind": "dumbbell", "hosts": 4, "rate": rate, "rtt": rtt}
+    return Scenario(**{"duration": "10ms", "topology": topology, "cc": cc, "traffic": LONG, **tables})
+
+
+@pytest.mark.parametrize(
+    ("gbps", "rtt_us", "frame", "frames"),
+    [
+        (1, 200, 1500, 20),  # SIGCOMM 2010
+        (10, 200, 1500, 65),  # SIGCOMM 2010
+        (10, 20, 1500, 65),
+        (4, 200, 1500, 26),  # 6.5 a Gbps
+        (10, 200, 9000, 11),  # as many bytes
+        (10, 200, 64, 1524),
+        (40, 200, 1500, 260),  # 78 us, less than a round trip
+        (100, 20, 9038, 28),  # a round trip: 250 KB
+        (400, 8, 4160, 97),  # 400 KB, where 65 packets a 10 Gbps are 10.8 MB
+        (1600, 8, 1500, 1067),
+        (1600, 8, 9000, 178),
+        (25, 4, 1500, 65),  # not below the value of 10 Gbps
+        (0.1, 1000, 1500, 5),  # five frames
+        (0.1, 200, 9000, 5),
+        (10, 1000, 1500, 120),  # a seventh of 1.25 MB (eq. 13)
+        (100, 1000, 1500, 1191),
+    ],
+)
+def test_a_step_threshold_is_that_of_the_paper_or_a_bandwidth_delay_product(gbps, rtt_us, frame, frames):
+    assert defaults.step_threshold(round(gbps * 1e9), scale(gbps, rtt_us, frame)) == frames * frame
+
+
+@pytest.mark.parametrize(
+    ("gbps", "kmin", "kmax"),
+    [(10, 5, 200), (25, 5, 200), (40, 5, 200), (100, 12.5, 500), (400, 50, 2000), (1600, 200, 8000)],
+)
+def test_the_ramp_is_that_of_dcqcn_and_grows_with_the_rate(gbps, kmin, kmax):
+    marking = scenario(f"{gbps}Gbps", "dcqcn").network_options.marking
+    assert (marking.kind, marking.parameters["kmin"], marking.parameters["kmax"]) == (
+        "red",
+        1e3 * kmin,
+        1e3 * kmax,
+    )
+
+
+def test_the_ramp_of_a_slow_port_has_room_for_frames():
+    marking = scenario("100Mbps", "dcqcn").network_options.marking
+    assert (marking.parameters["kmin"], marking.parameters["kmax"]) == (1500, 30_000)
+
+
+@pytest.mark.parametrize(
+    ("rate", "cc", "expected"),
+    [
+        ("10Gbps", "dcqcn", {"r_ai": 40e6, "b": 10e6, "t": 55e-6}),  # SIGCOMM 2015
+        ("40Gbps", "dcqcn", {"r_ai": 40e6, "b": 10e6, "min_rate": 10e6}),
+        ("400Gbps", "dcqcn", {"r_ai": 400e6, "r_hai": 2e9, "b": 100e6, "t": 55e-6, "min_rate": 100e6}),
+        ("100Mbps", "dcqcn", {"r_ai": 400e3, "b": 10e6, "t": 5.5e-3, "tau": 5e-3}),
+        ("10Gbps", "timely", {"delta": 10e6, "t_low": 50e-6, "t_high": 500e-6}),  # CoNEXT 2016
+        ("400Gbps", "timely", {"delta": 400e6, "t_low": 50e-6, "t_high": 500e-6}),
+        ("1Gbps", "patched-timely", {"delta": 1e6, "t_low": 500e-6, "t_high": 5e-3}),
+        ("400Gbps", "dcqcn@sigcomm15", {"r_ai": 40e6, "b": 10e6}),  # a preset is what its paper says
+        ("400Gbps", {"name": "dcqcn", "r_ai": "40Mbps"}, {"r_ai": 40e6, "r_hai": 2e9}),
+    ],
+)
+def test_parameters_follow_the_rate_of_the_host(rate, cc, expected):
+    used = scenario(rate, cc).cc
+    assert {key: used.parameters[key] for key in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("rate", "tables", "least_us"),
+    [
+        ("10Gbps", {}, 1000),
+        ("1Gbps", {}, 200 + 2 * 3000),  # a buffer of 375 KB holds 3 ms at 1 Gbps
+        ("100Mbps", {}, 200 + 2 * 30_000),
+        ("1Gbps", {"network": {"buffer": "1000pkt"}}, 200 + 2 * 12_000),
+        ("1Gbps", {"network": {"shared": {"size": "1MB"}}}, 200 + 2 * 4000),
+        ("1Gbps", {"network": {"buffer": "unlimited"}}, 1000),
+        ("1Gbps", {"hosts": {"rto_min": "2ms"}}, 2000),
+        ("1Gbps", {"hosts": {"rto": "internet"}}, 1_000_000),
+    ],
+)
+def test_no_queue_of_a_default_buffer_is_longer_than_the_least_timeout(rate, tables, least_us):
+    given = scenario(rate, "reno", **tables).hosts
+    assert least_us <= given.rto_min / 1e6 <= 1.1 * least_us
+    assert given.rto_initial >= given.rto_min
+    assert given.ack_delay < given.rto_min
+
+
+def test_a_buffer_holds_a_bandwidth_delay_product():
+    assert scenario("10Gbps", "reno").network_options.buffer == 375_000
+    assert scenario("10Gbps", "reno", network={"mtu": "9000B"}).network_options.buffer == 375_000
+    assert 2_500_000 <= scenario("100Gbps", "reno").network_options.buffer <= 2_600_000
+
+
+def test_memory_and_pauses_follow_the_fastest_port():
+    shared = {"network": {"shared": True, "pfc": True}}
+    assert scenario("40Gbps", **shared).network_options.shared.size == 12_000_000
+    assert scenario("400Gbps", **shared).network_options.shared.size == 120_000_000
+    assert scenario("40Gbps", network={"pfc": True}).network_options.pfc.threshold == 100_000
+    assert scenario("400Gbps", network={"pfc": True}).network_options.pfc.threshold == 1_000_000
+
+
+def test_the_longest_round_trip_is_that_of_the_longest_path():
+    """Six cables of 1 us, and at each a frame of 1500 B and an ack of 64 B at 10 Gbps."""
+    tree = {"kind": "fat-tree", "k": 4}
+    found = Scale.of(
+        Scenario(duration="1ms", topology=tree, cc="dctcp", traffic=[{"kind": "incast"}]).network, 1500
+    )
+    assert found.rtt_ps == 6 * (2_000_000 + 8 * (1500 + 64) * 100)
+    row = scenario("10Gbps", topology={"kind": "parking-lot", "hops": 7, "rtt": "160us"})
+    assert Scale.of(row.network, 1500).rtt_ps == 160_000_000 + 9 * 8 * (1500 + 64) * 100
+
+
+@pytest.mark.parametrize("cc", ["dctcp", "dcqcn", "hull", "timely", "ndp", "reno", "expresspass", "gap"])
+def test_a_saved_scenario_has_every_value_and_is_the_same(cc):
+    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "rate": "25Gbps", "spine_rate": "100Gbps"}
+    given = scenario(cc=cc, topology=topology, traffic=[{"kind": "incast", "size": "10KB"}])
+    text = given.to_toml()
+    assert "recommended" not in text
+    again = Scenario.from_toml(text, file="x.toml")
+    assert again.to_toml() == text
+    assert again.hosts == given.hosts
+    assert again.network_options == given.network_options
+
+
+def test_a_value_for_each_rate_is_read_and_a_missing_rate_is_named():
+    threshold = {"10Gbps": "65pkt", "40Gbps": "130pkt"}
+    tables = {"network": {"marking": {"kind": "step", "threshold": threshold}}}
+    fabric = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "spine_rate": "40Gbps"}
+    given = scenario(topology=fabric, traffic=[{"kind": "incast"}], **tables)
+    assert given.network_options.marking.parameters["threshold"] == {10**10: 97_500.0, 4 * 10**10: 195_000.0}
+    with pytest.raises(ValueError, match=r"threshold: expected a value for ports of 25Gbps as well"):
+        scenario(topology=fabric | {"spine_rate": "25Gbps"}, traffic=[{"kind": "incast"}], **tables)
