@@ -26,6 +26,7 @@ def scenario(ports="bottleneck"):
         hosts=SimpleNamespace(rto_max=10**12),
         network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],
+        trimming=None,
         warnings=[],
         flows=flows(),
         duration_ps=300 * US,

@@ -49,7 +49,7 @@ def test_windows_that_no_buffer_holds_are_sent_again_and_shared_unequally():
         traffic=[{"kind": "long-lived"}],
     )
     assert len(said) == 2
-    assert "of the data packets were sent again" in said[0]
+    assert "this run measures the repair of losses" in said[0]
     assert "share unequally" in said[1]
 
 
@@ -197,3 +197,93 @@ def test_a_base_rtt_with_queueing_delay_says_so():
     assert "on an empty path of 203.8 us" in said[0]
     small = [line for line in warnings(**tables, hosts={"initial_window": "2pkt"}) if "base RTT" in line]
     assert small == []
+
+
+def only(word, **tables):
+    """The warnings with this word of a run."""
+    return [text for text in warnings(**tables) if word in text]
+
+
+SPURIOUS = {
+    "duration": "1s",
+    "topology": {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps"},
+    "cc": "reno",
+    "network": {"buffer": "250pkt"},
+    "hosts": {"rto_min": "1ms", "rto_initial": "10ms"},
+    "traffic": [{"kind": "long-lived"}],
+}
+"""A full buffer takes 3 ms, so a window that waits there is sent again after 1 ms."""
+
+
+def test_retransmissions_far_above_losses():
+    (said,) = only("were lost", **SPURIOUS)
+    again, delivered, lost = (int(word) for word in said.replace(":", " ").split() if word.isdigit())
+    assert again > 2 * lost + 100
+    assert delivered == pytest.approx(1e9 / (1500 * 8), rel=0.05)
+    assert "raise them to twice that" in said
+    assert not only("were lost", **SPURIOUS | {"hosts": {"rto": "internet"}})
+    assert not only("were lost", **SPURIOUS | {"network": {"buffer": "20pkt"}})
+
+
+def test_go_back_n_repeats_what_follows_a_loss():
+    """Windows of a buffer are discarded after each loss; with pauses nothing is lost."""
+    incast = {
+        "duration": "20ms",
+        "topology": {"kind": "star", "hosts": 17, "rate": "400Gbps", "rtt": "8us"},
+        "cc": "dcqcn",
+        "traffic": [{"kind": "long-lived"}],
+    }
+    lossy = {"network": {"pfc": {"headroom": "10KB"}}}
+    (said,) = only("sent again", **incast | lossy)
+    assert "receivers of RoCE discard what follows a loss" in said
+    assert not only("sent again", **incast | {"network": {"pfc": True}})
+
+
+@pytest.mark.parametrize("cc", ["reno", "dcqcn"])
+def test_packets_over_several_paths_are_taken_for_lost(cc):
+    spray = {
+        "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 4, "hosts_per_leaf": 4, "rate": "10Gbps"},
+        "cc": cc,
+        "traffic": [{"kind": "long-lived"}],
+        "duration": "20ms",
+    }
+    (said,) = only("sent again", **spray | {"network": {"balancing": "packet"}})
+    assert "and 0 were lost: packets took several paths, and hosts took reordered ones for lost" in said
+    assert not only("reordered", **spray)
+
+
+@pytest.mark.parametrize("at", ["20ms", "41ms"])
+def test_packets_lost_in_the_warm_up_explain_timeouts(at):
+    """A link that is down from 20 to 25 ms loses packets before the warm-up ends at 40 ms."""
+    faults = [
+        {"link": "s0<->s1", "kind": "down", "at": at},
+        {"link": "s0<->s1", "kind": "up", "at": f"{int(at[:2]) + 5}ms"},
+    ]
+    run = sh.run(
+        sh.Scenario(
+            duration="60ms",
+            warmup="40ms",
+            topology={"kind": "dumbbell", "hosts": 4},
+            cc="dctcp",
+            faults=faults,
+            traffic=[{"kind": "long-lived"}],
+        )
+    )
+    assert run.summary["flows"]["timeouts"] > 0
+    assert not [text for text in run.summary["warnings"] if "timeouts" in text]
+
+
+def test_an_algorithm_whose_packets_nothing_trims_repairs_losses():
+    """Sixty-four senders of 500 KB at 400 Gbps need 0.66 ms; dropped packets wait for timeouts of 10 ms."""
+    star = {"kind": "star", "hosts": 65, "rate": "400Gbps", "rtt": "8us"}
+    tables = {
+        "duration": "until-done",
+        "topology": star,
+        "cc": "ndp",
+        "traffic": [{"kind": "incast", "size": "500KB"}],
+    }
+    said = warnings(**tables, network={"shared": {"size": "4MB"}})
+    assert len(said) == 2
+    assert "ndp needs ports that trim packets" in said[0]
+    assert "the repair of losses" in said[1]
+    assert warnings(**tables) == []

@@ -7,6 +7,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shallows.contract import F64
     from shallows.topology import Network
 
 
@@ -63,3 +64,47 @@ def path_counts(network: "Network", target: int) -> dict[int, int]:
         counts |= found
         reached = list(found)
     return counts
+
+
+class Spreading:
+    """Traffic between switches, divided equally over the equal-cost next hops at each switch."""
+
+    def __init__(self, network: "Network") -> None:
+        between = np.flatnonzero((network.link_from >= network.hosts) & (network.link_to >= network.hosts))
+        self._links, self._count, self._nodes = between, len(network.link_from), network.nodes
+        self._from, self._to = network.link_from[between], network.link_to[between]
+
+    def loads(self, switches: "NDArray[np.unsignedinteger]", rates: "F64") -> "F64":
+        """The rate of every link, given the `rates` from each of the `switches` (rows) to each other."""
+        carried = np.zeros(len(self._links))
+        for target, into in zip(switches.tolist(), rates.T, strict=True):
+            if into.any():
+                waiting = np.zeros(self._nodes)
+                waiting[switches] = into
+                carried += self._towards(target, waiting)
+        loads = np.zeros(self._count)
+        loads[self._links] = carried
+        return loads
+
+    def _towards(self, target: int, waiting: "F64") -> "F64":
+        """The rate of every link between switches for the rates that `waiting` has at each node."""
+        hops = self._hops(target)
+        shorter = np.flatnonzero((hops[self._from] == hops[self._to] + 1) & (hops[self._to] >= 0))
+        choices = np.bincount(self._from[shorter], minlength=self._nodes)
+        carried = np.zeros(len(self._links))
+        for distance in range(int(hops.max()), 0, -1):
+            links = shorter[hops[self._from[shorter]] == distance]
+            carried[links] = waiting[self._from[links]] / choices[self._from[links]]
+            waiting = waiting + np.bincount(self._to[links], carried[links], self._nodes)
+        return carried
+
+    def _hops(self, target: int) -> "NDArray[np.intp]":
+        """The number of links from each switch to `target`; -1 without a path."""
+        hops = np.full(self._nodes, -1)
+        hops[target], distance = 0, 0
+        while True:
+            found = self._from[(hops[self._to] == distance) & (hops[self._from] < 0)]
+            if not len(found):
+                return hops
+            distance += 1
+            hops[found] = distance

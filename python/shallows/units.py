@@ -35,6 +35,10 @@ class Frame(NamedTuple):
         """Bytes of a full packet without the payload."""
         return self.wire - self.payload
 
+    def on_wire(self, payload: Any) -> Any:
+        """Bytes on the link of flows of so many bytes, a number or an array."""
+        return payload + self.header * ((payload + self.payload - 1) // self.payload)
+
 
 @dataclass(frozen=True)
 class Dimension:

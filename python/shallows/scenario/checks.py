@@ -1,4 +1,4 @@
-"""Checks across several tables of a scenario, and warnings that need no run."""
+"""Checks across several tables of a scenario."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.scenario.model import Scenario
-    from shallows.switch import Pauses
 
 MOST_DELAY_PS = 2 * 10**12
 MOST_PACKETS = 2**31
@@ -34,11 +33,6 @@ def check(scenario: "Scenario") -> None:
     faults.check(scenario)
     _check_recorded_flows(scenario)
     _check_rows(scenario)
-
-
-def warnings(scenario: "Scenario") -> list[str]:
-    """Warnings of a scenario that is valid but hardly what its author meant."""
-    return [*_pauses_before_marks(scenario), *_priority_without_end(scenario)]
 
 
 def _check_links(scenario: "Scenario") -> None:
@@ -190,35 +184,3 @@ def _check_rows(scenario: "Scenario") -> None:
             enough = TIME.text(-(-ends * series // MOST_ROWS))
             expected = f"at most {MOST_ROWS} rows, not {rows}: raise it to {enough}, or {fewer}"
             raise ScenarioError(f"record.{key}", TIME.text(interval), expected)
-
-
-def _pauses_before_marks(scenario: "Scenario") -> list[str]:
-    if not scenario.network_options.pfc or scenario.network_options.marking == "none":
-        return []
-    key, pauses, marks = *_pauses_begin(scenario, scenario.network_options.pfc), scenario.marking_begins
-    if marks < pauses:
-        return []
-    texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
-    return [
-        f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
-        "data from one link is limited by pauses, not by the algorithm"
-    ]
-
-
-def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
-    """(key, bytes of one link in a switch at which a lone link is paused at the latest)."""
-    shared = scenario.network_options.shared
-    if not shared:
-        return "network.pfc.threshold", pauses.threshold
-    return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
-
-
-def _priority_without_end(scenario: "Scenario") -> list[str]:
-    endless = (scenario.flows.priority == 1) & (scenario.flows.bytes == 0) & (scenario.flows.stop_ps == NEVER)
-    if scenario.duration != NEVER or not endless.any() or scenario.flows.priority.all():
-        return []
-    first = scenario.flows.group[endless][0]
-    return [
-        f'traffic[{first}].priority = 1 with duration = "until-done": where its flows without an end '
-        "fill a link, flows of priority 0 may never finish"
-    ]

@@ -192,7 +192,9 @@ class Scenario(Table):
     @property
     def warnings(self) -> list[str]:
         """Warnings of a scenario that is valid but hardly what its author meant."""
-        return checks.warnings(self)
+        from shallows.warnings.before import of_scenario
+
+        return of_scenario(self)
 
     @cached_property
     def network(self) -> Network:

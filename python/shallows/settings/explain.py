@@ -13,7 +13,7 @@ import numpy as np
 from shallows.routing import Routes
 from shallows.settings.fragment import Fragment
 from shallows.settings.headroom import headroom
-from shallows.units import NEVER, RATE, SIZE, TIME
+from shallows.units import NEVER, RATE, SIZE
 
 if TYPE_CHECKING:
     from shallows.algorithm import Algorithm
@@ -109,7 +109,7 @@ def explain(scenario: "Scenario") -> Explanation:
         _port(scenario, switch_ports & (network.rate_bps == rate), base_rtt_ps)
         for rate in np.unique(network.rate_bps[switch_ports])
     )
-    remarks = [*_tuned_elsewhere(scenario, ports), *_order(ports), *_headrooms(ports), *_stability(ports)]
+    remarks = [*_tuned_elsewhere(scenario, ports), *_order(ports), *_stability(ports)]
     return Explanation(scenario, base_rtt_ps, ports, (*scenario.warnings, *remarks))
 
 
@@ -229,18 +229,6 @@ def _order(ports: Sequence[PortExplanation]) -> list[str]:
             f"every packet is marked ({SIZE.text(round(full))}): PFC acts before ECN has its full effect"
         )
     return remarks
-
-
-def _headrooms(ports: Sequence[PortExplanation]) -> list[str]:
-    return [
-        f"{RATE.text(port.rate_bps)}, {TIME.text(port.delay_ps)}: packets can be dropped behind a pause: "
-        f'network.pfc.headroom = "{SIZE.text(port.headroom_set)}" and the link can need '
-        f"{SIZE.text(port.headroom_needed)}"
-        for port in ports
-        if port.headroom_needed is not None
-        and port.headroom_set is not None
-        and port.headroom_set < port.headroom_needed
-    ]
 
 
 def _stability(ports: Sequence[PortExplanation]) -> list[str]:

@@ -5,7 +5,7 @@ purpose. Two algorithms therefore get the same arrivals, and another table does 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shallows.algorithm import Algorithm
 from shallows.contract import F64, U32, U64, Flags
 from shallows.errors import ScenarioError
+from shallows.traffic.offered import Offered, Uniform
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import Frame
 
@@ -83,7 +84,8 @@ class Drawn:
 
     A flow with predecessors in `after` starts `start_ps` after the last of them has finished. `answers` has
     the request that each flow answers, or `NO_FLOW`. Both have indices in the same table. `application` is
-    None if flows never pause.
+    None if flows never pause. `offered` are the mean rates of open-loop traffic; None if its flows adapt or
+    are a single batch.
     """
 
     src: U32
@@ -95,6 +97,7 @@ class Drawn:
     after: Predecessors | None = None
     answers: NDArray[np.integer] | None = None
     application: Application | None = None
+    offered: Offered | Uniform | None = None
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ class Flows:
     Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `answers` (u32), `bytes`,
     `start_ps`, `stop_ps` (u64). If a flow has predecessors in `after`, `start_ps` counts from the end of the
     last of them. `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and
-    `cc_names`, `group` is the number of the traffic table; `loads` has a `Load` or None for each table;
-    `application` is None if no flow ever pauses.
+    `cc_names`, `group` is the number of the traffic table; `loads` has a `Load` or None for each table,
+    `offered` its mean rates or None; `application` is None if no flow ever pauses.
     """
 
     src: U32
@@ -122,6 +125,7 @@ class Flows:
     cc_names: list[str]
     loads: list[Load | None]
     application: Application | None = None
+    offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
 
     def __len__(self) -> int:
         return len(self.src)
@@ -171,6 +175,7 @@ def draw(
         ccs=ccs,
         cc_names=_labels(ccs),
         loads=[of.load for of in drawn],
+        offered=[of.offered for of in drawn],
         application=_applications([of.application for of in drawn], counts),
     )
 

@@ -10,6 +10,7 @@ from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
 from shallows.traffic.kind import Between, Ends, Kind, distinct, filled, hosts_of, others
+from shallows.traffic.offered import Offered
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import (
     NEVER,
@@ -161,13 +162,23 @@ class Incast(Kind):
         senders = np.tile(candidates[: filled(self.senders)], self.times)
         count = len(senders)
         before = np.repeat(np.arange(self.times, dtype=np.uint64), filled(self.senders))
+        src, dst = senders, np.full(count, receiver, np.uint32)
         return Drawn(
-            senders,
-            np.full(count, receiver, np.uint32),
+            src,
+            dst,
             full(count, self.size),
             np.uint64(self.start) + before * np.uint64(self.period or 0) + spread(draws, count, self.jitter),
             full(count, NEVER),
+            offered=self._offered(src, dst, frame),
         )
+
+    def _offered(self, src: U32, dst: U32, frame: Frame) -> Offered | None:
+        """The mean rates of repeated incasts."""
+        if self.times == 1 or not self.period:
+            return None
+        once = filled(self.senders)
+        bps = 8e12 * frame.on_wire(self.size) / self.period
+        return Offered(src[:once], dst[:once], np.full(once, bps))
 
 
 class Shuffle(Between):

@@ -13,6 +13,7 @@ from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
+from shallows.traffic.offered import Offered, Uniform
 from shallows.units import NEVER, SIZE, Count, Frame, PayloadLimit, Share, TypeName
 from shallows.workloads import Sizes
 
@@ -86,7 +87,8 @@ class Poisson(Between):
         wire_bytes = float(np.sum(drawn)) + frame.header * float(np.sum(np.ceil(drawn / frame.payload)))
         realised = 8e12 * wire_bytes / (capacity_bps * max(float(start_ps[-1]), 1))
         load = Load(self.load, realised, self.load_of, capacity_bps, mean_bytes)
-        return Drawn(src, dst, drawn, start_ps, full(self.flows, NEVER), load)
+        offered = self._offered(network, draws, self.load * capacity_bps)
+        return Drawn(src, dst, drawn, start_ps, full(self.flows, NEVER), load, offered=offered)
 
     def _distribution(self, frame: Frame) -> Sizes:
         sizes = distribution(self.sizes, frame)
@@ -99,8 +101,9 @@ class Poisson(Between):
 
     def _ends(self, network: "Network", draws: Draws) -> tuple[U32, U32, int]:
         """(src, dst, capacity in bit/s) of every flow."""
-        sources, targets = network.senders, network.receivers
-        if sources is not None and targets is not None and self.sources == self.to == "topology":
+        pairs = self._own_pairs(network)
+        if pairs:
+            sources, targets = pairs
             pair = (draws.uniform("pairs", self.flows) * len(sources)).astype(np.int64)
             return sources[pair], targets[pair], self._capacity_bps(network, sources, targets)
         sources, targets = self._sets(network, draws)
@@ -114,6 +117,20 @@ class Poisson(Between):
         chosen = (draws.uniform("targets", self.flows) * choices).astype(np.int64)
         dst = targets[chosen + ((own >= 0) & (chosen >= own))]
         return src, dst, self._capacity_bps(network, sources, targets)
+
+    def _own_pairs(self, network: "Network") -> tuple[U32, U32] | None:
+        """The topology's senders and receivers by position; None if ends are chosen one by one."""
+        sources, targets = network.senders, network.receivers
+        if sources is None or targets is None or not self.sources == self.to == "topology":
+            return None
+        return sources, targets
+
+    def _offered(self, network: "Network", draws: Draws, bps: float) -> Offered | Uniform:
+        """The mean rates between hosts: those of the distribution, not of the drawn flows."""
+        pairs = self._own_pairs(network)
+        if pairs:
+            return Offered(*pairs, np.full(len(pairs[0]), bps / len(pairs[0])))
+        return Uniform(*self._sets(network, draws), bps)
 
     def _sets(self, network: "Network", draws: Draws) -> tuple[U32, U32]:
         everyone = np.arange(network.hosts, dtype=np.uint32)

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
@@ -15,6 +16,7 @@ from shallows.literal import is_list, is_table
 from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, full
 from shallows.traffic.kind import Columns, Kind, file_of, rows_of
+from shallows.traffic.offered import Offered
 from shallows.units import NEVER, Frame, TypeName
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 TRACE = ("start_s", "src", "dst", "bytes")
 """The columns of a trace."""
+BATCH = 10
+"""Median transmission times of a flow within which all flows of a batch arrive."""
 
 
 def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
@@ -85,7 +89,8 @@ class Trace(Kind):
             if a == b:
                 self._refuse(f"{texts.where[at]}: two different hosts, not {network.host_names[a]} twice")
         columns = (np.array(src, np.uint32), np.array(dst, np.uint32), np.array(size, np.uint64))
-        return Drawn(*columns, np.array(start_ps, np.uint64), full(len(size), NEVER))
+        drawn = Drawn(*columns, np.array(start_ps, np.uint64), full(len(size), NEVER))
+        return replace(drawn, offered=_offered(network, drawn, frame))
 
     def _given(self) -> _Texts:
         columns = {name: [str(value).strip() for value in self.flows[name]] for name in TRACE}
@@ -139,6 +144,19 @@ class Trace(Kind):
 
     def _refuse(self, expected: str) -> NoReturn:
         raise ScenarioError("flows" if self.file is None else "file", self.file, expected)
+
+
+def _offered(network: "Network", drawn: Drawn, frame: Frame) -> Offered | None:
+    """The mean rates of a trace whose flows arrive over a time; None for a batch.
+
+    In a batch the last flow arrives before `BATCH` times the median flow's transmission time is over.
+    """
+    span_ps = int(drawn.start_ps.max() - drawn.start_ps.min())
+    wire_bytes = frame.on_wire(drawn.bytes)
+    alone_ps = 8e12 * wire_bytes / network.host_rate_bps[drawn.src]
+    if span_ps < BATCH * float(np.median(alone_ps)):
+        return None
+    return Offered(drawn.src, drawn.dst, 8e12 * wire_bytes / span_ps)
 
 
 def _picoseconds(text: str) -> int:

@@ -1,0 +1,30 @@
+"""Warnings of a finished run: the numbers are right, but the scenario hardly asks what its author meant.
+
+`Scenario.warnings` holds those that are known before a run. The runner adds these to the summary.
+"""
+
+from typing import TYPE_CHECKING
+
+from shallows.warnings import links, losses, measurement, shares
+
+if TYPE_CHECKING:
+    from shallows.results.answer import Answer
+
+
+def of_run(answer: "Answer") -> list[str]:
+    """The warnings of a run: those of its scenario, then those of its results."""
+    checks = (
+        measurement.nothing_measured,
+        measurement.not_begun,
+        measurement.coarse,
+        measurement.not_recorded,
+        losses.short_rto_max,
+        losses.spurious_timeouts,
+        losses.many_losses,
+        links.idle_links,
+        shares.unequal_shares,
+        shares.base_with_queue,
+        links.several_paths,
+        links.slow_links,
+    )
+    return [*answer.scenario.warnings, *(warning for check in checks for warning in check(answer))]

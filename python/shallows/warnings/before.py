@@ -1,0 +1,193 @@
+"""Warnings that need no run: a scenario is valid, but hardly asks what its author meant."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows.settings.headroom import headroom
+from shallows.traffic import offered as offered_load
+from shallows.traffic.kinds import Incast
+from shallows.traffic.poisson import Poisson
+from shallows.units import NEVER, SIZE, TIME
+from shallows.warnings.paths import paths_of
+
+if TYPE_CHECKING:
+    from shallows.contract import F64, Flags
+    from shallows.scenario import Scenario
+    from shallows.switch import Pauses
+
+CARRIED = 1 + 1e-9
+"""The largest offered load of a port that is not overloaded, with rounding."""
+FAR = 1.2
+"""The factor by which a realised load may differ from the stated one."""
+
+
+def of_scenario(scenario: "Scenario") -> list[str]:
+    """The warnings of a scenario that are known before it runs."""
+    checks = (
+        _overload,
+        _realised_load,
+        _dead_paths,
+        _nothing_trims,
+        _short_headroom,
+        _pauses_before_marks,
+        _priority_without_end,
+    )
+    return [warning for check in checks for warning in check(scenario)]
+
+
+def offered(scenario: "Scenario") -> "F64":
+    """The load that open-loop traffic offers to each link, as a share of its rate."""
+    return offered_load.load(scenario.network, scenario.flows.offered)
+
+
+def _overload(scenario: "Scenario") -> list[str]:
+    """Ports to which open-loop traffic offers more than their rate."""
+    loads = np.nan_to_num(offered(scenario))
+    over = np.flatnonzero(loads > CARRIED)
+    if not len(over):
+        return []
+    port = int(over[np.argmax(loads[over])])
+    offering = scenario.flows.offered
+    tables = [
+        number
+        for number, one in enumerate(offering)
+        if one and np.nan_to_num(offered_load.load(scenario.network, [one]))[port]
+    ]
+    most = float(loads[port])
+    others = f" and {len(over) - 1} more ports are" if len(over) > 1 else " is"
+    return [
+        f"{scenario.network.port_names[port]}{others} offered more than they can carry, up to {most:.3g} "
+        "times their rate: queues grow for as long as flows arrive, and completion times depend on the "
+        f"number of flows; {_instead(scenario, tables, most)}"
+    ]
+
+
+def _instead(scenario: "Scenario", tables: list[int], most: float) -> str:
+    """What to write if these tables offer `most` times the rate of a port."""
+    if len(tables) > 1:
+        names = " and ".join(f"traffic[{number}]" for number in tables)
+        return f"divide the loads of {names} by {_rounded(most, math.ceil)}"
+    table = scenario.traffic[tables[0]]
+    if isinstance(table, Poisson):
+        return f"write traffic[{tables[0]}].load = {_rounded(table.load / most, math.floor)} or less"
+    if isinstance(table, Incast):
+        period = TIME.text(int(float(_rounded((table.period or 0) * most, math.ceil))))
+        return f'write traffic[{tables[0]}].period = "{period}" or more'
+    return f"spread the starts of traffic[{tables[0]}] over a time {_rounded(most, math.ceil)} times as long"
+
+
+def _rounded(value: float, towards: Callable[[float], int]) -> str:
+    """A number in three digits, rounded by `towards`."""
+    scale = 10.0 ** (2 - math.floor(math.log10(value)))
+    return f"{towards(value * scale) / scale:.15g}"
+
+
+def _realised_load(scenario: "Scenario") -> list[str]:
+    """Tables whose drawn flows offer a load far from the stated one."""
+    counts = np.bincount(scenario.flows.group).tolist()
+    return [
+        f"traffic[{number}] states a load of {load.stated:g}, and its {counts[number]} flows realise "
+        f"{load.realised:.3f}, because their sizes and arrivals are random: more flows come closer"
+        for number, load in enumerate(scenario.flows.loads)
+        if load and not 1 / FAR <= load.realised / load.stated <= FAR
+    ]
+
+
+def _dead_paths(scenario: "Scenario") -> list[str]:
+    """Flows whose path leads over a link that goes down for good, and that switches do not reroute."""
+    down, options = _down_for_good(scenario), scenario.network_options
+    if not down.any():
+        return []
+    network, flows = scenario.network, scenario.flows
+    columns = ("link_from", "link_to", "rate_bps", "delay_ps")
+    islands = replace(network, **{key: getattr(network, key)[~down] for key in columns}).islands()
+    apart = islands[flows.src] != islands[flows.dst]
+    over = apart.copy()
+    if options.convergence == NEVER and options.balancing == "flow":
+        over |= [bool(down[there].any() or down[back].any()) for there, back in paths_of(scenario)]
+    if not over.any():
+        return []
+    names = [network.port_names[link] for link in np.flatnonzero(down)]
+    which = names[0] + (f" and {len(names) - 1} more links, which go" if len(names) > 1 else ", which goes")
+    instead = 'another fault of the link, with kind = "up"'
+    if not apart[over].all():
+        instead = f'network.convergence = "10ms", after which switches reroute, or {instead}'
+    return [
+        f"{over.sum()} of {len(flows)} flows take a path over {which} down for good, and deliver nothing "
+        f"after that; write {instead}"
+    ]
+
+
+def _down_for_good(scenario: "Scenario") -> "Flags":
+    """The links that are down at the end of the run."""
+    down = np.zeros(len(scenario.network.rate_bps), bool)
+    for fault in sorted(scenario.faults, key=lambda fault: fault.at):
+        if fault.kind in ("down", "up") and fault.at < scenario.duration:
+            down[fault.links(scenario.network)] = fault.kind == "down"
+    return down
+
+
+def _nothing_trims(scenario: "Scenario") -> list[str]:
+    """Algorithms that need ports that trim packets, in a network that drops them."""
+    options = scenario.network_options
+    names = dict.fromkeys(used.label for used in scenario.algorithms if used.trims)
+    if not names or scenario.trimming:
+        return []
+    table = next((key for key in ("shared", "pfc") if getattr(options, key)), None)
+    why = f" beside network.{table}" if table else ""
+    return [
+        f"{', '.join(names)} needs ports that trim packets, and here they drop them{why}: lost packets wait "
+        f"for timeouts; write {f'no network.{table}' if table else 'network.trimming = true'}"
+    ]
+
+
+def _short_headroom(scenario: "Scenario") -> list[str]:
+    """Links that can need more memory behind a pause than they have."""
+    pfc, network = scenario.network_options.pfc, scenario.network
+    if not pfc or pfc.headroom == NEVER:
+        return []
+    paused = np.flatnonzero(network.link_to >= network.hosts)
+    kinds = np.unique(np.column_stack([network.rate_bps, network.delay_ps])[paused], axis=0).tolist()
+    needed = max(headroom(rate, delay, scenario.mtu) for rate, delay in kinds)
+    if pfc.headroom >= needed:
+        return []
+    return [
+        f'network.pfc.headroom = "{SIZE.text(pfc.headroom)}" and a link can need {SIZE.text(needed)}: '
+        'packets are dropped in spite of pauses; write that or "auto"'
+    ]
+
+
+def _pauses_before_marks(scenario: "Scenario") -> list[str]:
+    if not scenario.network_options.pfc or scenario.network_options.marking == "none":
+        return []
+    key, pauses, marks = *_pauses_begin(scenario, scenario.network_options.pfc), scenario.marking_begins
+    if marks < pauses:
+        return []
+    texts = [SIZE.text(size, scenario.mtu) for size in (pauses, marks)]
+    return [
+        f"{key} = {texts[0]} pauses a link before a port marks, from {texts[1]} on: "
+        "data from one link is limited by pauses, not by the algorithm"
+    ]
+
+
+def _pauses_begin(scenario: "Scenario", pauses: "Pauses") -> tuple[str, int]:
+    """(key, bytes of one link in a switch at which a lone link is paused at the latest)."""
+    shared = scenario.network_options.shared
+    if not shared:
+        return "network.pfc.threshold", pauses.threshold
+    return "network.shared.alpha", int(shared.size * shared.alpha / (1 + shared.alpha))
+
+
+def _priority_without_end(scenario: "Scenario") -> list[str]:
+    endless = (scenario.flows.priority == 1) & (scenario.flows.bytes == 0) & (scenario.flows.stop_ps == NEVER)
+    if scenario.duration != NEVER or not endless.any() or scenario.flows.priority.all():
+        return []
+    first = scenario.flows.group[endless][0]
+    return [
+        f'traffic[{first}].priority = 1 with duration = "until-done": where its flows without an end '
+        "fill a link, flows of priority 0 may never finish"
+    ]

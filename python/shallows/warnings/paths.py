@@ -1,0 +1,39 @@
+"""Paths of flows and their empty round trips, which several warnings need."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows.units import ACK_BYTES, TIME
+
+if TYPE_CHECKING:
+    from shallows.contract import Flags
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+
+
+def of_algorithms(scenario: "Scenario", key: str) -> "Flags":
+    """The flows on whose algorithm the key acts."""
+    return np.array([key in used.supported_keys for used in scenario.flows.ccs])[scenario.flows.cc]
+
+
+def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
+    """The links of each flow's path, forward and back."""
+    from shallows import _core
+    from shallows.worlds.packet import request
+
+    return _core.paths(request(scenario))
+
+
+def round_trip(network: "Network", mtu: int, forward: list[int], back: list[int]) -> int:
+    """Picoseconds of a full frame and its acknowledgement on an empty path."""
+
+    def crossed(links: list[int], frame: int) -> int:
+        return int((network.delay_ps[links] + np.uint64(8 * 10**12 * frame) // network.rate_bps[links]).sum())
+
+    return crossed(forward, mtu) + crossed(back, ACK_BYTES)
+
+
+def about(time_ps: float) -> str:
+    """A time in three digits."""
+    return TIME.text(int(float(f"{time_ps:.3g}")))

@@ -1,0 +1,99 @@
+"""Warnings that are known before a run: each is raised by one scenario and not by its neighbour."""
+
+import pytest
+
+from shallows.scenario import Scenario
+
+STAR = {"kind": "star", "hosts": 5, "rate": "100Gbps", "rtt": "8us"}
+LONG = [{"kind": "long-lived"}]
+
+
+def said(word, **tables):
+    """The warnings with this word of a scenario."""
+    made = Scenario(**{"duration": "10ms", "cc": "reno", "topology": STAR, "traffic": LONG, **tables})
+    return [text for text in made.warnings if word in text]
+
+
+FABRIC = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2}
+DOWN = {"link": "leaf0<->spine0", "kind": "down", "at": "1ms"}
+
+
+@pytest.mark.parametrize(
+    ("topology", "faults", "convergence", "expected"),
+    [
+        (FABRIC, [DOWN], "never", 'write network.convergence = "10ms", after which switches reroute, or'),
+        (FABRIC, [DOWN], "1ms", None),
+        (FABRIC, [DOWN, {**DOWN, "kind": "up", "at": "2ms"}], "never", None),
+        (FABRIC, [{**DOWN, "kind": "up", "at": "2ms"}, DOWN], "never", None),
+        (FABRIC, [{**DOWN, "at": "11ms"}], "never", None),
+        (FABRIC, [{**DOWN, "link": "leaf0->spine0"}], "never", "after that; write network.convergence"),
+        (STAR, [{**DOWN, "link": "s0->h4"}], "1ms", "that; write another fault of the link, with kind = "),
+        ({"kind": "dumbbell", "hosts": 2}, [{**DOWN, "link": "s0<->s1"}], "never", "write another"),
+    ],
+)  # fmt: skip
+def test_a_path_that_goes_down_for_good(topology, faults, convergence, expected):
+    """Of many flows between leaves some take spine0. A dumbbell has no other path, so no rerouting helps."""
+    traffic = [{"kind": "shuffle"}] if topology is FABRIC else LONG
+    found = said(
+        "down for good",
+        topology=topology,
+        faults=faults,
+        traffic=traffic,
+        network={"convergence": convergence},
+    )
+    assert len(found) == (expected is not None)
+    assert not found or expected in found[0]
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        ({}, None),
+        ({"shared": {"size": "4MB"}}, "write no network.shared"),
+        ({"pfc": True}, "write no network.pfc"),
+        ({"trimming": True}, None),
+    ],
+)
+def test_an_algorithm_that_trims_needs_ports_that_do(network, expected):
+    found = said("needs ports that trim", cc="ndp", network=network)
+    assert len(found) == (expected is not None)
+    assert not found or expected in found[0]
+    assert not said("needs ports that trim", network={"shared": {"size": "4MB"}})
+
+
+@pytest.mark.parametrize(
+    ("rate", "headroom", "needed"),
+    [
+        ("400Gbps", "10KB", "204564B"),
+        ("400Gbps", "204564B", None),
+        ("400Gbps", "auto", None),
+        ("25Gbps", "0B", "17064B"),
+        ("1600Gbps", "400KB", "804564B"),
+    ],
+)
+def test_headroom_below_what_a_link_can_need(rate, headroom, needed):
+    """A star of 8 us has links of 2 us: 4 us of data, three frames of 1500 B and a pause of 64 B."""
+    topology = {**STAR, "rate": rate}
+    found = said("headroom", topology=topology, cc="dcqcn", network={"pfc": {"headroom": headroom}})
+    assert len(found) == (needed is not None)
+    assert not found or f"a link can need {needed}:" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "flows", "seed", "warned"),
+    [
+        ("datamining", 100, 1, True),
+        ("datamining", 1000, 4, True),
+        ("1KB", 1000, 1, False),
+        ("websearch", 20_000, 1, False),
+    ],
+)
+def test_a_realised_load_far_from_the_stated_one(sizes, flows, seed, warned):
+    """Sizes without variance and 1000 arrivals: 3 % of standard deviation. Data mining: half or twice."""
+    table = {"kind": "poisson", "sizes": sizes, "load": 0.2, "flows": flows}
+    made = Scenario(duration="until-done", cc="reno", topology=STAR, traffic=[table], seed=seed)
+    (load,) = made.flows.loads
+    assert warned == (not 0.2 / 1.2 <= load.realised <= 0.2 * 1.2)
+    found = [text for text in made.warnings if "realise" in text]
+    assert len(found) == warned
+    assert not found or f"its {flows} flows realise {load.realised:.3f}" in found[0]
