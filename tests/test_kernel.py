@@ -124,13 +124,6 @@ def test_the_program_refuses_what_it_does_not_know_and_what_it_would_ignore(chan
 
 
 @needs_kernel
-def test_check_without_root_says_what_is_missing():
-    done = subprocess.run([live.program(), "check"], user=65534, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "root       no: needs" in done.stdout
-
-
-@needs_kernel
 def test_dx_keeps_the_queue_that_dctcp_and_reno_do_not():
     runs = {cc: run_live(TWO, cc__name=cc) for cc in ("dctcp", "reno")}
     runs["dx"] = run_live(TWO)

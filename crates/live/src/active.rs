@@ -79,7 +79,9 @@ pub fn completed() -> Outcome<()> {
 /// Mounts the file system of the pinned links.
 pub fn mount_pins() -> Outcome<()> {
     fs::create_dir_all(PINS)?;
-    mount("shallows", PINS, "bpf", MountFlags::empty(), None).map_err(|error| format!("{PINS}: {error}").into())
+    // Anybody could pin objects in a bpffs of the default mode, 1777, and keep it from being unmounted.
+    mount("shallows", PINS, "bpf", MountFlags::empty(), Some(c"mode=0700"))
+        .map_err(|error| format!("{PINS}: {error}").into())
 }
 
 /// The pinned links with their paths, without the file system's own debugging files.

@@ -55,8 +55,7 @@ pub fn attach(asked: &Attachment) -> Outcome<bool> {
 fn plans(asked: &Attachment) -> Outcome<Vec<Plan>> {
     let mut plans = Vec::new();
     if let Some(control) = &asked.control {
-        let own = || format!("{} is the kernel's own: use sysctl", control.name);
-        plans.push(programs::plan(control)?.ok_or_else(own)?);
+        plans.push(programs::plan(control)?);
     }
     if let Some(receiver) = &asked.receiver {
         plans.push(programs::plan_receiver(receiver)?);

@@ -3,30 +3,39 @@
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
-use crate::{Outcome, control_group};
+use crate::{Outcome, control_group, interface, namespaces, privileges};
 
 /// Prints a line for each requirement; true if all are met.
 pub fn check() -> Outcome<bool> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    let lacks = privileges::missing();
+    let privileged = lacks.is_none();
+    let root = format!("root, to load eBPF programs and make network namespaces; {}", lacks.unwrap_or_default());
     let things = [
-        ("root", root(), "loading eBPF programs and making network namespaces: run as root"),
+        ("root", privileged, root.as_str()),
         ("kernel", newer_than(&kernel, 6, 6), "Linux 6.6 or later (links for congestion controls and devices)"),
         ("BTF", Path::new("/sys/kernel/btf/vmlinux").exists(), "/sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)"),
-        ("cgroup v2", control_group::root().is_some(), "a mounted cgroup2 file system"),
+        ("cgroup v2", control_group::mounted().is_ok(), "a mounted cgroup2 file system"),
         ("TUN", OpenOptions::new().read(true).write(true).open("/dev/net/tun").is_ok(), "/dev/net/tun (CONFIG_TUN)"),
-        ("ip", runs("ip", "-V"), "the program ip (iproute2)"),
+        ("ip", runs("ip"), "the program ip (iproute2)"),
+        ("tc", runs("tc"), "the program tc (iproute2)"),
     ];
     println!("kernel {}", kernel.trim());
     for (name, there, needed) in things {
-        println!("{:<10} {}", name, if there { "yes".to_owned() } else { format!("no: needs {needed}") });
+        report(name, there, needed);
     }
-    Ok(things.iter().all(|(_, there, _)| *there))
+    // Only a privileged process can try it.
+    let limits = !privileged || limits_rates();
+    if privileged {
+        report("TBF", limits, "the queueing discipline tbf (CONFIG_NET_SCH_TBF, module sch_tbf)");
+    }
+    Ok(limits && things.iter().all(|(_, there, _)| *there))
 }
 
-/// True for root.
-pub fn root() -> bool {
-    rustix::process::geteuid().is_root()
+fn report(name: &str, there: bool, needed: &str) {
+    println!("{:<10} {}", name, if there { "yes".to_owned() } else { format!("no: needs {needed}") });
 }
 
 fn newer_than(release: &str, major: u32, minor: u32) -> bool {
@@ -34,6 +43,15 @@ fn newer_than(release: &str, major: u32, minor: u32) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (major, minor)
 }
 
-fn runs(program: &str, argument: &str) -> bool {
-    Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+fn runs(program: &str) -> bool {
+    Command::new(program).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+/// True if a device of a new network namespace can have a token bucket.
+fn limits_rates() -> bool {
+    let tried = || -> Outcome<()> {
+        namespaces::enter_new()?;
+        interface::batch("tc", "qdisc add dev lo root tbf rate 1mbit burst 10000 limit 10000\n")
+    };
+    thread::spawn(move || tried().is_ok()).join().unwrap_or(false)
 }

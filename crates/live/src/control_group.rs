@@ -5,8 +5,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use crate::Outcome;
 use crate::lockdir::LockDir;
+use crate::{Outcome, namespaces};
 
 /// Prefix of its name, before the process number.
 const PREFIX: &str = "shallows-run-";
@@ -16,6 +16,14 @@ const PREFIX: &str = "shallows-run-";
 pub struct ControlGroup {
     lock: LockDir,
     came_from: PathBuf,
+}
+
+/// Mounts the hierarchy of version 2 if this process has none.
+pub fn mounted() -> Outcome<PathBuf> {
+    if root().is_none() {
+        namespaces::mount_control_groups()?;
+    }
+    root().ok_or_else(|| "no cgroup version 2 is mounted".into())
 }
 
 /// Mount point of the hierarchy of version 2.
@@ -28,7 +36,7 @@ pub fn root() -> Option<PathBuf> {
 impl ControlGroup {
     /// Creates a group and moves this process into it.
     pub fn enter() -> Outcome<Self> {
-        let root = root().ok_or("no cgroup version 2 is mounted")?;
+        let root = mounted()?;
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let way = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("");
         let path = root.join(format!("{PREFIX}{}", process::id()));

@@ -1,8 +1,8 @@
 //! Directories with a lock that tells whether their owner lives, so that leftovers of a kill -9 are recognised. A lock
 //! ends with its process.
 
-use std::fs::{self, File, TryLockError};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
@@ -15,10 +15,14 @@ pub struct LockDir {
 }
 
 impl LockDir {
-    /// Creates the directory if necessary and locks it; `None` while another process holds it.
+    /// Creates the directory if necessary, for its owner only, and locks it; `None` while another process holds it.
     pub fn make(path: &Path) -> Outcome<Option<Self>> {
         loop {
-            fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(path)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
             match Self::take(path)? {
                 Taken::Gone => {}
                 Taken::Busy => return Ok(None),

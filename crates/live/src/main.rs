@@ -19,6 +19,7 @@ mod interface;
 mod lockdir;
 mod namespaces;
 mod priority;
+mod privileges;
 mod programs;
 mod request;
 mod run;
@@ -53,11 +54,14 @@ fn main() -> ExitCode {
 }
 
 fn run_command(words: &[&str]) -> Outcome<bool> {
-    if check::root() {
+    let reads_only = matches!(words, ["check" | "sources"]);
+    if privileges::missing().is_none() {
         if let Err(error) = active::sweep() {
             eprintln!("a killed command has left something: {error}");
         }
         control_group::sweep()?;
+    } else if !reads_only {
+        privileges::require()?;
     }
     match words {
         ["check"] => check::check(),

@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::Outcome;
@@ -67,13 +68,40 @@ pub fn enter_first_mounts() -> Outcome<()> {
     if in_first_mounts() {
         return Ok(());
     }
-    let first = File::open("/proc/1/ns/mnt")?;
-    move_into_link_name_space(first.as_fd(), Some(LinkNameSpaceType::Mount))
-        .map_err(|error| format!("the mounts of process 1: {error}").into())
+    let entered = File::open("/proc/1/ns/mnt")
+        .and_then(|first| Ok(move_into_link_name_space(first.as_fd(), Some(LinkNameSpaceType::Mount))?));
+    entered.map_err(|error| {
+        format!(
+            "this command has mounts of its own, which end with it, and those of process 1 cannot be entered ({error}): \
+             run it outside of `ip netns exec`, or with nsenter --net=/run/netns/NAME"
+        )
+        .into()
+    })
 }
 
 /// True if this process has the mounts of process 1, as far as it can tell.
 pub fn in_first_mounts() -> bool {
-    let Ok(first) = fs::read_link("/proc/1/ns/mnt") else { return true };
-    fs::read_link("/proc/self/ns/mnt").is_ok_and(|own| own == first)
+    let same = |first: Option<PathBuf>, own: Option<PathBuf>| first.is_none() || first == own;
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    let root = |process: &str| Some(root_mount(&fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?)?.into());
+    // Without the right to trace process 1 only its list of mounts can be read.
+    match namespace("1") {
+        Some(first) => same(Some(first), namespace("self")),
+        None => same(root("1"), root("self")),
+    }
+}
+
+/// The number of the root mount, in which two mount namespaces differ.
+fn root_mount(mounts: &str) -> Option<String> {
+    let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    fields.filter(|fields| fields.get(4) == Some(&"/")).find_map(|fields| Some((*fields.first()?).to_owned()))
+}
+
+/// Mounts the control groups of version 2 for this process, if its mounts have none: `ip netns exec` mounts a bare /sys.
+pub fn mount_control_groups() -> Outcome<()> {
+    // SAFETY: only sharing files would be unsafe, and they stay shared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(|error| format!("a mount namespace: {error}"))?;
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
+    mount("shallows", "/sys/fs/cgroup", "cgroup2", MountFlags::empty(), None)
+        .map_err(|error| format!("no cgroup version 2 is mounted, and it cannot be: {error}").into())
 }

@@ -46,6 +46,9 @@ static RECEIVERS: &[Row] = &[row!("inigo", inigo_receiver)];
 
 static ROWS: &[Row] = &[row!("dctcp", dctcp), row!("dx", dx), row!("inigo", inigo)];
 
+/// Algorithms of the kernel's own.
+pub const KERNELS_OWN: [&str; 3] = ["reno", "cubic", "bbr"];
+
 /// Programs that see packets at a device, and the map of those that stamp them.
 const SEE_PACKETS: [&str; 2] = ["leave", "arrive"];
 const STAMPS: &str = "stamps";
@@ -67,7 +70,7 @@ pub fn kernel_name(name: &str) -> Outcome<String> {
     if ROWS.iter().any(|row| row.name == name) {
         return Ok(format!("shallows_{name}"));
     }
-    if ["reno", "cubic", "bbr"].contains(&name) {
+    if KERNELS_OWN.contains(&name) {
         return Ok(name.to_owned());
     }
     let ours: Vec<_> = ROWS.iter().map(|row| row.name).collect();
@@ -111,10 +114,18 @@ pub struct Plan {
     pub stamps: bool,
 }
 
-/// The changes of an algorithm; `None` for one of the kernel's own.
-pub fn plan(control: &ControlSpec) -> Outcome<Option<Plan>> {
-    let Some(row) = ROWS.iter().find(|row| row.name == control.name) else { return Ok(None) };
-    Ok(Some(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? }))
+/// The changes of an algorithm. An error for one that needs no program, or has none.
+pub fn plan(control: &ControlSpec) -> Outcome<Plan> {
+    let name = &control.name;
+    let Some(row) = ROWS.iter().find(|row| row.name == *name) else {
+        let ours = ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        return Err(match KERNELS_OWN.contains(&name.as_str()) {
+            true => format!("{name} is the kernel's own: write sysctl net.ipv4.tcp_congestion_control={name}"),
+            false => format!("{name} has no program for Linux: expected {ours}"),
+        }
+        .into());
+    };
+    Ok(Plan { control: true, ..row.plan(&kernel_name(row.name)?)? })
 }
 
 /// The changes of a receiver.

@@ -17,7 +17,7 @@ use crate::answer::{self, Judged};
 use crate::control_group::ControlGroup;
 use crate::emulation::Emulation;
 use crate::host::{self, Sample};
-use crate::programs::Loaded;
+use crate::programs::{KERNELS_OWN, Loaded};
 use crate::stop::Stop;
 use crate::traffic::{Beginning, Flow};
 use crate::wire::Report;
@@ -124,7 +124,7 @@ fn beginnings(flows: &[FlowSpec], at: impl Fn(u64) -> u64) -> Vec<(Beginning, Ve
 fn poll_native(request: &Network, flows: &[Flow], time_ps: u64, probes: &mut Probes) {
     for &number in &request.record.flows {
         let control = &request.ccs[request.flows[number as usize].control as usize];
-        if ["reno", "cubic", "bbr"].contains(&control.name.as_str()) {
+        if KERNELS_OWN.contains(&control.name.as_str()) {
             let info = flows[number as usize].info();
             answer::push(probes, time_ps, number, "window_pkt", info.window().into());
             answer::push(probes, time_ps, number, "rtt_us", info.rtt_us().into());

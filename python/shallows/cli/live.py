@@ -1,6 +1,7 @@
 """`shallows live`: the kernel world on this machine, and algorithms on its real connections."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -114,7 +115,9 @@ def attach(
     def request() -> dict[str, Any]:
         attachment = _attachment(cc, receiver, set_, iface)
         whole = cgroup is None and (host or dry_run or _agreed_to_whole_host(cc or f"{receiver}'s receiver"))
-        return {**attachment, "control_group": cgroup, "host": whole, "dry_run": dry_run}
+        # The program may change its mounts, and with them its working directory.
+        group = cgroup and str(Path(cgroup).absolute())
+        return {**attachment, "control_group": group, "host": whole, "dry_run": dry_run}
 
     raise typer.Exit(_call("attach", request=request))
 

@@ -1,0 +1,109 @@
+"""The distance of the kernel world from the packet world, by kind of scenario.
+
+docs/worlds.md has the table and the reasons, and the tests hold random scenarios to it. The machine adds its
+own distance: `lateness` in the summary of a run says how much.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shallows.algorithm import Algorithm
+    from shallows.results.run import Run
+    from shallows.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The largest distance of two runs of one scenario.
+
+    queue_pkt, queue_share: of the mean queue at the bottleneck: packets, or a share of the longer queue,
+    whichever is more; None if the queues cannot be compared. utilization: absolute. goodput: a share,
+    besides the `header_bytes` a packet that Linux sends and the packet world does not.
+    """
+
+    queue_pkt: float | None
+    queue_share: float
+    utilization: float
+    goodput: float
+    header_bytes: int = 12
+
+
+DISTANCES = {
+    "reno": Distance(5, 0.2, 0.08, 0.08),
+    "cubic": Distance(5, 0.2, 0.08, 0.08),
+    "dctcp": Distance(3, 0.25, 0.04, 0.08),
+    "dx": Distance(2.5, 0.6, 0.12, 0.15, header_bytes=28),
+    "inigo": Distance(None, 0, 0.10, 0.15),
+    "inigo, dilation = false": Distance(3, 0.5, 0.08, 0.12),
+    "receiver inigo": Distance(None, 0, 0.10, 0.15),
+    "several bottlenecks": Distance(0, 0.25, 0.08, 0.50),
+    "data both ways": Distance(None, 0, 0.10, 0.15),
+}
+"""By algorithm and by kind of scenario; of several rows that apply the largest counts.
+
+The packet world has no bbr, so that there is no distance from it.
+"""
+SHARED = "several bottlenecks"
+TWO_WAYS = "data both ways"
+
+
+def distance(scenario: "Scenario") -> Distance | None:
+    """The distance for `scenario`; None if the packet world lacks one of its algorithms."""
+    names = [_row(used) for used in scenario.flows.ccs]
+    if any(name not in DISTANCES for name in names):
+        return None
+    if set(scenario.flows.src.tolist()) & set(scenario.flows.dst.tolist()):
+        names.append(TWO_WAYS)
+    if scenario.topology.kind not in ("dumbbell", "star"):
+        names.append(SHARED)
+    rows = [DISTANCES[name] for name in names]
+    queues = [row.queue_pkt for row in rows if row.queue_pkt is not None]
+    return Distance(
+        max(queues) if len(queues) == len(rows) else None,
+        max(row.queue_share for row in rows),
+        max(row.utilization for row in rows),
+        max(row.goodput for row in rows),
+        max(row.header_bytes for row in rows),
+    )
+
+
+def table() -> list[str]:
+    """The table of the documentation, as lines."""
+    lines = ["| scenario | mean queue | utilisation | goodput |", "|---|---|---|---|"]
+    for name, row in DISTANCES.items():
+        share = f"{row.queue_share:.0%}"
+        queue = f"{row.queue_pkt:g} packets or {share}" if row.queue_pkt else f"{share}"
+        if row.queue_pkt is None:
+            queue = "not comparable"
+        lines.append(f"| {name} | {queue} | {row.utilization:.2f} | {row.goodput:.0%} |")
+    return lines
+
+
+def _row(used: "Algorithm") -> str:
+    if used.receiver:
+        return f"receiver {used.receiver.kind}"
+    plain = used.name == "inigo" and not used.parameters.get("dilation", True)
+    return "inigo, dilation = false" if plain else used.name
+
+
+def beyond(packet: "Run", kernel: "Run", most: Distance) -> list[str]:
+    """What of two runs of one scenario is farther apart than `most`: a sentence each."""
+    here, there = packet.summary["bottleneck"], kernel.summary["bottleneck"]
+    found: list[str] = []
+    queues = here["queue_mean_pkt"], there["queue_mean_pkt"]
+    if most.queue_pkt is not None:
+        allowed = max(most.queue_pkt, most.queue_share * max(queues))
+        if abs(queues[0] - queues[1]) > allowed:
+            found.append(f"queues of {queues[0]:.2f} and {queues[1]:.2f} packets, allowed are {allowed:.2f}")
+    used = here["utilization"], there["utilization"]
+    if abs(used[0] - used[1]) > most.utilization:
+        found.append(f"utilisation of {used[0]:.3f} and {used[1]:.3f}, allowed are {most.utilization}")
+    payload = packet.scenario.frame.payload
+    expected = (packet.summary["flows"]["goodput_gbps"] or 0) * (payload - most.header_bytes) / payload
+    goodput = kernel.summary["flows"]["goodput_gbps"] or 0
+    if abs(goodput - expected) > most.goodput * expected:
+        found.append(
+            f"goodput of {goodput * 1e3:.2f} Mbps for {expected * 1e3:.2f}, allowed are {most.goodput:.0%}"
+        )
+    return found

@@ -1,0 +1,146 @@
+"""The kernel world against the packet world: both runs of a scenario are within the distance on file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import kernel_scenarios
+import shallows as sh
+from shallows.errors import BooksError, ScenarioError
+from shallows.runner import prepare
+from shallows.scenario import Scenario
+from shallows.worlds import kernel
+from shallows.worlds.kernel_distance import Distance, beyond, distance, table
+from test_kernel import needs_kernel, run_live
+
+pytestmark = pytest.mark.kernel
+
+DOCS = Path(__file__).parent.parent / "docs"
+STAR = {
+    "duration": "3s",
+    "warmup": "1s",
+    "topology": {"kind": "star", "hosts": 2, "rate": "100Mbps", "rtt": "4ms"},
+    "cc": "reno",
+    "hosts": {"rto": "internet"},
+    "traffic": [{"kind": "long-lived", "flows": 1}],
+}
+PARKING = {
+    "duration": "5s",
+    "warmup": "2s",
+    "topology": {"kind": "parking-lot", "hops": 2, "hosts": 1, "rate": "50Mbps", "rtt": "8ms"},
+    "cc": "dx",
+    "hosts": {"rto": "internet", "acks_every": 2},
+    "traffic": [{"kind": "long-lived", "jitter": "20ms"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch):
+    monkeypatch.setattr(kernel, "RUNS", 1)
+
+
+def held(scenario):
+    """Both runs of a scenario, within the distance on file."""
+    scenario = Scenario.model_validate(scenario)
+    runs = sh.run(scenario), run_live(scenario)
+    assert beyond(*runs, distance(scenario)) == []
+    return [run.summary["bottleneck"] for run in runs]
+
+
+def test_the_table_of_the_documentation_is_the_one_that_tests_hold_runs_to():
+    assert "\n".join(table()) in (DOCS / "worlds.md").read_text()
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["reno", "dctcp"])
+@pytest.mark.parametrize("flows", [1, 3])
+def test_a_hosts_own_link_has_backpressure(cc, flows):
+    traffic = [{"kind": "long-lived", "flows": flows, "from": 0, "to": 1}]
+    packet, kernel = held({**STAR, "cc": cc, "traffic": traffic})
+    assert packet["queue_mean_pkt"] == pytest.approx(0.5)
+    # One frame in transmission, and the next that waits while the network's thread is late.
+    assert kernel["queue_mean_pkt"] < 2
+    assert kernel["utilization"] > 0.97
+
+
+@needs_kernel
+def test_dx_uses_the_link_with_delayed_acks_too():
+    packet, kernel = held(PARKING)
+    assert packet["utilization"] > 0.99
+    assert kernel["utilization"] > 0.87
+
+
+@needs_kernel
+@pytest.mark.parametrize("cc", ["reno", "dctcp", "dx", {"name": "inigo", "dilation": False}])
+@pytest.mark.parametrize("acks_every", [1, 2])
+def test_every_algorithm_is_as_near_as_the_table_says(cc, acks_every):
+    """A rate and a round trip that are in no example, with hosts that are faster than the bottleneck."""
+    topology = {"kind": "dumbbell", "hosts": 3, "rate": "60Mbps", "edge_rate": "600Mbps", "rtt": "3ms"}
+    marking = {"kind": "step", "threshold": "15pkt"} if cc == "dctcp" else "none"
+    network = {"buffer": "80pkt", "marking": marking}
+    hosts = {"rto": "internet", "acks_every": acks_every}
+    traffic = [{"kind": "long-lived", "jitter": "20ms"}]
+    held({**STAR, "topology": topology, "network": network, "cc": cc, "hosts": hosts, "traffic": traffic})
+
+
+@needs_kernel
+@pytest.mark.thorough
+@pytest.mark.skipif(os.environ.get("SHALLOWS_SOAK") != "1", reason="minutes in real time: SHALLOWS_SOAK=1")
+def test_thirty_random_scenarios_are_near_or_refused():
+    far, compared = {}, 0
+    for number in range(30):
+        scenario = Scenario.model_validate(kernel_scenarios.draw("soak", number))
+        try:
+            run = sh.run(scenario, world="kernel", repeats=1)
+        except (ScenarioError, BooksError):
+            continue
+        compared += 1
+        if found := beyond(sh.run(scenario), run, distance(scenario)):
+            far[number] = found
+    assert compared >= 10
+    assert not far
+
+
+@pytest.mark.parametrize("cc", ["dx", "inigo"])
+def test_a_delay_based_algorithm_on_its_hosts_own_link_is_refused(cc):
+    with pytest.raises(ScenarioError, match=r"h0->s0 \(100Mbps\) limits a flow of .* Write a dumbbell"):
+        prepare(Scenario.model_validate({**STAR, "cc": cc}), world="kernel")
+    two = {**STAR["topology"], "hosts": 3}
+    traffic = [{"kind": "long-lived", "flows": 2, "from": [0, 1], "to": 2}]
+    prepare(Scenario.model_validate({**STAR, "cc": cc, "topology": two, "traffic": traffic}), world="kernel")
+
+
+def test_flows_that_carry_too_much_together_are_refused():
+    topology = {"kind": "star", "hosts": 6, "rate": "400Mbps", "rtt": "1ms"}
+    with pytest.raises(ScenarioError, match=r"at most 1Gbps together.*not 2\.4Gbps"):
+        prepare(
+            Scenario.model_validate({**STAR, "topology": topology, "traffic": [{"kind": "shuffle"}]}),
+            world="kernel",
+        )
+
+
+def test_two_hosts_and_one_cable_are_compared_by_the_cable():
+    """A network without a switch: the twohosts.toml of the second attack ended in a traceback."""
+    topology = {"kind": "graph", "hosts": ["a", "b"], "edges": [["a", "b", "10Gbps", "1us"]]}
+    traffic = [{"kind": "long-lived", "from": "a", "to": "b"}]
+    with pytest.raises(ScenarioError, match="at most 1Gbps at the bottleneck"):
+        prepare(Scenario.model_validate({**STAR, "topology": topology, "traffic": traffic}), world="kernel")
+
+
+def test_a_distance_is_of_both_signs_and_of_each_measure():
+    class Fake:
+        def __init__(self, queue, used, goodput):
+            self.scenario = Scenario.model_validate(STAR)
+            self.summary = {
+                "bottleneck": {"queue_mean_pkt": queue, "utilization": used},
+                "flows": {"goodput_gbps": goodput},
+            }
+
+    most = Distance(2, 0.1, 0.05, 0.1, header_bytes=146)
+    # A tenth of the payload is header: 0.9 is expected for 1.
+    here = Fake(30, 0.9, 1.0)
+    assert beyond(here, Fake(33, 0.95, 0.98), most) == []
+    assert beyond(here, Fake(27, 0.85, 0.82), most) == []
+    assert len(beyond(here, Fake(34, 0.96, 1.0), most)) == 3
+    assert len(beyond(here, Fake(26, 0.84, 0.8), most)) == 3
