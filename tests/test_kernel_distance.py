@@ -58,17 +58,25 @@ def test_the_table_of_the_documentation_is_the_one_that_tests_hold_runs_to():
 def test_a_hosts_own_link_has_backpressure(cc, flows):
     traffic = [{"kind": "long-lived", "flows": flows, "from": 0, "to": 1}]
     packet, kernel = held({**STAR, "cc": cc, "traffic": traffic})
-    assert packet["queue_mean_pkt"] == pytest.approx(0.5)
+    assert packet["queue_mean_pkt"] == pytest.approx(0.5, abs=0.01)
     # One frame in transmission, and the next that waits while the network's thread is late.
     assert kernel["queue_mean_pkt"] < 2
     assert kernel["utilization"] > 0.97
 
 
+def test_dx_in_a_parking_lot_is_refused():
+    """Of several bottlenecks one flow takes nearly all, and so its own link, which is not faster."""
+    with pytest.raises(ScenarioError, match=r"h\d->s0 \(50Mbps\) limits a flow of dx"):
+        prepare(Scenario.model_validate(PARKING), world="kernel")
+
+
 @needs_kernel
 def test_dx_uses_the_link_with_delayed_acks_too():
-    packet, kernel = held(PARKING)
-    assert packet["utilization"] > 0.99
-    assert kernel["utilization"] > 0.87
+    """Acks of two packets told the delay of the second, which waits behind the first: 77 % of the link."""
+    topology = {"kind": "dumbbell", "hosts": 2, "rate": "50Mbps", "edge_rate": "1Gbps", "rtt": "8ms"}
+    packet, kernel = held({**PARKING, "topology": topology, "duration": "4s"})
+    assert packet["utilization"] > 0.98
+    assert kernel["utilization"] > 0.9
 
 
 @needs_kernel
@@ -104,7 +112,7 @@ def test_thirty_random_scenarios_are_near_or_refused():
 
 @pytest.mark.parametrize("cc", ["dx", "inigo"])
 def test_a_delay_based_algorithm_on_its_hosts_own_link_is_refused(cc):
-    with pytest.raises(ScenarioError, match=r"h0->s0 \(100Mbps\) limits a flow of .* Write a dumbbell"):
+    with pytest.raises(ScenarioError, match=r"h0->s0 \(100Mbps\) limits a flow of .* Write a kind"):
         prepare(Scenario.model_validate({**STAR, "cc": cc}), world="kernel")
     two = {**STAR["topology"], "hosts": 3}
     traffic = [{"kind": "long-lived", "flows": 2, "from": [0, 1], "to": 2}]
@@ -140,7 +148,7 @@ def test_a_distance_is_of_both_signs_and_of_each_measure():
     most = Distance(2, 0.1, 0.05, 0.1, header_bytes=146)
     # A tenth of the payload is header: 0.9 is expected for 1.
     here = Fake(30, 0.9, 1.0)
-    assert beyond(here, Fake(33, 0.95, 0.98), most) == []
-    assert beyond(here, Fake(27, 0.85, 0.82), most) == []
+    assert beyond(here, Fake(33, 0.94, 0.98), most) == []
+    assert beyond(here, Fake(27, 0.86, 0.82), most) == []
     assert len(beyond(here, Fake(34, 0.96, 1.0), most)) == 3
     assert len(beyond(here, Fake(26, 0.84, 0.8), most)) == 3

@@ -69,16 +69,22 @@ def _slow_enough(network: "Network", paths: Paths) -> None:
 
 
 def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int]]) -> None:
-    """With fair shares, no flow of a delay-based algorithm is limited by its host's own link."""
+    """No flow of a delay-based algorithm is limited by its host's own link.
+
+    Flows share links fairly, except those of dx where there are several bottlenecks: a flow that crosses one
+    of them takes nearly all of it.
+    """
     network, flows = scenario.network, scenario.flows
+    several = len(set[int]().union(*limits)) > 1
     for path, number, limited in zip(paths, flows.cc.tolist(), limits, strict=True):
-        name = flows.ccs[int(number)].name
-        if name in DELAY_BASED and path[0] in limited:
-            link, rate = network.port_names[path[0]], RATE.text(int(network.rate_bps[path[0]]))
+        name, rates_bps = flows.ccs[int(number)].name, network.rate_bps[path]
+        unfair = name == "dx" and several and rates_bps[0] <= rates_bps[1:].min(initial=rates_bps[0])
+        if name in DELAY_BASED and (path[0] in limited or unfair):
+            link, rate = network.port_names[path[0]], RATE.text(int(rates_bps[0]))
             expected = (
                 f"hosts whose own link is faster than the bottleneck: {link} ({rate}) limits a flow"
-                f" of {name}, which takes its wait in the host for a queue. Write a dumbbell with a higher"
-                f" topology.edge_rate, more senders, or an algorithm without delays"
+                f" of {name}, which takes its wait in the host for a queue. Write a kind with a higher"
+                f" topology.edge_rate (dumbbell, multi-bottleneck), more senders, or an algorithm without delays"
             )
             raise ScenarioError("topology", None, expected)
 
