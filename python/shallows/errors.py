@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
+from shallows import names
+
 File = str | PathLike[str] | None
 LONGEST = 300
 """The most characters of a wrong value that an error repeats."""
@@ -35,10 +37,9 @@ class ScenarioError(ValueError):
     def __str__(self) -> str:
         wrong = self.key
         if self.key is not None and self.value is not None:
-            value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
-            wrong = f"{self.key} = {value if len(value) <= LONGEST else value[:LONGEST] + '…'}"
+            wrong = f"{self.key} = {_shown(self.value)}"
         expected = f"expected {self.expected}" if self.expected else None
-        return ": ".join(str(part) for part in (self.file, wrong, expected) if part)
+        return ": ".join(names.line(str(part)) for part in (self.file, wrong, expected) if part)
 
     def _render_traceback_(self) -> list[str]:
         """One line in a notebook, without a traceback through Shallows."""
@@ -50,6 +51,15 @@ class ScenarioError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.file, self.key, self.value, self.expected)
+
+
+def _shown(value: object) -> str:
+    """A wrong value as a message repeats it."""
+    try:
+        text = f'"{value}"' if isinstance(value, str) else str(value)
+    except ValueError:  # Python does not write integers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
 def _rebuild(file: File, key: str | None, value: object, expected: str) -> ScenarioError:

@@ -80,7 +80,7 @@ class Marking:
         """Bytes of queue at which the last of these ports begins to mark; 0 if no queue decides."""
         begins = {"step": "threshold", "red": "kmin"}.get(self.kind)
         points, _ = self.at_rates(rate_bps)
-        return max(int(point["parameters"][begins]) for point in points) if begins else 0
+        return max((int(point["parameters"][begins]) for point in points), default=0) if begins else 0
 
     def at_rates(self, rate_bps: "U64") -> "tuple[list[MarkingToCore], U32]":
         """The markings of the core's request for ports of these rates, and the index of each port's.

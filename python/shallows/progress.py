@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
+from shallows import names
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
@@ -59,7 +61,7 @@ class Progress:
 
     def of(self, scenario: "Scenario", label: str | None = None) -> Show:
         """The `on_progress` of one run, shown as `label` (by default the scenario's name)."""
-        show = self._show(scenario, label or scenario.name)
+        show = self._show(scenario, names.line(label or scenario.name))
 
         def on_progress(now_ps: int, packet_hops: int, flows_finished: int) -> None:
             self._interruptible()
@@ -136,7 +138,7 @@ def _bars() -> "Bars":
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[simulated]}"),

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shallows import names
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -298,13 +300,14 @@ def print_parts(parts: Iterable[Any]) -> None:
     console = None
     for part in parts:
         if isinstance(part, str):
-            print(part)
+            print(names.terminal(part))
             continue
         if console is None:
             from rich.console import Console
 
             # A pipe or a file has no width.
-            console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+            width = None if sys.stdout.isatty() else 120
+            console = Console(highlight=False, markup=False, emoji=False, width=width)
         console.print(part)
 
 
@@ -312,8 +315,14 @@ def plain_table(title: str, columns: Sequence[Any]) -> "Table":
     """A table without lines. The first column is left-justified."""
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title)
+    class Plain(Table):
+        def add_row(self, *cells: Any, **how: Any) -> None:
+            super().add_row(
+                *(names.terminal(cell) if isinstance(cell, str) else cell for cell in cells), **how
+            )
+
+    table = Plain(box=None, pad_edge=False, header_style="bold")
+    table.add_column(names.terminal(title))
     for column in columns:
-        table.add_column(column, justify="right")
+        table.add_column(names.terminal(column) if isinstance(column, str) else column, justify="right")
     return table

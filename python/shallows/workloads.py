@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows import texts
 from shallows.units import did_you_mean
 
 Numbers = NDArray[np.float64]
@@ -111,10 +112,9 @@ def bundled(name: str) -> Sizes:
 def read(path: str | PathLike[str]) -> Sizes:
     """The distribution in a CSV file. Raises `ValueError` with what was expected."""
     try:
-        text = Path(path).read_text()
+        text = texts.read(path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise ValueError(f"a readable CSV file of size_bytes,cum_prob ({reason})") from None
+        raise ValueError(f"a readable CSV file of size_bytes,cum_prob ({texts.why(error)})") from None
     return parse(Path(path).name, text)
 
 

@@ -213,7 +213,7 @@ def draw(
     from shallows import version
     from shallows.plot import STYLE, small_print
 
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE | {"text.parse_math": True}):
         figure, axes = plt.subplots(*shape, figsize=(6.4, 2.9 * shape[0] + 0.6), layout="constrained")
         paint(axes)
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))

@@ -8,6 +8,7 @@ from typing import Any, Never
 
 import typer
 
+from shallows import names
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -48,5 +49,5 @@ def interrupted(when: KeyboardInterrupt) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"shallows: {message}", file=sys.stderr)
+    print(f"shallows: {names.terminal(message)}", file=sys.stderr)
     return status

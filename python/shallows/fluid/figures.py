@@ -112,7 +112,7 @@ FIGURE_FILES = {
 def main(folder: str | Path) -> None:
     """Draws every figure into `folder`."""
     for name, draw in FIGURE_FILES.items():
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context(STYLE | {"text.parse_math": True}):
             figure = draw()
         figure.savefig(Path(folder) / f"{name}.png", dpi=110)
         plt.close(figure)

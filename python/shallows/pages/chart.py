@@ -3,16 +3,16 @@
 The pointer reads lines with a name (matplotlib's `gid`), bars, and boxes given with the figure.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 from matplotlib.container import BarContainer
+
+from shallows import names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +35,8 @@ def chart(
     """
     svg = _svg(figure, key)
     shown = [_axes(ax, (boxes or {}).get(number, [])) for number, ax in enumerate(figure.axes)]
-    data = json.dumps(shown, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    data = names.script(shown)
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{names.html(title)}" ', 1)
     return f'<div class="chart {kind}">{named}<script type="application/json">{data}</script></div>'
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
+
+from shallows import names
 
 if TYPE_CHECKING:
     from rich.table import Column, Table
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
 
 def document(title: str, links: Mapping[str, str], parts: Sequence[str], style: str = "") -> str:
     """The HTML of a page: `links` (`{id: name}`) lead to its `parts`, HTML; `style` is CSS of its own."""
-    named = "".join(f'<a href="#{key}">{escape(name)}</a>' for key, name in links.items())
+    named = "".join(f'<a href="#{key}">{names.html(name)}</a>' for key, name in links.items())
     nav = f"<nav>{named}</nav>" if len(links) > 1 else ""
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
-            f"<title>{escape(title)}</title><style>{_beside('page.css')}{style}</style></head><body>",
+            f"<title>{names.html(title)}</title><style>{_beside('page.css')}{style}</style></head><body>",
             nav,
             *parts,
             f"<script>{_beside('page.js')}</script>",
@@ -37,7 +38,7 @@ def _beside(name: str) -> str:
 
 def section(key: str, title: str, *parts: str) -> str:
     """A section of a page, the target of a link."""
-    return f'<section id="{key}"><h2>{escape(title)}</h2>{"".join(parts)}</section>'
+    return f'<section id="{key}"><h2>{names.html(title)}</h2>{"".join(parts)}</section>'
 
 
 def html(parts: Iterable[Any]) -> str:
@@ -51,20 +52,20 @@ def _lines(text: str) -> str:
     for line in text.splitlines():
         word, rest = line[:12].rstrip(), line[12:]
         if line[11:12] == " " and " " not in word:
-            rows.append(f"<dt>{escape(word)}</dt><dd>{escape(rest)}</dd>")
+            rows.append(f"<dt>{names.html(word)}</dt><dd>{names.html(rest)}</dd>")
         else:
-            rows.append(f'<dt class="whole">{escape(line)}</dt>')
+            rows.append(f'<dt class="whole">{names.html(line)}</dt>')
     return f"<dl>{''.join(rows)}</dl>"
 
 
 def table(its: "Table") -> str:
     """A table of rich in HTML; right-justified columns are numbers."""
-    head = "".join(f"<th{_kind(column)}>{escape(_plain(column.header))}</th>" for column in its.columns)
+    head = "".join(f"<th{_kind(column)}>{names.html(_plain(column.header))}</th>" for column in its.columns)
     cells = zip(*(column.cells for column in its.columns), strict=True)
     rows = "".join(
         "<tr>"
         + "".join(
-            f"<td{_kind(column)}>{escape(_plain(cell))}</td>"
+            f"<td{_kind(column)}>{names.html(_plain(cell))}</td>"
             for column, cell in zip(its.columns, row, strict=True)
         )
         + "</tr>"

@@ -5,12 +5,11 @@ Texts are those of the command line; figures are those of `shallows.plot` and `s
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows import plot
+from shallows import names, plot
 from shallows.pages.chart import Box, chart, colour
 from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
@@ -88,7 +87,7 @@ def write(file: str | PathLike[str], page: str) -> Path:
 def _page(title: str, parts: Parts) -> str:
     links = {key: name for key, (name, _) in parts.items()}
     sections = [section(key, name, body) for key, (name, body) in parts.items()]
-    return document(title, links, [f"<h1>{escape(title)}</h1>", *sections])
+    return document(title, links, [f"<h1>{names.html(title)}</h1>", *sections])
 
 
 def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
@@ -97,7 +96,7 @@ def _figures(runs: "Sequence[Run]", labels: Sequence[str] | None) -> str:
     for number, panel in enumerate(plot.panels(runs, labels)):
         meaning = (panel.__doc__ or "").split("\n")[0]
         shown = chart(plot.single(panel, runs, labels), f"figure-{number}", meaning)
-        drawn.append(f'<figure>{shown}<figcaption class="soft">{escape(meaning)}</figcaption></figure>')
+        drawn.append(f'<figure>{shown}<figcaption class="soft">{names.html(meaning)}</figcaption></figure>')
     key = _key(labels) if labels else ""
     hint = '<p class="soft">Move the pointer over a figure to read its values.</p>'
     return f'{hint}{key}<div class="grid">{"".join(drawn)}</div>'
@@ -112,7 +111,9 @@ def _key(labels: Sequence[str]) -> str:
         dashes = f' stroke-dasharray="{" ".join(str(2 * length) for length in dash)}"' if dash else ""
         style = f"stroke: {colour(look['color'])}"
         line = f'<line x1="0" x2="32" y1="6" y2="6" stroke-width="2.5"{dashes} style="{style}"/>'
-        shown.append(f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>{escape(label)}</span>')
+        shown.append(
+            f'<span><svg viewBox="0 0 32 12" aria-hidden="true">{line}</svg>{names.html(label)}</span>'
+        )
     return f'<div class="key">{"".join(shown)}</div>'
 
 
@@ -135,7 +136,7 @@ def _together(by_label: "Mapping[str, Paths]") -> Iterator[str]:
     for label, paths in by_label.items():
         if len(paths) > 1:
             heading = f"{label}: " if label else ""
-            yield f"<article><h3>{escape(heading)}the {len(paths)} flows together</h3>"
+            yield f"<article><h3>{names.html(heading)}the {len(paths)} flows together</h3>"
             yield html(why_report.of_paths(paths))
             if len(paths) >= why_figure.DECILES:
                 yield _both(f"tail-{label}", "Causes", paths, why_figure.tail)
@@ -148,7 +149,7 @@ def _article(one: "FlowPath", record: "Record", label: str) -> str:
     title = f"{label}, {heading}" if label else heading
     boxes, draw = {0: why_figure.boxes(one, record)}, partial(why_figure.waterfall, record=record)
     shown = _both(f"path-{label}-{one.flow}", title, one, draw, boxes)
-    return f"<article><h3>{escape(title)}</h3>{shown}{html(rest)}</article>"
+    return f"<article><h3>{names.html(title)}</h3>{shown}{html(rest)}</article>"
 
 
 def _both(
@@ -172,6 +173,8 @@ def _source(runs: "Sequence[Run]") -> Parts:
         of = run.summary
         line = f"{', '.join(of['cc'])}, {of['world']} world: shallows {of['version']}, seed {of['seed']}"
         line += f", fingerprint {of['fingerprint']}" if of["fingerprint"] else ""
-        file = f"<details><summary>scenario.toml</summary><pre>{escape(run.scenario_toml)}</pre></details>"
-        shown.append(f'<p class="soft">{escape(line)}</p>{file}')
+        file = (
+            f"<details><summary>scenario.toml</summary><pre>{names.html(run.scenario_toml)}</pre></details>"
+        )
+        shown.append(f'<p class="soft">{names.html(line)}</p>{file}')
     return {"source": ("Reproduction", "".join(shown))}

@@ -10,6 +10,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from shallows import names
 from shallows.plot.data import Labelled, labelled, unlabelled
 from shallows.plot.kinds import (
     OF_WORLDS,
@@ -136,7 +137,7 @@ def small_print(drawing: Figure, text: str) -> None:
     """Write a caption below a figure, at the right, in as many lines as needed."""
     most = int(drawing.get_figwidth() * CHARACTERS_IN)
     lines = [""]
-    for part in text.split("  ·  "):
+    for part in names.figure(text).split("  ·  "):
         joined = f"{lines[-1]}  ·  {part}" if lines[-1] else part
         if len(joined) > most and lines[-1]:
             lines.append(part)
@@ -151,7 +152,7 @@ def _has_data(panel: Panel, runs: Labelled) -> bool:
 
 def _keys(runs: Labelled) -> list[Line2D]:
     """Legend entries: the colour, dash and marker of each run."""
-    return [Line2D([], [], **look(i), label=label) for i, (_, label) in enumerate(runs)]
+    return [Line2D([], [], **look(i), label=names.figure(label)) for i, (_, label) in enumerate(runs)]
 
 
 def _small_print(runs: Labelled) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.lines import Line2D
 
+from shallows import names
 from shallows.plot.data import (
     RATE_BINS,
     at_bottlenecks,
@@ -203,7 +204,8 @@ def goodput_by_flow(ax: "Axes", runs: "Run | Sequence[Run]", labels: Sequence[st
         algorithms = run.summary["cc"] if len(named) == 1 and len(set(cc)) > 1 else [None]
         for j, name in enumerate(algorithms, start=i):
             its = slice(None) if name is None else cc == name
-            shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False, "label": name}
+            shape = {**look(j), "linestyle": "", "markersize": 3, "clip_on": False}
+            shape["label"] = None if name is None else names.figure(name)
             if len(goodput[its]):
                 ax.plot(place[its], goodput[its], **shape, gid=name or label)
         if len(algorithms) > 1:

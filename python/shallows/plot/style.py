@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.ticker
 import numpy as np
 
+from shallows import names
 from shallows.plot.data import RATE_BINS, Labelled
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ STYLE = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.3,
     "lines.markersize": 4.5,
+    "text.parse_math": False,  # names are no formulas
+    "text.usetex": False,
     "pdf.fonttype": 42,  # embed fonts as text: journals refuse the default
 }
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -106,7 +109,9 @@ def draw_series(
     # shift markers of different lines
     every = max(1, len(x) // 8)
     marker = {"marker": look(i)["marker"], "markevery": (i * every // 3, every)} if marks else {}
-    ax.plot(x, y, color=colour, label=name if legend else None, gid=name, linewidth=1.0, **marker)
+    ax.plot(
+        x, y, color=colour, label=names.figure(name) if legend else None, gid=name, linewidth=1.0, **marker
+    )
     return dense
 
 

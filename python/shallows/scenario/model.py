@@ -4,7 +4,6 @@ Its fields are exact integers (picoseconds, bytes, bits per second) or tables of
 units. Every mistake is a `ScenarioError` with file, key, value and what was expected.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from os import PathLike
@@ -16,7 +15,7 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, supported_keys
+from shallows import examples, supported_keys, texts
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
@@ -93,9 +92,9 @@ class Scenario(Table):
         """
         path = examples.find(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = texts.read(path)
         except (OSError, ValueError) as error:  # missing, not text, or not a file name
-            reason = getattr(error, "strerror", None) or "not text"
+            reason = texts.why(error)
             hint = did_you_mean(path.name, examples.names()) if path.name == str(path) else ""
             expected = f"a readable scenario file ({reason}) or the name of an example{hint}"
             raise ScenarioError(None, None, expected, file=str(path)) from None
@@ -107,11 +106,9 @@ class Scenario(Table):
     ) -> "Scenario":
         """The scenario of a TOML text. Errors and relative paths refer to `file`."""
         try:
-            tables = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            tables = texts.toml(text)
+        except ValueError as error:
             raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
-        except RecursionError:
-            raise ScenarioError(None, None, raw.SHALLOW, file=file) from None
         if file:
             tables.setdefault("name", Path(file).stem)
         return _replaced(tables, file, overrides or {})

@@ -1,12 +1,13 @@
 """Overrides of single keys, {dotted key: value}, applied before validation."""
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any, cast
 
+from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table, literal
-from shallows.scenario.raw import DEEPEST, SHALLOW, check_depth
+from shallows.scenario.raw import check_depth
+from shallows.texts import DEEPEST, SHALLOW
 
 
 def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,8 +35,8 @@ def _from_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return texts.toml(f"value = {value}")["value"]
+    except ValueError:
         return value
 
 

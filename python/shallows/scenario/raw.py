@@ -7,12 +7,12 @@ from typing import Any
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table, literal
 from shallows.scenario.tables import NetworkTable
+from shallows.texts import DEEPEST, SHALLOW
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame
 
 MOST_MTU = 65_535
-DEEPEST = 8
-SHALLOW = f"tables nested at most {DEEPEST} deep"
+MOST_BITS = 128
 
 
 def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -89,6 +89,8 @@ def _check_text(value: Any, key: str | None = None) -> None:
     elif is_list(value):
         for inner in value:
             _check_text(inner, key)
+    elif isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise ScenarioError(key, None, f"a number of at most {MOST_BITS} bits")
     elif isinstance(value, str) and not value.isascii():
         try:
             value.encode()

@@ -6,12 +6,12 @@ flags and names; it leaves out other fields and other tables. Names, types and r
 sonic-port-qos-map, sonic-trimming).
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.units import did_you_mean
 
@@ -37,16 +37,14 @@ MOST = 2**63 - 1
 def read(path: Path) -> Tables:
     """The known tables of a file. Raises `ScenarioError` with the path of the key that is wrong."""
     try:
-        content: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+        content: object = texts.from_json(texts.read(path), _without_repeats)
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise ScenarioError(None, None, f"a readable config_db.json ({reason})", file=path) from None
-    except json.JSONDecodeError as error:
-        raise ScenarioError(None, None, f"JSON ({error})", file=path) from None
-    except RecursionError:
-        raise ScenarioError(None, None, "tables of entries of fields, not deeper", file=path) from None
+        expected = f"a readable config_db.json ({texts.why(error)})"
+        raise ScenarioError(None, None, expected, file=path) from None
     except ScenarioError as error:
         raise error.in_file(path) from None
+    except ValueError as error:
+        raise ScenarioError(None, None, f"JSON ({error})", file=path) from None
     try:
         return _checked(content)
     except ScenarioError as error:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.settings import nic
 from shallows.settings.fragment import Fragment
@@ -30,10 +31,10 @@ _CONCERNED = re.compile(r"(rpg|rp|np|dce_tcp)_|clamp_tgt|rate_reduce|initial_alp
 def fragment(path: Path) -> Fragment:
     """`[cc]` as the settings in a text file give it. Raises `ScenarioError` with the line that is wrong."""
     try:
-        found, unknown = _settings(path.read_text(encoding="utf-8"))
+        found, unknown = _settings(texts.read(path))
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise ScenarioError(None, None, f"a readable file of NIC settings ({reason})", file=path) from None
+        expected = f"a readable file of NIC settings ({texts.why(error)})"
+        raise ScenarioError(None, None, expected, file=path) from None
     except ScenarioError as error:
         raise error.in_file(path) from None
     if not found:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 
+from shallows import names as escape
 from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot import STYLE, Drawing, look, small_print
@@ -145,7 +146,7 @@ def _lines(ax: "Axes", rows: Rows, x: str, by: str, names: list[str], baseline: 
         at, mean, low, high = (values[order] for values in (at, mean, low, high))
         shape = look(i)
         ax.fill_between(at, low, high, color=shape["color"], alpha=0.2, linewidth=0)
-        ax.plot(at, mean, **shape, label=name, clip_on=False)
+        ax.plot(at, mean, **shape, label=escape.figure(name), clip_on=False)
         few = np.array([row["few"] for row in its])[order]
         if few.any():
             hollow = {"linestyle": "", "marker": shape["marker"], "color": shape["color"], "mfc": "white"}

@@ -1,11 +1,11 @@
 """Sweep files: a scenario with a table `[sweep]`, or a file that names its scenario."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.examples import find
 from shallows.sweeps.plans import together
@@ -22,8 +22,7 @@ def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tupl
 
     path = find(path)
     try:
-        text = path.read_text("utf-8")
-        tables = tomllib.loads(text)
+        tables = texts.toml(texts.read(path))
     except (OSError, ValueError):
         return Scenario.load(path, overrides), {}  # which reports what is wrong
     if "sweep" not in tables:

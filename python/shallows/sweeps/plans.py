@@ -1,12 +1,12 @@
 """The runs of a sweep: every combination of algorithm, swept values and seed."""
 
 import itertools
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.results.address import address
 from shallows.runner import prepare
@@ -219,8 +219,8 @@ def _plain(number: Decimal) -> int | float:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return texts.toml(f"value = {text}")["value"]
+    except ValueError:
         return text.strip()
 
 

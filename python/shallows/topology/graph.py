@@ -1,6 +1,5 @@
 """The topology kind `graph`, and the files and networkx graphs that it is read from."""
 
-import json
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from shallows import extras
+from shallows import extras, names, texts
 from shallows.errors import ScenarioError
 from shallows.table import Key, Table
 from shallows.topology.network import Network, Wiring
@@ -28,6 +27,11 @@ class Graph(Table):
 
     @model_validator(mode="after")
     def _wires_up(self) -> Self:
+        for name in dict.fromkeys([*self.hosts, *(name for edge in self.edges for name in edge[:2])]):
+            try:
+                names.node(name)
+            except ValueError as error:
+                raise ScenarioError("hosts" if name in self.hosts else "edges", name, str(error)) from None
         ends = [frozenset(edge[:2]) for edge in self.edges]
         degree = Counter(name for pair in ends for name in pair)
         for (a, b, *_), pair in zip(self.edges, ends, strict=True):
@@ -36,6 +40,8 @@ class Graph(Table):
         twice = [pair for pair, count in Counter(ends).items() if count > 1]
         if twice:
             raise ScenarioError("edges", "-".join(sorted(twice[0])), "one edge between two nodes")
+        if len(set(self.hosts)) < len(self.hosts):
+            raise ScenarioError("hosts", list(self.hosts), "each host once")
         for name in self.hosts:
             if degree[name] != 1:
                 raise ScenarioError("hosts", name, f"hosts with one edge each; this one has {degree[name]}")
@@ -63,7 +69,7 @@ def read_graph(path: Path) -> dict[str, Any]:
 
     try:
         if path.suffix == ".json":
-            table = json.loads(path.read_text())
+            table = texts.from_json(texts.read(path))
             graph = networkx.node_link_graph(table, edges="edges" if "edges" in table else "links")
         else:
             graph = networkx.read_graphml(path)

@@ -69,11 +69,20 @@ class Network:
         if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < self.hosts:
             return reference
         if isinstance(reference, str) and reference in self.host_names:
-            return self.host_names.index(reference)
+            named = self.host_names.index(reference)
+            if self.host_numbers().get(reference) == named:
+                return named
+            raise ValueError(f"another name for host {named}: {reference} is also the number of another host")
         raise ValueError(
             f'a host from 0 to {self.hosts - 1}, or a name such as "{self.host_names[-1]}"'
             + did_you_mean(reference, self.host_names if isinstance(reference, str) else [])
         )
+
+    def host_numbers(self) -> dict[str, int]:
+        """Hosts by each text that means one of them: a name, or a number that is not the name of another."""
+        named = {name: i for i, name in enumerate(self.host_names)}
+        numbered = {str(i): i for i in range(self.hosts)}
+        return {text: i for text, i in (numbered | named).items() if numbered.get(text, i) == i}
 
     def port(self, name: str) -> int:
         """The link with the egress port `name`. Raises `ValueError` with what was expected."""

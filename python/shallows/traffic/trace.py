@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from shallows import texts as reader
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table
 from shallows.table import Key
@@ -79,9 +79,10 @@ class Trace(Kind):
         texts = self._given() if self.file is None else self._read(self.file)
         if not texts.where:
             self._refuse("one flow or more; it has none")
-        hosts = {name: i for i, name in enumerate(network.host_names)}
-        hosts |= {str(i): i for i in range(network.hosts)}
+        hosts = network.host_numbers()
         host = f"a host from 0 to {network.hosts - 1}"
+        if len(hosts) < len({*network.host_names, *map(str, range(network.hosts))}):
+            host = "the name of a host, or a number that is not the name of another"
         start_ps = self._numbers(texts, "start_s", _picoseconds, "seconds from 0 on, such as 0.0015")
         src, dst = (self._numbers(texts, name, hosts.__getitem__, host) for name in ("src", "dst"))
         size = self._numbers(texts, "bytes", _size, "a whole number above 0")
@@ -117,9 +118,9 @@ class Trace(Kind):
     def _lines(self, file: str) -> tuple[str, list[str], list[str]]:
         """(first line, other lines, their places), without empty lines and comments."""
         try:
-            lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+            lines = reader.read(file).splitlines()
         except UnicodeDecodeError as error:
-            self._refuse(f"text in UTF-8 ({error.reason} in place {error.start})")
+            self._refuse(f"a text ({reader.why(error)})")
         kept = [(at, line) for at, line in enumerate(lines, start=1) if line.strip() and line[0] != "#"]
         header, *rows = kept or [(1, "")]
         return header[1], [line for _, line in rows], [f"on line {at}" for at, _ in rows]
@@ -160,7 +161,10 @@ def _offered(network: "Network", drawn: Drawn, frame: Frame) -> Offered | None:
 
 
 def _picoseconds(text: str) -> int:
-    time_ps = round(Decimal(text) * 10**12)
+    seconds = Decimal(text)
+    if seconds.adjusted() > 10:  # a number of so many digits would take long to write out
+        raise ValueError
+    time_ps = round(seconds * 10**12)
     if not 0 <= time_ps < NEVER:
         raise ValueError
     return time_ps

@@ -1,0 +1,40 @@
+"""The reader of every text file that a user gives: UTF-8, with or without a byte-order mark."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+MARK = "\ufeff"
+DEEPEST = 8
+SHALLOW = f"tables nested at most {DEEPEST} deep"
+
+
+def read(path: str | PathLike[str]) -> str:
+    """The text of a file. Raises `OSError`, or `ValueError` if it is not UTF-8."""
+    return Path(path).read_text(encoding="utf-8-sig")
+
+
+def toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text. Raises `ValueError` with the reason."""
+    try:
+        return tomllib.loads(text.removeprefix(MARK))
+    except RecursionError:
+        raise ValueError(SHALLOW) from None
+
+
+def from_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The value of a JSON text; `pairs` makes its objects. Raises `ValueError` with the reason."""
+    try:
+        return json.loads(text.removeprefix(MARK), object_pairs_hook=pairs)
+    except RecursionError:
+        raise ValueError(SHALLOW) from None
+
+
+def why(error: Exception) -> str:
+    """Why a file could not be read, in a few words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not text in UTF-8: {error.reason} at byte {error.start}"
+    return getattr(error, "strerror", None) or str(error)

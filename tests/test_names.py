@@ -1,0 +1,102 @@
+"""Names are data: no name that a user may choose breaks a terminal, a page, a figure or a reference."""
+
+import subprocess
+import sys
+
+import pytest
+
+import shallows as sh
+from shallows import names
+from shallows.errors import ScenarioError
+from shallows.report import print_parts, run_report
+from shallows.scenario import Scenario
+
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+HOSTILE = ["s[red]", "[/x]", "<!--<script>", "$\\frac$", "_hidden", "a&b", ":smile:"]
+
+
+def graph(hosts, switch="s", **more):
+    edges = [[host, switch, "10Gbps", "1us"] for host in hosts]
+    return {
+        "duration": "100us",
+        "cc": "dctcp",
+        "topology": {"kind": "graph", "hosts": hosts, "edges": edges},
+        "traffic": [{"kind": "incast", "senders": len(hosts) - 1, "size": "20KB", "to": hosts[0]}],
+        **more,
+    }
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_shown_letter_by_letter(tmp_path, name, capsys):
+    run = sh.run(Scenario(**graph([f"{name}h", "b", "c"], name)), out=tmp_path / "run")
+    print_parts(run_report(run.summary))
+    assert f"{name}->{name}h" in capsys.readouterr().out
+    # A page has no script but its own, and nothing after them is swallowed.
+    page = run.html(tmp_path / "page.html").read_text()
+    assert page.count("<script") == page.count("</script>")
+    assert page.rstrip().endswith("</html>")
+    from shallows import plot
+
+    assert plot.save(run.figure(), tmp_path)
+    for words in (["at", "run", "20us"], ["why", "run", "0", "--figure", "why.png"]):
+        done = subprocess.run([*COMMAND, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\x1b[2J", "a\nb", "", " ", "x" * 101, "a->b", "\u202e"])
+def test_a_name_that_no_output_can_show_is_refused(name):
+    with pytest.raises(ScenarioError) as error:
+        Scenario(**graph([name, "b", "c"]))
+    assert "a name " in str(error.value)
+    assert str(error.value).isprintable()
+
+
+def test_a_name_goes_before_a_number_and_an_ambiguous_reference_is_refused():
+    def with_flow(hosts, src, dst):
+        trace = {"kind": "trace", "flows": [[0, src, dst, 1000]]}
+        flows = Scenario(**graph(hosts, traffic=[trace])).flows
+        return int(flows.src[0]), int(flows.dst[0])
+
+    # "1" is host 1 by its number and by its name; the others mean one host by name and another by number.
+    assert with_flow(["a", "1", "b"], "a", "1") == (0, 1)
+    with pytest.raises(ScenarioError, match="not the name of another"):
+        with_flow(["3", "2", "1", "0"], "3", "1")
+    with pytest.raises(ScenarioError, match="also the number of another host"):
+        _ = Scenario(**graph(["2", "1", "0"])).flows
+
+
+def test_text_for_each_output():
+    assert names.terminal("a\x1b[31m\n") == "a\\x1b[31m\n"
+    assert names.line("a\nb") == "a\\nb"
+    assert names.html('<a b="c">&') == "&lt;a b=&quot;c&quot;&gt;&amp;"
+    assert "<" not in names.script({"name": "<!--<script></script>"})
+    assert len({names.file(name) for name in ("a/b", "a%2Fb", "a", ".a", "..", "a\\b")}) == 6
+    assert all("/" not in names.file(name) for name in ("a/b", "../x"))
+    assert names.file("..") != ".."
+
+
+def test_two_hosts_and_one_cable_run():
+    edges = [["a", "b", "10Gbps", "1us"]]
+    flow = {"kind": "long-lived", "from": "a", "to": "b"}
+    table = {"kind": "graph", "hosts": ["a", "b"], "edges": edges}
+    scenario = {"duration": "1ms", "cc": "dctcp", "topology": table, "traffic": [flow]}
+    run = sh.run(Scenario(**scenario))
+    # 1460 B of payload in frames of 1538 B on the wire: 9.49 Gbps of 10; half a percent for the start.
+    assert run.summary["flows"]["goodput_gbps"] == pytest.approx(9.49, rel=0.02)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+def test_a_byte_order_mark_is_no_part_of_a_scenario(tmp_path, mark):
+    file = tmp_path / "a.toml"
+    text = 'duration = "1ms"\ncc = "dctcp"\n[topology]\nkind = "star"\nhosts = 2\n'
+    text += '[[traffic]]\nkind = "long-lived"\nfrom = 0\nto = 1\n'
+    file.write_text(mark + text, "utf-8")
+    assert Scenario.load(file).name == "a"
+
+
+def test_a_number_of_5000_digits_is_a_sentence(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(f"seed = {'9' * 5000}\n")
+    with pytest.raises(ScenarioError, match=r"a\.toml"):
+        Scenario.load(file)
