@@ -12,7 +12,7 @@ import numpy as np
 
 from shallows import extras, user_algorithms
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import store
+from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.runner import World, in_world, prepare, refuse_unknown
 
@@ -55,7 +55,7 @@ def compare(
     if out is not None:
         store.check_replaceable(out, next(iter(jobs.values()))[1].file)
     with Progress(shown=progress) as bars:
-        comparison = Comparison(run_all(jobs, bars, threads))
+        comparison = Comparison(run_all(jobs, bars, threads), len(jobs))
     if out is not None:
         comparison.save(out)
     return comparison.check_books()
@@ -111,8 +111,9 @@ def run_all(
 class Comparison:
     """Runs of one scenario under several algorithms: `runs` is `{label: Run}`, in the given order."""
 
-    def __init__(self, runs: "dict[str, Run]") -> None:
+    def __init__(self, runs: "dict[str, Run]", asked: int | None = None) -> None:
         self.runs = runs
+        self._missing = asked is not None and len(runs) < asked
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> "Comparison":
@@ -139,8 +140,8 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """True if the user ended one of the runs early."""
-        return any(run.interrupted for run in self.runs.values())
+        """True if the user ended one of the runs early, or before it began."""
+        return self._missing or any(run.interrupted for run in self.runs.values())
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -210,25 +211,32 @@ class Comparison:
                 raise BooksError([f"{label}: {problem}" for problem in run.summary["books"]["problems"]], run)
         return self
 
-    def save(self, folder: str | PathLike[str]) -> Path:
+    def save(self, folder: str | PathLike[str], *, plot: bool | None = None) -> Path:
         """Save each run below `folder`, table and, where matplotlib is installed, figure; return its path.
 
-        An earlier result there is replaced as a whole, as `Run.save` does it.
+        An earlier result there is replaced as `Run.save` does it. `plot` decides on the figure.
         """
+        folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             for label, run in self.runs.items():
                 (filling / label).mkdir()
                 run.write(filling / label)
-            self.table.to_csv(filling / "comparison.csv")
+            (filling / "comparison.csv").write_text(self.table.to_csv(), "utf-8")
             if self.distances:
                 import pandas
 
                 pandas.DataFrame(self.distances).to_csv(filling / "distances.csv", index=False)
-            if extras.has("plot"):
-                from shallows import plot
+        if extras.has("plot") if plot is None else plot:
+            self.draw(folder)
+        return folder
 
-                plot.save(self.figure(), filling)
-        return Path(folder)
+    def draw(self, folder: str | PathLike[str]) -> None:
+        """Add the figure to `folder`, where this comparison is saved."""
+        from shallows import plot
+
+        figure = self.figure()
+        with store.adding(folder, "comparison.csv", self.table.to_csv()) as filling:
+            plot.save(figure, filling)
 
 
 def _compared(run: "Run", port: dict[str, Any]) -> dict[str, Any]:

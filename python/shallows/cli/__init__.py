@@ -7,6 +7,7 @@ on stderr with status 2. Heavy modules are imported by the command that needs th
 import atexit
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -89,10 +90,14 @@ def main() -> None:
     """Run the command line and exit with its status."""
     # Arrow's own allocator keeps freed memory: 20 MB more in a run with a million samples.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # No command opens a window; the backend of a notebook, inherited by its shell, may be missing here.
+    os.environ["MPLBACKEND"] = "agg"
     # The search for pydantic plugins takes a tenth of a short run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # Objects of modules are never garbage: a collection during imports takes as long as some imports.
     gc.set_threshold(100_000)
+    # A job scheduler ends jobs with SIGTERM; what exists is saved, as for Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     status: list[Any] = []
     atexit.register(_leave, status)
     try:

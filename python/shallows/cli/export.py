@@ -41,7 +41,8 @@ def export(
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
     from shallows import extras
     from shallows.errors import ScenarioError
-    from shallows.results import Run, store
+    from shallows.export import tables
+    from shallows.results import Run, files
 
     if not (perfetto or pcap or csv):
         raise ScenarioError("export", "to nothing", "--perfetto FILE, --pcap FILE or --csv DIR")
@@ -51,11 +52,11 @@ def export(
         )
     if perfetto or pcap:
         extras.need("export", "export")
-    for file, kind in ((perfetto, store.TRACE), (pcap, store.CAPTURE)):
+    for file, kind in ((perfetto, files.TRACE), (pcap, files.CAPTURE)):
         if file:
-            store.check_file(file, *kind)
+            files.check(file, kind)
     if csv:
-        store.check_outside(csv)
+        tables.check(csv)
     run = Run.load(result)
     taps = run.taps(port, flows=flow, since=since, until=until, every=every, nics=bool(perfetto))
     for written, file in ((taps.perfetto, perfetto), (taps.pcap, pcap), (taps.csv, csv)):

@@ -78,6 +78,7 @@ def explain(
     """Print what settings mean on a scenario's network: BDPs, microseconds, headroom, stability."""
     from shallows import extras
     from shallows.report import print_parts
+    from shallows.results import files as output
     from shallows.scenario import Scenario
     from shallows.settings import explain as settings
     from shallows.settings import page
@@ -87,10 +88,11 @@ def explain(
         extras.need("plot", "--html")
         if html.is_dir() or not html.parent.is_dir():
             raise ScenarioError("--html", str(html), "a file, such as settings.html, in a folder that exists")
+        output.check(html, output.PAGE)
     explanation = settings.explain(settings.on(Scenario.load(on), read_all(files, port, queue)))
     print_parts(page.report(explanation))
     if html:
-        html.write_text(page.page(explanation), encoding="utf-8")
+        output.write_text(html, page.page(explanation))
         print(f"wrote {html}")
     return DONE
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table
+from shallows.results import files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,8 +189,9 @@ def map_columns(result: "MarginMap") -> Columns:
 
 def write_csv(path: Path, columns: Columns) -> None:
     """Write columns into a file."""
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
+    kind = files.table([*columns])
+    with files.writing(path, kind) as filling, filling.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
@@ -218,10 +220,7 @@ def draw(
         paint(axes)
         small_print(figure, "  ·  ".join([*_settings(model, swept), f"shallows {version.version()}"]))
     try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:
-        expected = f"a name that ends in a format matplotlib writes ({error})"
-        raise ScenarioError("--plot", str(path), expected) from None
+        files.draw(figure, path, dpi=150)
     finally:
         plt.close(figure)
 

@@ -169,17 +169,15 @@ def report(
     from shallows.papers import PAPERS
     from shallows.papers.page import page
     from shallows.papers.reach import Extent
-    from shallows.results import store as folders
+    from shallows.results import files
 
-    folders.check_file(out, *folders.PAGE)
+    files.check(out, files.PAGE)
     every = list(_survey(ids, store, quick, threads))
     results = {one.claim.id: (one, samples) for one, samples in every if not isinstance(one, Extent)}
     order = [claim.id for paper in PAPERS for claim in paper.claims]
     results = {id_: results[id_] for id_ in order if id_ in results}
     extents = [(one, samples) for one, samples in every if isinstance(one, Extent)]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with folders.naming(out):
-        out.write_text(page(PAPERS, results, __version__, quick, extents), "utf-8")
+    files.write_text(out, page(PAPERS, results, __version__, quick, extents))
     if record:
         from shallows.papers.documentation import picture
 

@@ -70,7 +70,7 @@ def _of_sweep(folder: Path, html: Path | None, json_: bool) -> int:
 
 def check(file: Path, folder: Path | None = None) -> None:
     """Raise, before anything runs, if no page can be drawn or written to `file`."""
-    from shallows.results import store
+    from shallows.results import files, store
 
     extras.need("plot", "--html")
     if file.is_dir():
@@ -78,7 +78,7 @@ def check(file: Path, folder: Path | None = None) -> None:
     if folder is not None and folder.resolve() in file.resolve().parents:
         expected = f"a file outside the folder of the result, which the next run replaces: {folder}.html"
         raise ScenarioError("--html", str(file), expected)
-    store.check_file(file, *store.PAGE)
+    files.check(file, files.PAGE)
     store.check_writable(file)
 
 

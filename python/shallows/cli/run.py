@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import extras
+from shallows import extras, names
 from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.settings import at_least, settings
-from shallows.cli.status import DONE, INTERRUPTED, with_status
+from shallows.cli.status import DONE, FAILED, INTERRUPTED, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -92,12 +92,10 @@ def run(
     with Progress() as progress:
         result = simulate(prepared, progress.of(prepared))
     try:
-        saved = _saved(result, folder, named=out is not None, plot=plot)
+        saved = _saved(result, folder, named=out is not None)
     finally:
         _tell(result.summary, run_report(result.summary), json_)
-    if html:
-        pages.write(result, html)
-    return _finish(result, saved)
+    return _finish(result, saved, plot, html)
 
 
 @with_status
@@ -131,7 +129,7 @@ def compare(
     if packets:
         _foretell(packets, threads or os.cpu_count() or 1)
     with Progress() as bars:
-        comparison = Comparison(run_all(jobs, bars, threads))
+        comparison = Comparison(run_all(jobs, bars, threads), len(jobs))
     numbers: dict[str, Any] = {label: run.summary for label, run in comparison.runs.items()}
     if comparison.distances:
         numbers["distances"] = comparison.distances
@@ -139,9 +137,7 @@ def compare(
         saved = _saved(comparison, folder, named=out is not None)
     finally:
         _tell(numbers, comparison_report(comparison), json_)
-    if html:
-        pages.write(comparison, html)
-    return _finish(comparison, saved)
+    return _finish(comparison, saved, extras.has("plot"), html)
 
 
 def _foretell(scenarios: "list[Scenario]", at_a_time: int = 1) -> None:
@@ -166,14 +162,14 @@ def _place(out: Path | None, source: str | None, usual: Callable[[], Path]) -> P
     return folder
 
 
-def _saved(result: "Run | Comparison", folder: Path, *, named: bool, **how: Any) -> Path:
+def _saved(result: "Run | Comparison", folder: Path, *, named: bool) -> Path:
     """The folder in which `result` was saved: `folder`, or a temporary one if that failed."""
     from shallows.results import paths
 
     if result.interrupted and not named:
         folder = paths.interrupted(folder)
     try:
-        result.save(folder, **how)
+        folder = result.save(folder, plot=False)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"while saving: {folder} is what it was before, or the whole new result"
@@ -190,7 +186,7 @@ def _rescued(result: "Run | Comparison", error: ScenarioError | OSError) -> Path
     import tempfile
 
     try:
-        folder = result.save(Path(tempfile.mkdtemp(prefix="shallows-")))
+        folder = result.save(Path(tempfile.mkdtemp(prefix="shallows-")), plot=False)
     except (ScenarioError, OSError):
         raise error from None
     print(f"shallows: {error}; what was done is not lost:", file=sys.stderr)
@@ -206,9 +202,25 @@ def _tell(data: Any, report: list[Any], as_json: bool) -> None:
         print_parts(report)
 
 
-def _finish(result: "Run | Comparison", saved: Path) -> int:
-    """Print where `result` was saved, and return the exit status."""
+def _finish(result: "Run | Comparison", saved: Path, plot: bool, html: Path | None) -> int:
+    """Print where `result` was saved, draw its figure and page, and return the exit status."""
     early = "interrupted; what was done is " if result.interrupted else ""
-    print(f"{early}saved in {saved}", file=sys.stderr)
+    print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
+    try:
+        drawn = not plot or _after_saving("the figure", lambda: result.draw(saved))
+        drawn &= not html or _after_saving("the page", lambda: pages.write(result, html))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
     result.check_books()
-    return INTERRUPTED if result.interrupted else DONE
+    return INTERRUPTED if result.interrupted else DONE if drawn else FAILED
+
+
+def _after_saving(what: str, write: Callable[[], object]) -> bool:
+    """True if `write` succeeds. The results are saved, so an error is only a note."""
+    try:
+        write()
+    except Exception as error:  # whatever a library raises, the results are safe
+        text = names.terminal(f"{type(error).__name__}: {error}".strip())
+        print(f"shallows: {what} could not be written ({text})", file=sys.stderr)
+        return False
+    return True

@@ -55,8 +55,9 @@ def why(
     from shallows.cli import report as pages
     from shallows.errors import ScenarioError
     from shallows.report import print_parts
-    from shallows.results import Run
+    from shallows.results import Run, files
     from shallows.why import paths, report
+    from shallows.why.record import check_folder
     from shallows.why.record import of_run as record_of
 
     if pauses:
@@ -73,6 +74,10 @@ def why(
         raise ScenarioError("flow", twice, expected)
     if html:
         pages.check(html, result)
+    drawn = figure or _beside(result)
+    files.check(drawn, files.FIGURE)
+    if record is not None:
+        check_folder(record)
     run = Run.load(result)
     found = paths.of_run(run, flows) if flows else paths.of_run(run, slowest=slowest, size=size, p99=p99)
     costs = found.counterfactuals() if without else {}
@@ -80,7 +85,7 @@ def why(
         _print_json(found, costs)
     else:
         print_parts([*report.of_paths(found), *(report.of_without(costs.values()) if costs else [])])
-    _draw(found, figure or _beside(result))
+    _draw(found, drawn)
     if html:
         _say(f"page in {found.html(html, list(costs.values()))}")
     if record is not None:
@@ -103,10 +108,9 @@ def _say(text: str) -> None:
 
 
 def _draw(found: "Paths", file: Path) -> None:
-    from shallows.results import store
+    from shallows.results import files
 
-    with store.naming(file):
-        found.figure().savefig(file, dpi=150)
+    files.draw(found.figure(), file, dpi=150)
     _say(f"figure in {file}")
 
 

@@ -10,7 +10,7 @@ from pcapng import FileWriter, blocks
 
 from shallows.errors import ScenarioError
 from shallows.export.headers import PAUSES, Headers
-from shallows.results import store
+from shallows.results import files
 
 if TYPE_CHECKING:
     from shallows.export.taps import Taps
@@ -27,8 +27,7 @@ def write(taps: "Taps", file: Path) -> Path:
         raise ScenarioError("export", file, "a port and a span in which a frame leaves: there is none")
     headers, section = Headers(taps.scenario), blocks.SectionHeader(options={"shb_userappl": "shallows"})
     interfaces = _interfaces(section, taps)
-    store.check_file(file, *store.CAPTURE)
-    with store.naming(file), file.open("wb") as stream:
+    with files.writing(file, files.CAPTURE) as filling, filling.open("wb") as stream:
         writer = FileWriter(stream, section)
         for row in _rows(taps, taken):
             begun_ns = row["begun_ps"] // 1000

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-from shallows.results import store
+from shallows.results import files
 from shallows.units import NEVER
 from shallows.why.record import NONE
 
@@ -36,8 +36,7 @@ INSTANTS = {
 
 def write(taps: "Taps", file: Path) -> Path:
     """Write the trace of `taps` into `file`; return its path."""
-    store.check_file(file, *store.TRACE)
-    with store.naming(file), file.open("wb") as stream:
+    with files.writing(file, files.TRACE) as filling, filling.open("wb") as stream:
         trace = _Trace(stream)
         _ports(trace, taps)
         _flows(trace, taps)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shallows.errors import ScenarioError
 from shallows.results import store
 from shallows.units import NEVER
 from shallows.why.record import NONE
@@ -20,18 +21,22 @@ def write(taps: "Taps", folder: Path) -> Path:
     """Write the tables of `taps` into `folder`, one file each; return its path."""
     import pandas
 
-    store.check_outside(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, columns in (
-        ("frames", _frames(taps)),
-        ("events", _events(taps)),
-        ("flows", _flows(taps)),
-        ("probes", _probes(taps)),
-    ):
-        file = folder / f"{name}.csv"
-        with store.naming(file):
-            pandas.DataFrame(columns).to_csv(file, index=False)
+    with store.replacing(folder, check) as filling:
+        for name, columns in TABLES.items():
+            pandas.DataFrame(columns(taps)).to_csv(filling / f"{name}.csv", index=False)
     return folder
+
+
+def check(folder: Path) -> None:
+    """Raise `ScenarioError` unless `folder` is new, empty, or an earlier export as CSV."""
+    store.check_outside(folder)
+    store.check_only(folder, {f"{name}.csv" for name in TABLES})
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with path.open("rb") as stream:
+            first = stream.readline(1000).split(b",")[0]
+        if first.decode(errors="replace") != FIRST[path.stem]:
+            expected = "a new or empty folder, or one with an earlier export: choose another name"
+            raise ScenarioError(f"its {path.name} is something else", file=folder, expected=expected)
 
 
 def _frames(taps: "Taps") -> Columns:
@@ -87,3 +92,9 @@ def _known(values: NDArray[Any], none: int) -> Any:
     import pandas
 
     return pandas.Series(values).mask(values == none).astype("UInt64")
+
+
+TABLES = {"frames": _frames, "events": _events, "flows": _flows, "probes": _probes}
+"""The function that makes the columns of each file."""
+FIRST = {"frames": "port", "events": "time_ps", "flows": "flow", "probes": "time_ps"}
+"""The first column of each file, which a file of somebody else with the same name lacks."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from shallows import names
+from shallows.results.files import GENERATOR
 
 if TYPE_CHECKING:
     from rich.table import Column, Table
@@ -20,6 +21,7 @@ def document(title: str, links: Mapping[str, str], parts: Sequence[str], style: 
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            GENERATOR,
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f"<title>{names.html(title)}</title><style>{_beside('page.css')}{style}</style></head><body>",

@@ -13,7 +13,7 @@ from shallows import names, plot
 from shallows.pages.chart import Box, chart, colour
 from shallows.pages.document import document, html, section
 from shallows.report import comparison_report, run_report
-from shallows.results import store
+from shallows.results import files
 from shallows.why import figure as why_figure
 from shallows.why import report as why_report
 
@@ -76,12 +76,7 @@ def of_paths(paths: "Paths", costs: "Sequence[Counterfactual]" = ()) -> str:
 
 def write(file: str | PathLike[str], page: str) -> Path:
     """Write a page to `file`, making folders on the way; return its path."""
-    file = Path(file)
-    store.check_file(file, *store.PAGE)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with store.naming(file):
-        file.write_text(page, "utf-8")
-    return file
+    return files.write_text(file, page)
 
 
 def _page(title: str, parts: Parts) -> str:

@@ -27,6 +27,7 @@ from shallows.plot.kinds import (
     windows_over_time,
 )
 from shallows.plot.style import CHARACTERS_IN, COLOURS, DASHES, MARKERS, STYLE, look
+from shallows.results.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +130,8 @@ def save(drawing: Figure, folder: str | Path) -> list[Path]:
     """
     paths = [Path(folder, f"figure.{kind}") for kind in ("png", "pdf")]
     for path in paths:
-        drawing.savefig(path, metadata={"Title": drawing.get_supxlabel().replace("\n", "  ·  ")})
+        title = drawing.get_supxlabel().replace("\n", "  ·  ")
+        save_figure(drawing, path, path.suffix.removeprefix("."), title)
     return paths
 
 

@@ -1,8 +1,10 @@
 """Default folders of results: `results/NAME/…` for each run, and `latest` for the newest."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,23 @@ def of_comparison(jobs: "Mapping[str, tuple[str, Scenario]]") -> Path:
 def interrupted(folder: Path) -> Path:
     """The folder for an interrupted run, so that it does not replace a complete result."""
     return folder.with_name(f"{folder.name}-interrupted")
+
+
+def for_result(folder: str | PathLike[str], early: bool) -> Path:
+    """The folder for a result: `folder`, or another if an interrupted one would replace a complete one."""
+    folder = Path(folder)
+    return interrupted(folder) if early and _is_complete(folder) else folder
+
+
+def _is_complete(folder: Path) -> bool:
+    """True if `folder` holds a result that was not interrupted, or one that cannot be read."""
+    summaries = [*folder.glob("summary.json"), *folder.glob("*/summary.json")]
+    try:
+        return bool(summaries) and not any(
+            json.loads(path.read_text("utf-8")).get("interrupted") for path in summaries
+        )
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def newest(folder: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
-from shallows.results import arrow, disk, store, tables
+from shallows.results import arrow, disk, paths, store, tables
 from shallows.results.answer import Answer
 from shallows.results.tables import TABLES
 
@@ -206,11 +206,11 @@ class Run:
         The scenario runs again for this. For several flows, `why([812, 900])`, `why(slowest=10)` or
         `why(size="< 10 KB", p99=True)`, it returns the `Paths`: a mapping from flow numbers.
         """
-        from shallows.why import paths
+        from shallows.why import paths as found
 
         if isinstance(flow, int):
-            return paths.of_run(self, [flow])[flow]
-        return paths.of_run(self, flow, **choose)
+            return found.of_run(self, [flow])[flow]
+        return found.of_run(self, flow, **choose)
 
     def at(self, time: str) -> "Snapshot":
         """Every queue, window, rate and pause at `time`, such as "3.2ms" (docs/timelines.md).
@@ -246,18 +246,26 @@ class Run:
         return self
 
     def save(self, folder: str | PathLike[str], *, plot: bool = False) -> Path:
-        """Write everything to `folder`, with `plot` the figure too; return its path.
+        """Write everything to `folder`, with `plot` then the figure too; return its path.
 
-        An earlier result is replaced as a whole after everything is written. Raises `ScenarioError` if the
+        An earlier result is replaced as a whole after everything is written, except that an interrupted run
+        does not replace a complete one: it is saved to `FOLDER-interrupted`. Raises `ScenarioError` if the
         folder holds anything else, and `OSError` if it cannot be written.
         """
+        folder = paths.for_result(folder, self.interrupted)
         with store.replacing(folder) as filling:
             self.write(filling)
-            if plot:
-                from shallows import plot as figures
+        if plot:
+            self.draw(folder)
+        return folder
 
-                figures.save(self.figure(), filling)
-        return Path(folder)
+    def draw(self, folder: str | PathLike[str]) -> None:
+        """Add the figure to `folder`, where this run is saved."""
+        from shallows import plot
+
+        figure = self.figure()
+        with store.adding(folder, "summary.json", self._summary_json()) as filling:
+            plot.save(figure, filling)
 
     def html(self, file: str | PathLike[str], paths: Any = None) -> Path:
         """Write a self-contained page of this run to `file`; return its path.
@@ -270,7 +278,7 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write texts and tables into `folder`, which must be empty; see `save`."""
-        summary = json.dumps(self.summary, indent=2) + "\n"
+        summary = self._summary_json()
         metadata = {
             "run": _mark(self.scenario_toml, summary),
             "fingerprint": self.summary["fingerprint"] or "",
@@ -280,6 +288,9 @@ class Run:
             disk.write(folder / f"{name}.parquet", columns, metadata, blocks)
         for name, text in zip(TEXTS, (self.scenario_toml, summary), strict=True):
             (folder / name).write_text(text, "utf-8")
+
+    def _summary_json(self) -> str:
+        return json.dumps(self.summary, indent=2) + "\n"
 
     def figure(self) -> "Figure":
         """The four-panel matplotlib figure of this run; see `shallows.plot.figure`."""

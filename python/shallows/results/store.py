@@ -7,7 +7,7 @@ between leaves the earlier result and a hidden folder, which the next save remov
 import fcntl
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -26,23 +26,20 @@ FILES = {
     *(f"{name}.parquet" for name in TABLES),
 }
 """The files that a run or a comparison may write. Only such files are ever replaced."""
-PAGE = "a page", b"<!doctype html>", (".html", ".htm")
-CAPTURE, TRACE = ("a capture", b"\n\r\r\n"), ("a trace", b"\n")
-"""Files that may lie beside results: kind, first bytes, and suffix if there is one."""
 
 
 @contextmanager
-def replacing(folder: Place) -> Generator[Path]:
+def replacing(folder: Place, check: Callable[[Path], None] | None = None) -> Generator[Path]:
     """An empty folder to fill, which replaces `folder` at once when the block ends.
 
     If the block raises, `folder` does not change. Raises `ScenarioError` if `folder` holds anything that is
-    not part of a result.
+    not part of a result, or whatever `check` raises for a folder of another kind.
     """
     asked, folder = folder, Path(os.path.realpath(folder))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with naming(asked), _locked(folder):
-        check_replaceable(folder)
-        filling = _beside(folder, "partial")
+    with naming(asked), locked(folder):
+        (check or check_replaceable)(folder)
+        filling = beside(folder, "partial")
         shutil.rmtree(filling, ignore_errors=True)
         filling.mkdir()
         try:
@@ -51,6 +48,46 @@ def replacing(folder: Place) -> Generator[Path]:
             put(filling, folder)
         finally:
             shutil.rmtree(filling, ignore_errors=True)
+
+
+@contextmanager
+def adding(folder: Place, file: str, text: str) -> Generator[Path]:
+    """A folder to fill with further files for a saved result, which are renamed into `folder` one by one.
+
+    Raises `ScenarioError` if `folder` no longer holds the result whose `file` has this text.
+    """
+    asked, folder = folder, Path(os.path.realpath(folder))
+    filling = beside(folder, "partial")
+    with naming(asked), locked(folder):
+        path = folder / file
+        if not path.is_file() or path.read_text("utf-8") != text:
+            raise ScenarioError(
+                "another result has replaced it", file=asked, expected="the result just saved"
+            )
+        shutil.rmtree(filling, ignore_errors=True)
+        filling.mkdir()
+        try:
+            yield filling
+            sync(filling)
+            for new in filling.iterdir():
+                os.replace(new, folder / new.name)
+            sync_path(folder)
+        finally:
+            shutil.rmtree(filling, ignore_errors=True)
+
+
+def check_only(folder: Path, names: set[str]) -> None:
+    """Raise `ScenarioError` unless `folder` is absent, or holds only files with these names."""
+    if not folder.exists():
+        return
+    expected = "a new or empty folder, or one with only an earlier export: choose another name"
+    if not folder.is_dir():
+        raise ScenarioError("it is a file", file=folder, expected=expected)
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in names or not entry.is_file() or entry.is_symlink():
+            raise ScenarioError(
+                f"it holds {entry.name}, which no export wrote", file=folder, expected=expected
+            )
 
 
 @contextmanager
@@ -90,7 +127,7 @@ def check_replaceable(folder: Place, source: Place | None = None) -> None:
 def check_writable(folder: Place) -> None:
     """Check that `folder` is writable, before a run starts. Raises `ScenarioError`."""
     place = Path(os.path.realpath(folder))
-    trial = _beside(place, f"trial-{os.getpid()}")
+    trial = beside(place, f"trial-{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         trial.mkdir()
@@ -98,27 +135,6 @@ def check_writable(folder: Place) -> None:
     except OSError as error:
         problem = f"it cannot be written ({error.strerror})"
         raise ScenarioError(problem, None, "another folder for the results", file=str(folder)) from None
-
-
-def check_file(file: Place, kind: str, begins: bytes = b"", ends: tuple[str, ...] = ()) -> None:
-    """Raise `ScenarioError` if writing a file of a `kind` that `begins` so would spoil something else.
-
-    That is a file of another kind, such as the scenario, a file in the folder of a result, or a name that
-    `ends` like another kind.
-    """
-    check_outside(file)
-    path = Path(os.path.realpath(file))
-    if ends and Path(file).suffix.lower() not in ends:
-        better = Path(file).with_suffix(ends[0]) if Path(file).name else f"page{ends[0]}"
-        raise ScenarioError("its name is not that of " + kind, file=file, expected=f"a name such as {better}")
-    if path.is_dir():
-        raise ScenarioError("it is a folder", file=file, expected=f"a file for {kind}")
-    if not path.is_file():
-        return
-    with path.open("rb") as stream:
-        there = stream.read(len(begins))
-    if there and there != begins:
-        raise ScenarioError("it is something else", file=file, expected=f"a new file, or an earlier {kind}")
 
 
 def check_outside(place: Place) -> None:
@@ -133,10 +149,10 @@ def check_outside(place: Place) -> None:
 def restore(folder: Place) -> None:
     """Restore a result that a killed save had moved aside, on file systems that cannot swap two names."""
     folder = Path(os.path.realpath(folder))
-    aside = _beside(folder, "replaced")
+    aside = beside(folder, "replaced")
     if not aside.exists():
         return
-    with _locked(folder):
+    with locked(folder):
         if aside.exists() and not folder.exists():
             os.rename(aside, folder)
 
@@ -150,7 +166,7 @@ def put(filled: Path, folder: Path) -> None:
             raise
         if not _swap(filled, folder):
             _change_over(filled, folder)
-    _sync_path(folder.parent)
+    sync_path(folder.parent)
 
 
 def sync(folder: Place) -> None:
@@ -172,7 +188,7 @@ def sync(folder: Place) -> None:
 
 def point(link: Path, target: str) -> None:
     """Make `link` a symbolic link to `target`, a name beside it, in place of an earlier link."""
-    new = _beside(link, f"new-{os.getpid()}")
+    new = beside(link, f"new-{os.getpid()}")
     new.unlink(missing_ok=True)
     new.symlink_to(target)
     os.replace(new, link)
@@ -194,8 +210,9 @@ def _of_a_result(entry: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    path = _beside(folder, "lock")
+def locked(folder: Path) -> Generator[None]:
+    """Allow one writer at a time of a folder or file."""
+    path = beside(folder, "lock")
     descriptor = _lock(path)
     try:
         yield
@@ -214,18 +231,20 @@ def _lock(path: Path) -> int:
         os.close(descriptor)  # the holder of the lock has removed it
 
 
-def _beside(folder: Path, what: str) -> Path:
+def beside(folder: Path, what: str) -> Path:
+    """A hidden name beside a folder or file."""
     return folder.with_name(f".{folder.name}.{what}")
 
 
 def _sync_or_tell(path: Place, failed: list[OSError]) -> None:
     try:
-        _sync_path(path)
+        sync_path(path)
     except OSError as error:
         failed.append(error)
 
 
-def _sync_path(path: Place) -> None:
+def sync_path(path: Place) -> None:
+    """Sync a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -249,7 +268,7 @@ def _swap(one: Path, other: Path) -> bool:
 
 def _change_over(filled: Path, folder: Path) -> None:
     """Like `_swap`, in two steps. `restore` repairs a kill between them."""
-    aside = _beside(folder, "replaced")
+    aside = beside(folder, "replaced")
     shutil.rmtree(aside, ignore_errors=True)
     os.rename(folder, aside)
     os.rename(filled, folder)

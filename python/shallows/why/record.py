@@ -123,12 +123,10 @@ class Record:
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write a Parquet file for each table into `folder`; return its path."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in TABLES:
-            with store.naming(folder):
-                disk.write(
-                    folder / f"{name}.parquet", self._columns(name), self._about(), [self.tables[name]]
-                )
+        with store.replacing(folder, check_folder) as filling:
+            for name in TABLES:
+                path = filling / f"{name}.parquet"
+                disk.write(path, self._columns(name), self._about(), [self.tables[name]])
         return folder
 
     def _columns(self, name: str) -> dict[str, Column]:
@@ -145,6 +143,17 @@ class Record:
             "link_events": self.link_events,
         }
         return {of: ",".join(texts) for of, texts in names.items()} | {"fingerprint": self.fingerprint or ""}
+
+
+def check_folder(folder: Path) -> None:
+    """Raise `ScenarioError` unless a record may be saved in `folder`: new, empty, or an earlier record's."""
+    store.check_outside(folder)
+    store.check_only(folder, {f"{name}.parquet" for name in TABLES})
+    expected = "a new or empty folder, or one with an earlier record: choose another name"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        metadata, _ = disk.header(path, expected)
+        if "link_events" not in metadata:
+            raise ScenarioError("it is of no record", file=path, expected=expected)
 
 
 def of_run(run: "Run", flows: Sequence[int], on_progress: "OnProgress | None" = None) -> Record:

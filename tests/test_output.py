@@ -1,0 +1,204 @@
+"""Everything written: results before figures, only over files of Shallows, completely or not at all."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fake_packet_run as fake
+import shallows as sh
+from shallows.errors import ScenarioError
+from shallows.results import files
+
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+SCENARIO = """
+duration = "1ms"
+cc = "dctcp"
+[topology]
+kind = "dumbbell"
+hosts = 2
+[[traffic]]
+kind = "trace"
+file = "flows.csv"
+"""
+TRACE = "start_s,src,dst,bytes\n0,0,2,20000\n"
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "a.toml").write_text(SCENARIO)
+    (tmp_path / "flows.csv").write_text(TRACE)
+    return tmp_path
+
+
+def ran(place, *words, code=None, **environment):
+    command = [sys.executable, "-c", code] if code else COMMAND
+    environment = {**os.environ, **environment}
+    return subprocess.run(
+        [*command, *words], cwd=place, capture_output=True, text=True, env=environment, timeout=600
+    )
+
+
+BREAKS = (
+    "from matplotlib.figure import Figure\n"
+    "def savefig(*_, **__): raise {}\n"
+    "Figure.savefig = savefig\n"
+    "from shallows.cli import main; main()"
+)
+
+
+@pytest.mark.parametrize(
+    "words", [["run", "--plot"], ["compare", "--cc", "dctcp", "--cc", "dx"], ["run", "--html", "page.html"]]
+)
+def test_a_figure_that_fails_loses_no_result(place, words):
+    code = BREAKS.format("RuntimeError('latex was not found')")
+    done = ran(place, words[0], "a.toml", *words[1:], "--out", "out", code=code)
+    assert done.returncode == 1
+    assert "latex was not found" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len([*(place / "out").rglob("summary.json")]) == (2 if words[0] == "compare" else 1)
+
+
+def test_ctrl_c_while_drawing_keeps_the_results(place):
+    done = ran(place, "run", "a.toml", "--plot", "--out", "out", code=BREAKS.format("KeyboardInterrupt"))
+    assert done.returncode == 130
+    assert "the results are saved in out" in done.stderr
+    assert sh.Run.load(place / "out").summary["books"]["closed"]
+
+
+def test_the_backend_of_a_notebook_is_not_needed(place):
+    backend = "module://matplotlib_inline_that_is_missing.backend_inline"
+    done = ran(place, "run", "a.toml", "--plot", "--out", "out", MPLBACKEND=backend)
+    assert (done.returncode, (place / "out" / "figure.png").exists()) == (0, True), done.stderr
+
+
+MINE = [
+    ["export", "out", "--csv", "."],
+    ["why", "out", "0", "--record", "."],
+    ["why", "out", "0", "--figure", "mine.pdf"],
+    ["why", "out", "0", "--figure", "a.toml"],
+    ["why", "out", "0", "--html", "mine.html"],
+    ["export", "out", "--perfetto", "a.toml"],
+    ["export", "out", "--perfetto", "trace"],
+    ["report", "out", "--html", "mine.html"],
+]
+
+
+@pytest.mark.parametrize("words", MINE, ids=" ".join)
+def test_a_file_that_is_not_ours_is_never_replaced(place, words):
+    mine = {"mine.pdf": b"%PDF-1.4\nmine", "mine.html": b"<!doctype html><p>mine", "trace": b"\nmine"}
+    for name, content in mine.items():
+        (place / name).write_bytes(content)
+    assert ran(place, "run", "a.toml", "--out", "out").returncode == 0
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    done = ran(place, *words)
+    assert done.returncode == 2
+    assert "expected a" in done.stderr
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+def test_every_kind_of_file_replaces_its_own_kind(place):
+    assert ran(place, "run", "a.toml", "--out", "out").returncode == 0
+    pages = ["--html", "why.html", "--record", "record"]
+    for _ in range(2):
+        for figure in ("why.png", "why.pdf", "why.svg"):
+            done = ran(place, "why", "out", "0", "--figure", figure, *pages)
+            assert done.returncode == 0, done.stderr
+    run = sh.Run.load(place / "out")
+    for _ in range(2):
+        run.html(place / "page.html")
+        taps = run.taps(["*->*"])
+        taps.csv(place / "csv")
+    assert not list(place.rglob(".*"))
+
+
+@pytest.mark.parametrize("way", ["pcap", "perfetto"])
+def test_a_capture_replaces_a_capture(place, way):
+    pytest.importorskip("pcapng" if way == "pcap" else "perfetto")
+    assert ran(place, "run", "a.toml", "--out", "out").returncode == 0
+    taps = sh.Run.load(place / "out").taps(["*->*"])
+    for _ in range(2):
+        getattr(taps, way)(place / "file")
+
+
+def test_a_file_that_fails_halfway_leaves_the_old_one(tmp_path):
+    file = files.write_text(tmp_path / "page.html", f"<!doctype html>{files.GENERATOR}old")
+
+    def fails():
+        with files.writing(file, files.PAGE) as filling:
+            filling.write_text("new")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match=r"No space left on device: .*page\.html"):
+        fails()
+    assert file.read_text().endswith("old")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_part_never_replaces_a_whole(tmp_path):
+    whole, part = fake.run(), fake.run()
+    part.summary["interrupted"] = True
+    assert part.save(tmp_path / "out") == tmp_path / "out"
+    assert part.save(tmp_path / "out") == tmp_path / "out"
+    whole.save(tmp_path / "out")
+    assert part.save(tmp_path / "out") == tmp_path / "out-interrupted"
+    assert not sh.Run.load(tmp_path / "out").interrupted
+
+
+def test_sigterm_saves_what_exists(place):
+    scenario = SCENARIO.replace("1ms", "3000s").replace('"trace"', '"long-lived"')
+    (place / "a.toml").write_text(scenario.replace('file = "flows.csv"', "flows = 2"))
+    code = "from shallows import progress; progress.SILENT_S = 0; from shallows.cli import main; main()"
+    command = [sys.executable, "-c", code, "run", "a.toml", "--out", "out"]
+    process = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if " simulated, " in line:
+            break
+    process.terminate()
+    process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    assert sh.Run.load(place / "out").interrupted
+
+
+WRITES = re.compile(
+    r"""open\([^)]*["'][wax]b?\+?["']|\.savefig\(|(?<!files\.)(?<!output\.)write_text\(|write_bytes\(|to_parquet\(|to_csv\(|\bfdopen\("""
+)
+WRITERS = {
+    "results/files.py": "the writer of files",
+    "results/run.py": "fills a folder of the store",
+    "comparison.py": "fills a folder of the store",
+    "export/tables.py": "fills a folder of the store",
+    "export/pcap.py": "fills a file of the writer",
+    "export/perfetto.py": "fills a file of the writer",
+    "cli/fluid_output.py": "fills a file of the writer",
+    "pages/chart.py": "draws into memory",
+    "plot/__init__.py": "draws into memory",
+    "sweeps/result.py": "fills a file of the writer",
+    "papers/store.py": "a cache of samples, with a temporary name",
+    "fluid/figures.py": "figures of the documentation",
+    "papers/documentation.py": "figures of the documentation",
+    "papers/drawn.py": "figures of the documentation",
+    "papers/recorded.py": "a record in the repository",
+}
+"""The files that write, and why they may."""
+
+
+def test_nothing_writes_beside_the_writer():
+    folder = Path(sh.__file__).parent
+    found = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        if WRITES.search(path.read_text("utf-8"))
+    }
+    calls = {name for name in found if name not in WRITERS}
+    allowed = {"__init__.py"}  # an example in its documentation
+    assert not calls - allowed, "write through shallows.results.files or shallows.results.store"
+
+
+def test_messages_name_what_to_do(tmp_path):
+    (tmp_path / "page.html").write_text("mine")
+    with pytest.raises(ScenarioError, match="choose another name, or remove the file"):
+        files.check(tmp_path / "page.html", files.PAGE)
