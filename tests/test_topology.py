@@ -6,6 +6,7 @@ import networkx
 import numpy as np
 import pytest
 
+from shallows.routing import Routes, path_counts
 from shallows.topology import KINDS, graph_table, read_graph
 from shallows.units import Frame
 
@@ -34,7 +35,8 @@ def test_every_kind_has_defaults_and_two_links_a_cable():
         assert np.array_equal(network.link_from[0::2], network.link_to[1::2])
         assert np.array_equal(network.link_to[0::2], network.link_from[1::2])
         assert np.array_equal(network.delay_ps[0::2], network.delay_ps[1::2])
-        assert np.bincount(network.link_from)[: network.hosts].tolist() == [1] * network.hosts
+        ports = 2 if kind == "rail-optimised" else 1
+        assert np.bincount(network.link_from)[: network.hosts].tolist() == [ports] * network.hosts
         assert len(set(network.port_names)) == len(network.port_names)
         assert not network.is_nic[network.bottlenecks].any()
         assert network.islands().max() == 0
@@ -138,3 +140,72 @@ def test_an_edge_without_a_rate_is_named():
     del graph.edges["c", "switch 1"]["rate"]
     with pytest.raises(ValueError, match=r'a rate such as "10Gbps" on every edge; c-switch 1 has None'):
         graph_table(graph)
+
+
+def test_parallel_links_have_numbers_and_a_common_name():
+    network = build("leaf-spine", leaves=1, spines=2, hosts_per_leaf=1, links_per_pair=2, ports_per_host=3)
+    there = ["leaf0->spine1#0", "leaf0->spine1#1"]
+    assert [network.port_names[link] for link in network.ports(["leaf0->spine1"])] == there
+    assert [network.port_names[link] for link in network.ports(["leaf0->spine1#1"])] == there[1:]
+    assert [network.port_names[link] for link in network.ports(["leaf?->spine1"])] == there
+    assert [network.port_names[link] for link in network.ports(["*->spine1#0"])] == there[:1]
+    assert len(network.ports(["h0->leaf0"])) == 3
+    assert network.host_rate_bps.tolist() == [3 * 10**10]
+    with pytest.raises(ValueError, match="a port such as"):
+        network.port("leaf0->spine1")
+
+
+def test_planes_share_only_hosts():
+    network = build("leaf-spine", planes=2, ports_per_host=4, leaves=2, spines=3, hosts_per_leaf=2)
+    assert (network.hosts, len(network.switch_names)) == (4, 10)
+    assert np.bincount(network.link_from)[:4].tolist() == [4] * 4
+    ends = {tuple(name.split("#")[0].split("->")) for name in network.port_names}
+    assert all(a[:2] == b[:2] for a, b in ends if a[0] == b[0] == "p")
+    assert path_counts(network, 3)[0] == 2 * 2 * 3 * 2  # ports up, spines and ports down, in two planes
+    with pytest.raises(ValueError, match="a multiple of 2, the planes"):
+        build("leaf-spine", planes=2, ports_per_host=3)
+
+
+def test_rails_join_equal_gpus_and_nvlink_joins_a_server():
+    network = build("rail-optimised", units=2, servers=3, gpus=4, spines=2)
+    assert (network.hosts, len(network.switch_names)) == (24, 8 + 2 + 6)
+    wired = {tuple(name.split("->")) for name in network.port_names}
+    assert {a for a, b in wired if b == "leaf6"} == {"h14", "h18", "h22", "spine0", "spine1"}
+    assert {a for a, b in wired if b == "nv2"} == {"h8", "h9", "h10", "h11"}
+    names = [network.port_names[link] for link in Routes(network).path(0, 3)]
+    assert names == ["nv0->h3", "h0->nv0"]
+    assert len(Routes(network).path(0, 4)) == 2, "the same rail is one leaf away"
+    assert len(Routes(network).path(0, 5)) == 4, "and no host forwards to another rail"
+    assert network.in_server.sum() == 2 * 24
+    assert network.host_rate_bps.tolist() == [400 * 10**9] * 24
+
+
+@pytest.mark.parametrize(("groups", "spines", "cables"), [(3, 4, 4), (3, 4, 2), (5, 3, 6), (2, 2, 1)])
+def test_dragonfly_groups_have_equally_many_cables(groups, spines, cables):
+    network = build("dragonfly+", groups=groups, leaves=2, spines=spines, links_per_group_pair=cables)
+    group = np.r_[np.full(network.hosts + 2 * groups, -1), np.repeat(np.arange(groups), spines)]
+    ends = group[network.link_from], group[network.link_to]
+    between = (ends[0] >= 0) & (ends[1] >= 0)
+    assert (ends[0] != ends[1])[between].all()
+    counts = np.zeros((groups, groups), int)
+    np.add.at(counts, (ends[0][between], ends[1][between]), 1)
+    assert (counts == cables * (1 - np.eye(groups, dtype=int))).all()
+    of_spine = np.bincount(network.link_from[between])[network.hosts + 2 * groups :]
+    assert of_spine.max() - of_spine.min() <= 1
+    assert network.islands().max() == 0
+
+
+def test_a_graph_has_parallel_edges_and_hosts_with_several(tmp_path):
+    graph = networkx.MultiGraph()
+    for a, b in [("a", "s"), ("a", "s"), ("b", "s"), ("a", "n"), ("b", "n")]:
+        graph.add_edge(a, b, rate="10Gbps", delay="1us")
+    networkx.set_node_attributes(graph, {"a": "host", "b": "host", "n": "server-switch"}, "kind")
+    networkx.write_graphml(graph, tmp_path / "net.graphml")
+    (tmp_path / "net.json").write_text(json.dumps(networkx.node_link_data(graph, edges="edges")))
+    tables = [graph_table(graph), read_graph(tmp_path / "net.graphml"), read_graph(tmp_path / "net.json")]
+    assert all(sorted(table["edges"]) == sorted(tables[0]["edges"]) for table in tables)
+    network = build(**tables[0])
+    assert {"a->s#0", "a->s#1", "b->s", "a->n"} <= set(network.port_names)
+    assert network.host_rate_bps.tolist() == [2 * 10**10, 10**10]
+    with pytest.raises(ValueError, match="switches, which are not hosts"):
+        build(**{**tables[0], "server_switches": ["a"]})

@@ -25,7 +25,8 @@ Running
 
 Writing a scenario
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
-    topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, Graph
+    topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, RailOptimised,
+                 DragonflyPlus, Graph
     traffic      LongLived, Staircase, Incast, Shuffle, Ring, RequestResponse, Poisson, Trace
     tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Record; CC with parameters
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from shallows import plot, units
     from shallows.builders import (
         CC,
+        DragonflyPlus,
         Dumbbell,
         FatTree,
         Graph,
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
         ParkingLot,
         Pauses,
         Poisson,
+        RailOptimised,
         Record,
         RequestResponse,
         Ring,
@@ -91,6 +94,7 @@ __all__ = [
     "CC",
     "BooksError",
     "Comparison",
+    "DragonflyPlus",
     "Dumbbell",
     "FatTree",
     "Graph",
@@ -104,6 +108,7 @@ __all__ = [
     "ParkingLot",
     "Pauses",
     "Poisson",
+    "RailOptimised",
     "Record",
     "RequestResponse",
     "Ring",

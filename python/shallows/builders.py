@@ -32,6 +32,7 @@ __all__ = [
     "TABLES",
     "TOPOLOGIES",
     "TRAFFICS",
+    "DragonflyPlus",
     "Dumbbell",
     "FatTree",
     "Fault",
@@ -46,6 +47,7 @@ __all__ = [
     "ParkingLot",
     "Pauses",
     "Poisson",
+    "RailOptimised",
     "Record",
     "RequestResponse",
     "Ring",
@@ -237,7 +239,7 @@ class Record(Builder):
 class Fault(Builder):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable.
 
-    link: "s0->s1", or "s0<->s1" for both ways; required
+    link: "s0->s1", "s0<->s1" for both ways, or a pattern such as "p1.*<->*"; required
     kind: what happens to the link; required
     at: when; default 0s
     value: the rate, such as "2.5Gbps", or the probability of a loss, such as 1e-3
@@ -351,14 +353,17 @@ class MultiBottleneck(Builder):
 
 
 class LeafSpine(Builder):
-    """Two tiers: every leaf has a cable to every spine.
+    """Two tiers: every leaf has cables to every spine. Planes are separate fabrics that share the hosts.
 
-    leaves: leaf switches; default 4
-    spines: spine switches; default 4
+    leaves: leaf switches of a plane; default 4
+    spines: spine switches of a plane; default 4
     hosts_per_leaf: hosts at each leaf; default 8
-    rate: rate of the hosts' links; default 10Gbps
+    rate: rate of each of the hosts' links; default 10Gbps
     spine_rate: absent: `rate`
     link_delay: one-way propagation of every cable; default 1us
+    links_per_pair: cables between a leaf and a spine; default 1
+    planes: separate fabrics, with ports of every host in each; default 1
+    ports_per_host: ports of a host, dealt evenly over the planes; absent: `planes`
     """
 
     kind = "leaf-spine"
@@ -372,6 +377,9 @@ class LeafSpine(Builder):
         rate: Rate = "10Gbps",
         spine_rate: Rate | None = None,
         link_delay: Time = "1us",
+        links_per_pair: int = 1,
+        planes: int = 1,
+        ports_per_host: int | None = None,
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -408,7 +416,9 @@ class ThreeTier(Builder):
     aggregations: aggregation switches, an even number; default 16
     tors: top-of-rack switches, a multiple of half the aggregations; default 32
     hosts_per_tor: hosts in each rack; default 6
-    rate: rate of every link; default 10Gbps
+    rate: rate of the hosts' links; default 10Gbps
+    uplink_rate: absent: `rate`
+    core_rate: absent: `rate`
     link_delay: one-way propagation of a cable between switches; default 4us
     host_delay: one-way propagation of a host's cable; default 1us
     """
@@ -423,8 +433,85 @@ class ThreeTier(Builder):
         tors: int = 32,
         hosts_per_tor: int = 6,
         rate: Rate = "10Gbps",
+        uplink_rate: Rate | None = None,
+        core_rate: Rate | None = None,
         link_delay: Time = "4us",
         host_delay: Time = "1us",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class RailOptimised(Builder):
+    """Servers of GPUs: GPU i of every server of a unit is at leaf i of the unit, and spines join all leaves.
+
+    GPUs are the hosts. Each has a port to its leaf and a port to the NVLink switch of its server, which
+    carries the traffic inside the server. NVLink switches have the queues and options of other switches.
+
+    units: groups of servers with a leaf for each rail; default 1
+    servers: servers in a unit; default 4
+    gpus: GPUs in a server, which is the number of rails; default 8
+    spines: spine switches; default 4
+    rate: rate of the GPUs' links to the leaves; default 400Gbps
+    spine_rate: absent: `rate`
+    nvlink_rate: rate of a GPU's link inside the server; default 3.6Tbps
+    link_delay: one-way propagation of a cable outside servers; default 1us
+    nvlink_delay: one-way propagation inside a server; default 200ns
+    links_per_pair: cables between a leaf and a spine; default 1
+    """
+
+    kind = "rail-optimised"
+
+    def __init__(
+        self,
+        *,
+        units: int = 1,
+        servers: int = 4,
+        gpus: int = 8,
+        spines: int = 4,
+        rate: Rate = "400Gbps",
+        spine_rate: Rate | None = None,
+        nvlink_rate: Rate = "3.6Tbps",
+        link_delay: Time = "1us",
+        nvlink_delay: Time = "200ns",
+        links_per_pair: int = 1,
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class DragonflyPlus(Builder):
+    """Groups of leaves and spines (Dragonfly+, HiPINEB 2017): spines also have cables to other groups.
+
+    Flows take shortest paths, so they cross one cable between groups.
+
+    groups: groups; default 4
+    leaves: leaf switches of a group; default 4
+    spines: spine switches of a group; default 4
+    hosts_per_leaf: hosts at each leaf; default 4
+    links_per_group_pair: cables between two groups, dealt over their spines in turn; absent: `spines`
+    rate: rate of the hosts' links; default 10Gbps
+    spine_rate: absent: `rate`
+    global_rate: absent: `rate`
+    link_delay: one-way propagation of a cable inside a group; default 1us
+    global_delay: one-way propagation of a cable between groups; default 1us
+    """
+
+    kind = "dragonfly+"
+
+    def __init__(
+        self,
+        *,
+        groups: int = 4,
+        leaves: int = 4,
+        spines: int = 4,
+        hosts_per_leaf: int = 4,
+        links_per_group_pair: int | None = None,
+        rate: Rate = "10Gbps",
+        spine_rate: Rate | None = None,
+        global_rate: Rate | None = None,
+        link_delay: Time = "1us",
+        global_delay: Time = "1us",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -433,11 +520,13 @@ class ThreeTier(Builder):
 class Graph(Builder):
     """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
 
-    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
-    whose `kind` is "host", or, if there are none, those with a single edge.
+    `edges` is a list of [node, node, rate, delay]; an edge that occurs several times is as many parallel
+    links. Hosts are the nodes named in `hosts`; in a file those whose `kind` is "host", or, if there are
+    none, those with a single edge.
 
     edges: [node, node, rate, delay] each, or a file; required
     hosts: the names of the hosts; required
+    server_switches: switches inside a server, such as NVLink switches; default ()
     """
 
     kind = "graph"
@@ -447,6 +536,7 @@ class Graph(Builder):
         *,
         edges: Sequence[tuple[str, str, Rate, Time]],
         hosts: Sequence[str],
+        server_switches: Sequence[str] = (),
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -709,7 +799,18 @@ class Trace(Builder):
         super().__init__(locals(), unknown)
 
 
-Topology = Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph
+Topology = (
+    Dumbbell
+    | Star
+    | ParkingLot
+    | MultiBottleneck
+    | LeafSpine
+    | FatTree
+    | ThreeTier
+    | RailOptimised
+    | DragonflyPlus
+    | Graph
+)
 
 Traffic = LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace
 TOPOLOGIES: dict[str, type[Builder]] = {
@@ -720,6 +821,8 @@ TOPOLOGIES: dict[str, type[Builder]] = {
     "leaf-spine": LeafSpine,
     "fat-tree": FatTree,
     "three-tier": ThreeTier,
+    "rail-optimised": RailOptimised,
+    "dragonfly+": DragonflyPlus,
     "graph": Graph,
 }
 TRAFFICS: dict[str, type[Builder]] = {

@@ -25,7 +25,7 @@ LEAST_RATE_BPS = 10**6
 class Fault(Table):
     """A table of `[[faults]]`: one change of one link, or of both links of a cable."""
 
-    link: str = Key(description='"s0->s1", or "s0<->s1" for both ways')
+    link: str = Key(description='"s0->s1", "s0<->s1" for both ways, or a pattern such as "p1.*<->*"')
     kind: Literal["down", "up", "rate", "loss"] = Key(description="what happens to the link")
     at: Time = Key("0s", description="when")
     value: Any = Key(
@@ -79,12 +79,14 @@ class Fault(Table):
         return {"time_ps": self.at, "link": link, "change": {key: self.number} if key else self.kind}
 
     def links(self, network: "Network") -> list[int]:
-        """The numbers of its links. Raises `ScenarioError`."""
-        a, _, b = self.link.partition("<->")
+        """The numbers of its links, of parallel ones all unless a number is given. Raises `ScenarioError`."""
+        a, both, b = self.link.partition("<->")
         try:
-            return [network.port(name) for name in ([f"{a}->{b}", f"{b}->{a}"] if b else [self.link])]
+            links = network.ports([f"{a}->{b}" if both else self.link])
         except ValueError as error:
-            raise ScenarioError("link", self.link, f'{error}, or "s0<->s1" for both ways') from None
+            raise ScenarioError("link", self.link, f'{error.args[1]}, or "s0<->s1" for both ways') from None
+        # The two links of a cable follow each other.
+        return list(dict.fromkeys(way for link in links for way in (link, link ^ 1))) if both else links
 
 
 def _share(value: Any) -> float:

@@ -19,6 +19,7 @@ class Routes:
         self._by_node = order
         self._starts = np.searchsorted(network.link_from[order], np.arange(network.nodes + 1))
         self._to, self._from, self._nodes = network.link_to, network.link_from, network.nodes
+        self._hosts = network.hosts
         self._trees: dict[int, NDArray[np.intp]] = {}
 
     def path(self, src: int, dst: int) -> "NDArray[np.intp]":
@@ -34,7 +35,10 @@ class Routes:
         return np.array(path, int)
 
     def _tree(self, src: int) -> "NDArray[np.intp]":
-        """The link on which each node is first reached: a random one of several, as ECMP spreads flows."""
+        """The link on which each node is first reached: a random one of several, as ECMP spreads flows.
+
+        Hosts do not forward.
+        """
         rng = np.random.default_rng(src)
         by = np.full(self._nodes, -1)
         edge, by[src] = np.array([src]), 0
@@ -46,6 +50,7 @@ class Routes:
             rng.shuffle(links)
             by[self._to[links]] = links  # of several links to one node the last remains
             edge = np.unique(self._to[links])
+            edge = edge[edge >= self._hosts]
         return by
 
 

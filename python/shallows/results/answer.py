@@ -194,11 +194,15 @@ class Answer:
         return network.balancing == "flow" and not (rerouted and network.convergence != NEVER)
 
     def _last_link_bps(self) -> F64:
-        """The rate of the link to each flow's receiver; in a network of one port, the rate of that port."""
+        """The rate at which links bring data to each flow's receiver; in a network of one port, its rate.
+
+        A flow that may take any port of its receiver has all of them, inside a server and outside.
+        """
         network = self.network
-        rates = np.full(len(network.host_names), float(np.max(network.rate_bps)))
-        last = network.link_to < len(network.host_names)
-        rates[network.link_to[last]] = network.rate_bps[last]
+        hosts, last = len(network.host_names), network.link_to < len(network.host_names)
+        rates = np.zeros(hosts)
+        np.add.at(rates, network.link_to[last], network.rate_bps[last])
+        rates[rates == 0] = float(np.max(network.rate_bps))
         return rates[self.flow_columns["dst"].codes]
 
     def _load(self) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """The topology kind `graph`, and the files and networkx graphs that it is read from."""
 
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,13 +16,15 @@ from shallows.units import Rate, Time
 class Graph(Table):
     """Any graph, connected or not: from a file, or given as `edges` and `hosts`.
 
-    `edges` is a list of [node, node, rate, delay]. Hosts are the nodes named in `hosts`; in a file those
-    whose `kind` is "host", or, if there are none, those with a single edge.
+    `edges` is a list of [node, node, rate, delay]; an edge that occurs several times is as many parallel
+    links. Hosts are the nodes named in `hosts`; in a file those whose `kind` is "host", or, if there are
+    none, those with a single edge.
     """
 
     kind: Literal["graph"]
     edges: list[tuple[str, str, Rate, Time]] = Key(description="[node, node, rate, delay] each, or a file")
     hosts: list[str] = Key(description="the names of the hosts")
+    server_switches: list[str] = Key([], description="switches inside a server, such as NVLink switches")
 
     @model_validator(mode="after")
     def _wires_up(self) -> Self:
@@ -32,19 +33,19 @@ class Graph(Table):
                 names.node(name)
             except ValueError as error:
                 raise ScenarioError("hosts" if name in self.hosts else "edges", name, str(error)) from None
-        ends = [frozenset(edge[:2]) for edge in self.edges]
-        degree = Counter(name for pair in ends for name in pair)
-        for (a, b, *_), pair in zip(self.edges, ends, strict=True):
-            if len(pair) < 2:
+        for a, b, *_ in self.edges:
+            if a == b:
                 raise ScenarioError("edges", f"{a}-{b}", "two different nodes at the ends of an edge")
-        twice = [pair for pair, count in Counter(ends).items() if count > 1]
-        if twice:
-            raise ScenarioError("edges", "-".join(sorted(twice[0])), "one edge between two nodes")
         if len(set(self.hosts)) < len(self.hosts):
             raise ScenarioError("hosts", list(self.hosts), "each host once")
-        for name in self.hosts:
-            if degree[name] != 1:
-                raise ScenarioError("hosts", name, f"hosts with one edge each; this one has {degree[name]}")
+        known = {name for edge in self.edges for name in edge[:2]}
+        for key in ("hosts", "server_switches"):
+            for name in getattr(self, key):
+                if name not in known:
+                    raise ScenarioError(key, name, "nodes with one edge each, or several; this one has none")
+        both = set(self.hosts) & set(self.server_switches)
+        if both:
+            raise ScenarioError("server_switches", min(both), "switches, which are not hosts")
         if len(self.hosts) < 2:
             raise ScenarioError("hosts", list(self.hosts), "two hosts or more")
         return self
@@ -53,7 +54,7 @@ class Graph(Table):
         """Hosts in the order of `hosts`, switches in the order of the edges."""
         hosts = set(self.hosts)
         switches = dict.fromkeys(name for edge in self.edges for name in edge[:2] if name not in hosts)
-        net = Wiring(self.hosts, switches)
+        net = Wiring(self.hosts, switches, self.server_switches)
         for edge in self.edges:
             net.cable(*edge)
         return net.network()
@@ -85,17 +86,21 @@ def graph_table(graph: Any) -> dict[str, Any]:
 
     Raises `ValueError` with what was expected.
     """
-    if graph.is_directed() or graph.is_multigraph():
-        raise ValueError("an undirected graph with one edge between two nodes")
+    if graph.is_directed():
+        raise ValueError("an undirected graph")
     edges: list[list[str]] = []
     for a, b, keys in graph.edges(data=True):
         for key, example in (("rate", "10Gbps"), ("delay", "1us")):
             if not isinstance(keys.get(key), str):
                 raise ValueError(f'a {key} such as "{example}" on every edge; {a}-{b} has {keys.get(key)!r}')
         edges.append([str(a), str(b), keys["rate"], keys["delay"]])
-    hosts = [str(node) for node, kind in graph.nodes(data="kind") if kind == "host"]
+    of_kind = {
+        wanted: [str(node) for node, kind in graph.nodes(data="kind") if kind == wanted]
+        for wanted in ("host", "server-switch")
+    }
+    inside = of_kind["server-switch"]
     return {
         "kind": "graph",
         "edges": edges,
-        "hosts": hosts or [str(node) for node, degree in graph.degree() if degree == 1],
-    }
+        "hosts": of_kind["host"] or [str(node) for node, degree in graph.degree() if degree == 1],
+    } | ({"server_switches": inside} if inside else {})

@@ -4,23 +4,16 @@ To add a kind, write a model with a literal `kind`, keys with defaults and `buil
 """
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import field_validator
 
-from shallows.errors import ScenarioError
 from shallows.table import Key, Table
+from shallows.topology.fabrics import DragonflyPlus, LeafSpine, RailOptimised, ThreeTier
 from shallows.topology.graph import Graph
+from shallows.topology.keys import EdgeRate, named
 from shallows.topology.network import Network, Wiring
 from shallows.units import Count, Rate, Time, TwoOrMore
-
-_MOST_NODES = 1_000_000
-
-
-def _named(prefix: str, count: int) -> list[str]:
-    if count > _MOST_NODES:
-        raise ScenarioError("topology", None, f"at most {_MOST_NODES} nodes of a kind, not {count}")
-    return [f"{prefix}{i}" for i in range(count)]
 
 
 class _RoundTripKind(Table):
@@ -47,16 +40,6 @@ class _RoundTripKind(Table):
         return edge, [between - (hops - 1) * hop] + [hop] * (hops - 1)
 
 
-def _same_rate(tables: Any) -> None:
-    return tables["rate"]
-
-
-EdgeRate = Annotated[
-    Rate, Key(default_factory=_same_rate, validate_default=False, description="absent: `rate`")
-]
-"""A rate that is `rate` unless set otherwise."""
-
-
 class Dumbbell(_RoundTripKind):
     """`hosts` senders on the left, as many receivers on the right, one cable between two switches."""
 
@@ -66,7 +49,7 @@ class Dumbbell(_RoundTripKind):
 
     def build(self) -> Network:
         """Left hosts are h0…, then right hosts; s0->s1 is the bottleneck."""
-        names = _named("h", 2 * self.hosts)
+        names = named("h", 2 * self.hosts)
         left, right = names[: self.hosts], names[self.hosts :]
         net = Wiring(names, ["s0", "s1"])
         edge, (core,) = self.split(hops=1)
@@ -85,7 +68,7 @@ class Star(_RoundTripKind):
 
     def build(self) -> Network:
         """Every cable has a quarter of the round trip; all hosts send to the last one."""
-        names = _named("h", self.hosts)
+        names = named("h", self.hosts)
         net = Wiring(names, ["s0"])
         for name in names:
             net.cable(name, "s0", self.rate, self.rtt // 4)
@@ -103,9 +86,9 @@ class ParkingLot(_RoundTripKind):
 
     def build(self) -> Network:
         """Hosts: long senders, long receivers, then for each hop its senders and its receivers."""
-        switches = _named("s", self.hops + 1)
+        switches = named("s", self.hops + 1)
         spans = [(0, self.hops)] + [(hop, hop + 1) for hop in range(self.hops)]
-        names = _named("h", 2 * self.hosts * len(spans))
+        names = named("h", 2 * self.hosts * len(spans))
         net = Wiring(names, switches)
         edge, hops = self.split(self.hops)
         groups: list[list[tuple[str, str]]] = []
@@ -144,7 +127,7 @@ class MultiBottleneck(_RoundTripKind):
     def build(self) -> Network:
         """Hosts: groups 1, 2, 3, their shared receiver, then the receivers of group 2."""
         one, two, three = self.hosts
-        names = _named("h", one + two + three + 1 + two)
+        names = named("h", one + two + three + 1 + two)
         shared, own = names[one + two + three], names[-two:]
         net = Wiring(names, ["s0", "s1"])
         edge, (core,) = self.split(hops=1)
@@ -155,30 +138,6 @@ class MultiBottleneck(_RoundTripKind):
         net.cable("s0", "s1", self.rate, core)
         receivers = [shared] * one + own + [shared] * three
         return net.network([("s0", "s1"), ("s1", shared)], list(zip(names, receivers, strict=False)))
-
-
-class LeafSpine(Table):
-    """Two tiers: every leaf has a cable to every spine."""
-
-    kind: Literal["leaf-spine"]
-    leaves: Count = Key(4, description="leaf switches")
-    spines: Count = Key(4, description="spine switches")
-    hosts_per_leaf: Count = Key(8, description="hosts at each leaf")
-    rate: Rate = Key("10Gbps", description="rate of the hosts' links")
-    spine_rate: EdgeRate
-    link_delay: Time = Key("1us", description="one-way propagation of every cable")
-
-    def build(self) -> Network:
-        """Hosts are numbered leaf by leaf."""
-        leaves, spines = _named("leaf", self.leaves), _named("spine", self.spines)
-        names = _named("h", self.leaves * self.hosts_per_leaf)
-        net = Wiring(names, leaves + spines)
-        for i, name in enumerate(names):
-            net.cable(name, leaves[i // self.hosts_per_leaf], self.rate, self.link_delay)
-        for leaf in leaves:
-            for spine in spines:
-                net.cable(leaf, spine, self.spine_rate, self.link_delay)
-        return net.network()
 
 
 class FatTree(Table):
@@ -199,9 +158,9 @@ class FatTree(Table):
     def build(self) -> Network:
         """Hosts are numbered pod by pod, edge switch by edge switch."""
         half = self.k // 2
-        edges, aggregations = _named("edge", self.k * half), _named("aggr", self.k * half)
-        cores = _named("core", half * half)
-        names = _named("h", self.k * half * half)
+        edges, aggregations = named("edge", self.k * half), named("aggr", self.k * half)
+        cores = named("core", half * half)
+        names = named("h", self.k * half * half)
         net = Wiring(names, edges + aggregations + cores)
         for i, name in enumerate(names):
             net.cable(name, edges[i // half], self.rate, self.link_delay)
@@ -216,51 +175,6 @@ class FatTree(Table):
         return net.network()
 
 
-class ThreeTier(Table):
-    """The oversubscribed tree of the DX paper (SIGCOMM 2015 §VI): 192 servers, 3:1 at the racks.
-
-    Racks share aggregation switches in pairs of the latter; even aggregations reach the even cores, odd
-    ones the odd cores.
-    """
-
-    kind: Literal["three-tier"]
-    cores: Count = Key(8, description="core switches, an even number")
-    aggregations: Count = Key(16, description="aggregation switches, an even number")
-    tors: Count = Key(32, description="top-of-rack switches, a multiple of half the aggregations")
-    hosts_per_tor: Count = Key(6, description="hosts in each rack")
-    rate: Rate = Key("10Gbps", description="rate of every link")
-    link_delay: Time = Key("4us", description="one-way propagation of a cable between switches")
-    host_delay: Time = Key("1us", description="one-way propagation of a host's cable")
-
-    @model_validator(mode="after")
-    def _wires_up(self) -> Self:
-        for key in ("cores", "aggregations"):
-            if getattr(self, key) % 2:
-                raise ScenarioError(key, getattr(self, key), "an even number")
-        pairs = self.aggregations // 2
-        if self.tors % pairs:
-            raise ScenarioError("tors", self.tors, f"a multiple of {pairs}, half the aggregations")
-        return self
-
-    def build(self) -> Network:
-        """Hosts are numbered rack by rack."""
-        tors, aggregations = _named("tor", self.tors), _named("aggr", self.aggregations)
-        cores = _named("core", self.cores)
-        names = _named("h", self.tors * self.hosts_per_tor)
-        net = Wiring(names, tors + aggregations + cores)
-        for i, name in enumerate(names):
-            net.cable(name, tors[i // self.hosts_per_tor], self.rate, self.host_delay)
-        racks = self.tors // (self.aggregations // 2)
-        for i, tor in enumerate(tors):
-            pair = 2 * (i // racks)
-            for aggregation in aggregations[pair : pair + 2]:
-                net.cable(tor, aggregation, self.rate, self.link_delay)
-        for i, aggregation in enumerate(aggregations):
-            for core in cores[i % 2 :: 2]:
-                net.cable(aggregation, core, self.rate, self.link_delay)
-        return net.network()
-
-
 KINDS = {
     "dumbbell": Dumbbell,
     "star": Star,
@@ -269,10 +183,21 @@ KINDS = {
     "leaf-spine": LeafSpine,
     "fat-tree": FatTree,
     "three-tier": ThreeTier,
+    "rail-optimised": RailOptimised,
+    "dragonfly+": DragonflyPlus,
     "graph": Graph,
 }
 
 Topology = Annotated[
-    Dumbbell | Star | ParkingLot | MultiBottleneck | LeafSpine | FatTree | ThreeTier | Graph,
+    Dumbbell
+    | Star
+    | ParkingLot
+    | MultiBottleneck
+    | LeafSpine
+    | FatTree
+    | ThreeTier
+    | RailOptimised
+    | DragonflyPlus
+    | Graph,
     Key(discriminator="kind"),
 ]

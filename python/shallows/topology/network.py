@@ -1,12 +1,14 @@
 """A network as columns of its nodes and directed links.
 
-Hosts are numbered from 0. A cable is two links, one in each direction. Every link has an egress port with the
-names of both ends ("s0->s1").
+Hosts are numbered from 0. A cable is two links that follow each other, one in each direction. Every link has
+an egress port with the names of both ends ("s0->s1"), and a number if there are parallel links ("s0->s1#0").
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ class Network:
     Node `i` is a host for `i < hosts`, else a switch. `link_from`, `link_to` (u32), `rate_bps` and `delay_ps`
     (u64) have one entry per link. `bottlenecks` are the links whose egress queues are recorded by default,
     `recorded_ports` those that are recorded. `senders` and `receivers`, if the kind has them, are pairs of
-    hosts by position.
+    hosts by position. `server_switches` are the switches inside servers, such as NVLink switches.
     """
 
     host_names: list[str]
@@ -35,12 +37,18 @@ class Network:
     recorded_ports: NDArray[np.uint32]
     senders: NDArray[np.uint32] | None = None
     receivers: NDArray[np.uint32] | None = None
+    server_switches: frozenset[int] = frozenset()
     port_names: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "port_names", _numbered(self.pair_names))
+
+    @property
+    def pair_names(self) -> list[str]:
+        """The names of the ends of every link; parallel links have the same."""
         names = self.host_names + self.switch_names
         ends = zip(self.link_from.tolist(), self.link_to.tolist(), strict=True)
-        object.__setattr__(self, "port_names", [f"{names[a]}->{names[b]}" for a, b in ends])
+        return [f"{names[a]}->{names[b]}" for a, b in ends]
 
     @property
     def hosts(self) -> int:
@@ -58,11 +66,18 @@ class Network:
         return self.link_from < self.hosts
 
     @property
+    def in_server(self) -> NDArray[np.bool_]:
+        """True for every link inside a server."""
+        switches = np.array(sorted(self.server_switches), np.uint32)
+        return np.isin(self.link_from, switches) | np.isin(self.link_to, switches)
+
+    @property
     def host_rate_bps(self) -> NDArray[np.uint64]:
-        """The egress rate of every host."""
-        rates = np.zeros(self.hosts, np.uint64)
-        rates[self.link_from[self.is_nic]] = self.rate_bps[self.is_nic]
-        return rates
+        """The egress rate of every host: the sum over its ports that leave the server, else over all."""
+        outside, inside = (np.zeros(self.hosts, np.uint64) for _ in range(2))
+        for rates, its in ((outside, self.is_nic & ~self.in_server), (inside, self.is_nic & self.in_server)):
+            np.add.at(rates, self.link_from[its], self.rate_bps[its])
+        return np.where(outside > 0, outside, inside)
 
     def host(self, reference: object) -> int:
         """The number of a host given by number or name. Raises `ValueError` with what was expected."""
@@ -93,14 +108,15 @@ class Network:
     def ports(self, names: Sequence[str]) -> list[int]:
         """The links whose egress ports have these names or match these patterns (`agg*->core*`), each once.
 
-        Raises `ValueError(name, expected)` for a name or a pattern without a port.
+        A name without a number stands for all parallel links. Raises `ValueError(name, expected)` for a name
+        or a pattern without a port.
         """
-        found: dict[int, None] = {}
+        pairs, found = self.pair_names, dict[int, None]()
         for name in names:
-            if name in self.port_names:
-                matching = [self.port_names.index(name)]
-            else:
-                matching = [at for at, port in enumerate(self.port_names) if fnmatchcase(port, name)]
+            known = name in self.port_names or name in pairs
+            same = str.__eq__ if known else fnmatchcase
+            both = enumerate(zip(self.port_names, pairs, strict=True))
+            matching = [at for at, (port, pair) in both if same(port, name) or same(pair, name)]
             if not matching:
                 near = did_you_mean(name, self.port_names)
                 what = "a pattern of at least one port" if set(name) & set("*?[") else "a port"
@@ -124,18 +140,30 @@ class Network:
             part = lower
 
 
-class Wiring:
-    """Collector of cables between named nodes."""
+def _numbered(names: list[str]) -> list[str]:
+    """The names, with a number from 0 where a name occurs several times."""
+    counts = Counter(names)
+    if len(counts) == len(names):
+        return names
+    number: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return [f"{name}#{next(number[name])}" if counts[name] > 1 else name for name in names]
 
-    def __init__(self, hosts: Iterable[str], switches: Iterable[str]) -> None:
+
+class Wiring:
+    """Collector of cables between named nodes. `server_switches` are the `switches` inside servers."""
+
+    def __init__(
+        self, hosts: Iterable[str], switches: Iterable[str], server_switches: Iterable[str] = ()
+    ) -> None:
         self.host_names, self.switch_names = list(hosts), list(switches)
+        self.server_switches = frozenset(server_switches)
         self.number = {name: i for i, name in enumerate(self.host_names + self.switch_names)}
         self.links: list[tuple[int, int, int, int]] = []
 
-    def cable(self, a: str, b: str, rate: int, delay_ps: int) -> None:
-        """Two links between `a` and `b`, of the same rate and delay."""
-        self.links += [(self.number[a], self.number[b], rate, delay_ps)]
-        self.links += [(self.number[b], self.number[a], rate, delay_ps)]
+    def cable(self, a: str, b: str, rate: int, delay_ps: int, cables: int = 1) -> None:
+        """`cables` times two links between `a` and `b`, of the same rate and delay."""
+        there, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
+        self.links += [(*there, rate, delay_ps), (*back, rate, delay_ps)] * cables
 
     def network(self, bottlenecks: Any = None, pairs: Any = None) -> Network:
         """The network. `bottlenecks` are pairs of names (by default all switch egress ports); `pairs` of
@@ -162,4 +190,5 @@ class Wiring:
             recorded_ports=watched.astype(np.uint32),
             senders=senders,
             receivers=receivers,
+            server_switches=frozenset(self.number[name] for name in self.server_switches),
         )
