@@ -133,3 +133,31 @@ def test_a_pair_of_hosts_without_a_switch():
     pair = {"kind": "graph", "hosts": ["x", "y"], "edges": [["x", "y", "1Gbps", "1us"]]}
     made = scenario(pair, {**POISSON, "load": 0.5, "from": "x", "to": "y"}, cc="reno")
     assert loads(made) == pytest.approx({"x->y": 0.5, "y->x": 0.0})
+
+
+def test_planes_divide_a_host_s_traffic_equally():
+    """Two leaves of 4 hosts: 4 of 7 partners are behind the other leaf, over 2 spines and 2 links to each."""
+    topology = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "links_per_pair": 2}
+    made = scenario({**topology, "planes": 2, "ports_per_host": 4}, {**POISSON, "load": 0.4})
+    assert made.network.host_rate_bps.tolist() == [4 * 10**10] * 8
+    of = loads(made)
+    hosts = [value for port, value in of.items() if port.startswith("h") or "->h" in port]
+    between = [value for port, value in of.items() if "spine" in port]
+    assert hosts == pytest.approx([0.4] * 64)
+    assert between == pytest.approx([4 * 2 * 0.4 * 4 / 7 / 4] * 32)
+
+
+@pytest.mark.parametrize("most_work", [offered.MOST_WORK, 0])
+def test_nvlink_carries_the_part_that_stays_in_a_server(most_work, monkeypatch):
+    """Of the 3 partners of a GPU one is in its server, one on its rail, and one behind a spine."""
+    monkeypatch.setattr(offered, "MOST_WORK", most_work)
+    topology = {"kind": "rail-optimised", "servers": 2, "gpus": 2, "spines": 2, "rate": "400Gbps"}
+    of = loads(scenario({**topology, "nvlink_rate": "3600Gbps"}, {**POISSON, "load": 0.3}))
+    if most_work:
+        assert [of["h0->leaf0"], of["leaf1->h3"]] == pytest.approx([0.3 * 2 / 3] * 2)
+        assert [of["h0->nv0"], of["nv1->h3"]] == pytest.approx([0.3 / 3 / 9] * 2)
+        assert [of["leaf0->spine1"], of["spine0->leaf1"]] == pytest.approx([2 * 0.3 / 3 / 2] * 2)
+    else:
+        assert [of["h0->leaf0"], of["leaf1->h3"]] == pytest.approx([0.3] * 2)
+        assert [of["h0->nv0"], of["nv1->h3"]] == [0, 0]
+        assert np.isnan(of["leaf0->spine1"])

@@ -72,41 +72,91 @@ def path_counts(network: "Network", target: int) -> dict[int, int]:
 
 
 class Spreading:
-    """Traffic between switches, divided equally over the equal-cost next hops at each switch."""
+    """Traffic between racks, divided equally over the equal-cost next hops at each host and switch.
+
+    A rack is a set of hosts with links to the same switches.
+    """
 
     def __init__(self, network: "Network") -> None:
-        between = np.flatnonzero((network.link_from >= network.hosts) & (network.link_to >= network.hosts))
-        self._links, self._count, self._nodes = between, len(network.link_from), network.nodes
-        self._from, self._to = network.link_from[between], network.link_to[between]
+        source, target = network.link_from, network.link_to
+        between = np.flatnonzero((source >= network.hosts) & (target >= network.hosts))
+        self._links, self._count, self._nodes = between, len(source), network.nodes
+        self._from, self._to = source[between], target[between]
+        self._network = network
+        above: list[list[int]] = [[] for _ in range(network.hosts)]
+        for host, switch in zip(
+            source[network.is_nic].tolist(), target[network.is_nic].tolist(), strict=True
+        ):
+            above[int(host)].append(int(switch))
+        number: dict[tuple[int, ...], int] = {}
+        self.rack = np.array([number.setdefault(tuple(sorted(its)), len(number)) for its in above], int)
+        """By host: its rack."""
+        self.racks = [np.array(its, int) for its in number]
+        """By rack: the switch of each cable of a host."""
 
-    def loads(self, switches: "NDArray[np.unsignedinteger]", rates: "F64") -> "F64":
-        """The rate of every link, given the `rates` from each of the `switches` (rows) to each other."""
+    def loads(self, rates: "F64") -> "tuple[F64, F64]":
+        """The rate of every link between switches, given the `rates` from each rack (rows) to each other.
+
+        Then, for every link of a host, its share of what the host sends or receives.
+        """
         carried = np.zeros(len(self._links))
-        for target, into in zip(switches.tolist(), rates.T, strict=True):
-            if into.any():
-                waiting = np.zeros(self._nodes)
-                waiting[switches] = into
-                carried += self._towards(target, waiting)
+        up, down = ([np.zeros(len(its)) for its in self.racks] for _ in range(2))
+        for target, into in enumerate(rates.T):
+            if not into.any():
+                continue
+            hops, waiting = self._hops(self.racks[target]), np.zeros(self._nodes)
+            for rack in np.flatnonzero(into):
+                switches = self.racks[rack]
+                reached = hops[switches] >= 0
+                nearest = reached & (hops[switches] == hops[switches].min(where=reached, initial=self._nodes))
+                each = nearest * into[rack] / max(nearest.sum(), 1)
+                up[rack] += each
+                np.add.at(waiting, switches, each)
+            carried += self._towards(hops, waiting)
+            switches = self.racks[target]
+            down[target] = waiting[switches] / np.bincount(switches)[switches]
         loads = np.zeros(self._count)
         loads[self._links] = carried
-        return loads
+        return loads, self._shares(up, down)
 
-    def _towards(self, target: int, waiting: "F64") -> "F64":
-        """The rate of every link between switches for the rates that `waiting` has at each node."""
-        hops = self._hops(target)
+    def equal_shares(self) -> "F64":
+        """The share of every link of a host if traffic is divided equally over those outside its server."""
+        inside = [np.isin(its, list(self._network.server_switches)) for its in self.racks]
+        even = [np.where(its, its.all(), 1.0) for its in inside]
+        return self._shares(even, even)
+
+    def _shares(self, up: "list[F64]", down: "list[F64]") -> "F64":
+        """For every link of a host, its part of the rates over the cables of its rack, `up` or `down`."""
+        network, shares = self._network, np.zeros(self._count)
+        from_host, to_host = (network.link_from, network.link_to), (network.link_to, network.link_from)
+        for rates, (hosts, switches) in ((up, from_host), (down, to_host)):
+            # Without rates, the links are those of hosts without a switch.
+            parts = [
+                its / its.sum() if its.any() else np.full(len(its), 1 / max(len(its), 1)) for its in rates
+            ]
+            of_hosts = np.flatnonzero(hosts < network.hosts)
+            in_order = of_hosts[np.lexsort((switches[of_hosts], hosts[of_hosts]))]
+            shares[in_order] = np.concatenate([parts[rack] for rack in self.rack])
+        return shares
+
+    def _towards(self, hops: "NDArray[np.intp]", waiting: "F64") -> "F64":
+        """The rate of every link between switches for the rates that `waiting` has at each node.
+
+        `waiting` is changed: it becomes the sum of the rates that begin at a node or pass it.
+        """
         shorter = np.flatnonzero((hops[self._from] == hops[self._to] + 1) & (hops[self._to] >= 0))
         choices = np.bincount(self._from[shorter], minlength=self._nodes)
         carried = np.zeros(len(self._links))
         for distance in range(int(hops.max()), 0, -1):
             links = shorter[hops[self._from[shorter]] == distance]
             carried[links] = waiting[self._from[links]] / choices[self._from[links]]
-            waiting = waiting + np.bincount(self._to[links], carried[links], self._nodes)
+            waiting += np.bincount(self._to[links], carried[links], self._nodes)
         return carried
 
-    def _hops(self, target: int) -> "NDArray[np.intp]":
-        """The number of links from each switch to `target`; -1 without a path."""
+    def _hops(self, targets: "NDArray[np.intp]") -> "NDArray[np.intp]":
+        """The number of links from each switch to the nearest of the `targets`; -1 without a path."""
         hops = np.full(self._nodes, -1)
-        hops[target], distance = 0, 0
+        hops[targets], distance = 0, 0
         while True:
             found = self._from[(hops[self._to] == distance) & (hops[self._from] < 0)]
             if not len(found):

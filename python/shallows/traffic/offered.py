@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 MOST_WORK = 3 * 10**7
-"""Links times switches with receivers; in larger networks only the links of hosts are computed."""
+"""Links times racks; in larger networks only the links of hosts are computed."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,10 @@ class Offered:
         """The rates that each host sends and receives."""
         return _by_place(self.src, self.bps, hosts), _by_place(self.dst, self.bps, hosts)
 
-    def between(self, switch: U32, switches: U32) -> F64:
-        """The rates between the `switches`, given the switch of each host."""
-        ends = (np.searchsorted(switches, switch[end]) for end in (self.src, self.dst))
-        matrix = np.zeros((len(switches), len(switches)))
-        np.add.at(matrix, tuple(ends), self.bps)
+    def between(self, rack: "NDArray[np.intp]", racks: int) -> F64:
+        """The rates between the racks, given the rack of each host."""
+        matrix = np.zeros((racks, racks))
+        np.add.at(matrix, (rack[self.src], rack[self.dst]), self.bps)
         return matrix
 
 
@@ -64,12 +63,11 @@ class Uniform:
         each, is_target = self._weights(hosts)
         return each * (len(self.targets) - is_target), is_target * (each.sum() - each)
 
-    def between(self, switch: U32, switches: U32) -> F64:
-        """The rates between the `switches`, given the switch of each host."""
-        each, is_target = self._weights(len(switch))
-        place = np.searchsorted(switches, switch)
+    def between(self, rack: "NDArray[np.intp]", racks: int) -> F64:
+        """The rates between the racks, given the rack of each host."""
+        each, is_target = self._weights(len(rack))
         sent, targets, own = (
-            _by_place(place, values, len(switches)) for values in (each, is_target, each * is_target)
+            _by_place(rack, values, racks) for values in (each, is_target, each * is_target)
         )
         return np.outer(sent, targets) - np.diag(own)
 
@@ -82,23 +80,21 @@ def _by_place(place: "NDArray[np.integer]", values: F64, count: int) -> F64:
 def load(network: "Network", offered: "Iterable[Offered | Uniform | None]") -> F64:
     """The load of every link as a share of its rate: the expectation over equal-cost paths.
 
+    The ports of a host share its rate as those of its rack do: all hosts with links to the same switches.
     Links between switches of a network beyond `MOST_WORK` are NaN.
     """
     given = [one for one in offered if one]
     loads = np.zeros(len(network.rate_bps))
     if not given:
         return loads
-    hosts = network.hosts
+    hosts, nic, last = network.hosts, network.is_nic, network.link_to < network.hosts
     sent, received = (np.sum(of, 0) for of in zip(*(one.of_hosts(hosts) for one in given), strict=True))
-    nic, last = network.is_nic, network.link_to < hosts
-    switch = np.zeros(hosts, np.uint32)
-    switch[network.link_from[nic]] = network.link_to[nic]
-    loads[last] = received[network.link_to[last]]
-    loads[nic] = sent[network.link_from[nic]]
-    switches = np.unique(switch[switch >= hosts])
-    if len(switches) * len(loads) > MOST_WORK:
-        loads[~nic & ~last] = np.nan
-    elif len(switches) > 1:
-        rates = np.sum([one.between(switch, switches) for one in given], 0)
-        loads += Spreading(network).loads(switches, rates)
+    spreading = Spreading(network)
+    if len(spreading.racks) * len(loads) > MOST_WORK:
+        shares, loads[~nic & ~last] = spreading.equal_shares(), np.nan
+    else:
+        rates = np.sum([one.between(spreading.rack, len(spreading.racks)) for one in given], 0)
+        loads, shares = spreading.loads(rates)
+    loads[last] = received[network.link_to[last]] * shares[last]
+    loads[nic] = sent[network.link_from[nic]] * shares[nic]
     return loads / network.rate_bps
