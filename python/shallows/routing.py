@@ -91,8 +91,10 @@ class Spreading:
         number: dict[tuple[int, ...], int] = {}
         self.rack = np.array([number.setdefault(tuple(sorted(its)), len(number)) for its in above], int)
         """By host: its rack."""
-        self.racks = [np.array(its, int) for its in number]
-        """By rack: the switch of each cable of a host."""
+        self.racks = len(number)
+        cables = [(rack, switch) for switches, rack in number.items() for switch in switches]
+        self._cables = np.array(cables, int).reshape(-1, 2).T
+        """The rack and the switch of each cable of a host, sorted; for one host of each rack."""
 
     def loads(self, rates: "F64") -> "tuple[F64, F64]":
         """The rate of every link between switches, given the `rates` from each rack (rows) to each other.
@@ -100,43 +102,45 @@ class Spreading:
         Then, for every link of a host, its share of what the host sends or receives.
         """
         carried = np.zeros(len(self._links))
-        up, down = ([np.zeros(len(its)) for its in self.racks] for _ in range(2))
+        rack, switch = self._cables
+        up, down = np.zeros(len(rack)), np.zeros(len(rack))
         for target, into in enumerate(rates.T):
-            if not into.any():
-                continue
-            hops, waiting = self._hops(self.racks[target]), np.zeros(self._nodes)
-            for rack in np.flatnonzero(into):
-                switches = self.racks[rack]
-                reached = hops[switches] >= 0
-                nearest = reached & (hops[switches] == hops[switches].min(where=reached, initial=self._nodes))
-                each = nearest * into[rack] / max(nearest.sum(), 1)
-                up[rack] += each
-                np.add.at(waiting, switches, each)
-            carried += self._towards(hops, waiting)
-            switches = self.racks[target]
-            down[target] = waiting[switches] / np.bincount(switches)[switches]
+            if into.any():
+                hops = self._hops(switch[rack == target])
+                away = np.where(hops < 0, self._nodes, hops)[switch]
+                nearest = np.full(self.racks, self._nodes - 1)
+                np.minimum.at(nearest, rack, away)
+                begins = away == nearest[rack]
+                each = begins * (into / np.maximum(np.bincount(rack, begins, len(into)), 1))[rack]
+                up += each
+                waiting = np.bincount(switch, each, self._nodes).astype(float)
+                carried += self._towards(hops, waiting)
+                last = switch[rack == target]
+                down[rack == target] = waiting[last] / np.bincount(last)[last]
         loads = np.zeros(self._count)
         loads[self._links] = carried
         return loads, self._shares(up, down)
 
     def equal_shares(self) -> "F64":
         """The share of every link of a host if traffic is divided equally over those outside its server."""
-        inside = [np.isin(its, list(self._network.server_switches)) for its in self.racks]
-        even = [np.where(its, its.all(), 1.0) for its in inside]
+        even = np.isin(self._cables[1], list(self._network.server_switches), invert=True).astype(float)
         return self._shares(even, even)
 
-    def _shares(self, up: "list[F64]", down: "list[F64]") -> "F64":
+    def _shares(self, up: "F64", down: "F64") -> "F64":
         """For every link of a host, its part of the rates over the cables of its rack, `up` or `down`."""
-        network, shares = self._network, np.zeros(self._count)
+        network, shares, (rack, _) = self._network, np.zeros(self._count), self._cables
+        counts = np.bincount(rack, minlength=self.racks)
+        begin = np.cumsum(counts) - counts
         from_host, to_host = (network.link_from, network.link_to), (network.link_to, network.link_from)
         for rates, (hosts, switches) in ((up, from_host), (down, to_host)):
+            total = np.bincount(rack, rates, self.racks)[rack]
             # Without rates, the links are those of hosts without a switch.
-            parts = [
-                its / its.sum() if its.any() else np.full(len(its), 1 / max(len(its), 1)) for its in rates
-            ]
+            parts = np.where(total > 0, rates / np.where(total > 0, total, 1), 1 / counts[rack])
             of_hosts = np.flatnonzero(hosts < network.hosts)
             in_order = of_hosts[np.lexsort((switches[of_hosts], hosts[of_hosts]))]
-            shares[in_order] = np.concatenate([parts[rack] for rack in self.rack])
+            host = hosts[in_order].astype(int)
+            place = np.arange(len(host)) - np.searchsorted(host, host)
+            shares[in_order] = parts[begin[self.rack[host]] + place]
         return shares
 
     def _towards(self, hops: "NDArray[np.intp]", waiting: "F64") -> "F64":

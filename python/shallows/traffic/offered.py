@@ -90,10 +90,10 @@ def load(network: "Network", offered: "Iterable[Offered | Uniform | None]") -> F
     hosts, nic, last = network.hosts, network.is_nic, network.link_to < network.hosts
     sent, received = (np.sum(of, 0) for of in zip(*(one.of_hosts(hosts) for one in given), strict=True))
     spreading = Spreading(network)
-    if len(spreading.racks) * len(loads) > MOST_WORK:
+    if spreading.racks * len(loads) > MOST_WORK:
         shares, loads[~nic & ~last] = spreading.equal_shares(), np.nan
     else:
-        rates = np.sum([one.between(spreading.rack, len(spreading.racks)) for one in given], 0)
+        rates = np.sum([one.between(spreading.rack, spreading.racks) for one in given], 0)
         loads, shares = spreading.loads(rates)
     loads[last] = received[network.link_to[last]] * shares[last]
     loads[nic] = sent[network.link_from[nic]] * shares[nic]
