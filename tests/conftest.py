@@ -1,5 +1,6 @@
 """What several tests stand on."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,6 +8,13 @@ import sys
 import pytest
 
 from shallows import algorithm
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_record_of_trusted_code(tmp_path_factory):
+    """Tests, and the commands that they start, leave the user's record of trusted code alone."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
 
 TRUE_CATALOG = algorithm.catalog
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from shallows import trust
 from shallows.errors import ScenarioError
 from shallows.units import RATE, TIME, did_you_mean
 
@@ -34,8 +35,8 @@ SESSION = "python:"
 
 _CLASSES: dict[str, type] = {}
 """Classes of this process by their name or location in a scenario."""
-_MODULES: dict[tuple[str, bytes], ModuleType] = {}
-"""Loaded files by path and content, so that an edited file is loaded again."""
+_MODULES: dict[tuple[str, str], ModuleType] = {}
+"""Loaded files by path and digest: a file is loaded again if it or a module that it imports was edited."""
 
 
 def register(name: str, algorithm: type) -> None:
@@ -124,6 +125,7 @@ def location(algorithm: type) -> str | None:
         return None
     found = f"{Path(file).resolve()}:{algorithm.__qualname__}"
     _CLASSES[found] = algorithm
+    trust.record(Path(file).resolve())
     return found
 
 
@@ -235,10 +237,12 @@ def _takes(call: Callable[..., object], arguments: Sequence[str]) -> bool:
 
 def _loaded(file: Path, word: str, given: str) -> type:
     """The class called `word` in a file, which is executed once."""
+    trust.check(file, given)
     content = file.read_bytes()
-    if (str(file), content) not in _MODULES:
-        _MODULES[str(file), content] = _run(file, content, given)
-    module = _MODULES[str(file), content]
+    key = str(file), trust.digest(file)
+    if key not in _MODULES:
+        _MODULES[key] = _run(file, content, given)
+    module = _MODULES[key]
     classes = [name for name, value in vars(module).items() if inspect.isclass(value)]
     if word not in classes:
         has = ", ".join(name for name in classes if getattr(module, name).__module__ == module.__name__)
@@ -249,13 +253,16 @@ def _loaded(file: Path, word: str, given: str) -> type:
 
 def _run(file: Path, content: bytes, given: str) -> ModuleType:
     """The module of a file. It can import modules beside it."""
-    name = f"shallows_written_{hashlib.sha256(str(file).encode() + content).hexdigest()[:16]}"
+    digest = hashlib.sha256(f"{file} {trust.digest(file)}".encode(errors="surrogateescape"))
+    name = f"shallows_written_{digest.hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ScenarioError("name", given, "a file that Python can load")
     module = importlib.util.module_from_spec(spec)
+    _forget(trust.sources(file)[1:])
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
+    keeps_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         # Not by its loader, which uses cached bytecode if a file is edited twice within a second.
         exec(compile(content, file, "exec"), vars(module))
@@ -266,4 +273,13 @@ def _run(file: Path, content: bytes, given: str) -> ModuleType:
         raise ScenarioError("name", given, expected) from error
     finally:
         sys.path.remove(str(file.parent))
+        sys.dont_write_bytecode = keeps_bytecode
     return module
+
+
+def _forget(files: Sequence[Path]) -> None:
+    """Forget imported modules of these files, which may have been edited, and others with their names."""
+    paths, names = {str(path) for path in files}, {path.stem for path in files}
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in paths or name in names:
+            del sys.modules[name]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def at(
     port: Ports = None,
     flow: Annotated[list[int] | None, typer.Option("--flow", metavar="F", help="A flow's number.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again and print every queue, window, rate and pause as it was at TIME."""
     from shallows.report import print_parts

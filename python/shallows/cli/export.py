@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shallows.cli.at import Ports, Result
+from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 
 Time = Annotated[str | None, typer.Option(metavar="TIME", help="Such as 3ms; the whole run if absent.")]
@@ -37,6 +38,7 @@ def export(
             metavar="TIME", help="Interval between samples of senders; by default a thousandth of the span."
         ),
     ] = None,
+    trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again with taps on its ports, and write what they saw for other tools."""
     from shallows import extras

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shallows import extras
+from shallows.cli.settings import Trust
 from shallows.cli.status import DONE, with_status
 from shallows.errors import ScenarioError
 
@@ -30,6 +31,7 @@ def report(
     ],
     html: Html = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    trust: Trust = False,
 ) -> int:
     """Print the report of a saved result again, or write it as a page that needs no network."""
     import json

@@ -12,7 +12,7 @@ import typer
 from shallows import extras, names
 from shallows.cli import completion
 from shallows.cli import report as pages
-from shallows.cli.settings import at_least, settings
+from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import DONE, FAILED, INTERRUPTED, with_status
 from shallows.errors import ScenarioError
 
@@ -71,17 +71,19 @@ def run(
     plot: Annotated[bool, typer.Option("--plot", help="Draw figure.png and figure.pdf too.")] = False,
     html: pages.Html = None,
     json_: Json = False,
+    trust: Trust = False,
 ) -> int:
     """Run SCENARIO; save summary and tables to a folder of its own in results/<name>, or to --out."""
     from shallows.progress import Progress, report_if_slow
     from shallows.report import run_report
     from shallows.results import paths
     from shallows.runner import in_world, prepare
+    from shallows.user_algorithms import location_or_name
 
     if plot:
         extras.need("plot", "--plot")
     with report_if_slow("preparing: building the network and drawing flows"):
-        changes = {**({"cc.name": cc} if cc else {}), **settings(set_, EXAMPLE)}
+        changes = {**({"cc.name": location_or_name(cc)} if cc else {}), **settings(set_, EXAMPLE)}
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)
         folder = _place(out, prepared.file, lambda: paths.of_run(prepared, world))
@@ -113,6 +115,7 @@ def compare(
     out: Out = None,
     html: pages.Html = None,
     json_: Json = False,
+    trust: Trust = False,
 ) -> int:
     """Run SCENARIO under several algorithms, or in several worlds: one table, one figure, a folder a run."""
     from shallows.comparison import Comparison, prepare_all, run_all

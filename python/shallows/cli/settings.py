@@ -1,10 +1,29 @@
 """Options of several commands: KEY=VALUE of `--set`, and numbers with a lower bound."""
 
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
 from shallows.errors import ScenarioError
+
+
+def _trust(wanted: bool) -> bool:
+    if wanted:
+        from shallows import trust
+
+        trust.everything()
+    return wanted
+
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        callback=_trust,
+        help="Run Python files that the scenario or result names.",
+    ),
+]
 
 
 def at_least(least: float) -> Callable[[float | None], float | None]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shallows.cli import completion
-from shallows.cli.settings import at_least, settings
+from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import with_status
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def sweep(
         bool, typer.Option("--dry-run", help="Print what would run, and with Slurm the script.")
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    trust: Trust = False,
 ) -> int:
     """Run SCENARIO for every combination; what is done already is not repeated."""
     from shallows import extras

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows.cli.settings import at_least
+from shallows.cli.settings import Trust, at_least
 from shallows.cli.status import DONE, with_status
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def why(
         Path | None, typer.Option("--html", metavar="FILE", help="Write a self-contained HTML page.")
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    trust: Trust = False,
 ) -> int:
     """Run RESULT's scenario again, watch some flows, and tell where every picosecond of their time went."""
     from shallows import extras

@@ -13,7 +13,10 @@ import secrets
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from shallows import trust
 
 if TYPE_CHECKING:
     from shallows.scenario import Scenario
@@ -41,12 +44,14 @@ def address(scenario: "Scenario", world: str = "packet", seed: int | None = None
 
 
 def _written(scenario: "Scenario") -> Iterator[str]:
-    """The source files of the algorithms that are Python classes."""
+    """Digests of the algorithms that are Python classes, with the user's modules that they import."""
     for used in scenario.flows.ccs:
         if used.user_class:
+            module = sys.modules.get(used.user_class.__module__)
+            file = getattr(module, "__file__", None)
             try:
-                yield inspect.getsource(sys.modules[used.user_class.__module__])
-            except (KeyError, OSError, TypeError):
+                yield trust.digest(Path(file)) if file else inspect.getsource(used.user_class)
+            except (OSError, TypeError):
                 yield secrets.token_hex(16)
 
 

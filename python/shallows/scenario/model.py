@@ -15,7 +15,7 @@ import tomli_w
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from shallows import examples, supported_keys, texts
+from shallows import examples, supported_keys, texts, trust
 from shallows.algorithm import Algorithm, choose
 from shallows.errors import ScenarioError
 from shallows.faults import Fault
@@ -111,7 +111,8 @@ class Scenario(Table):
             raise ScenarioError(None, None, f"TOML ({error})", file=file) from None
         if file:
             tables.setdefault("name", Path(file).stem)
-        return _replaced(tables, file, overrides or {})
+        with trust.reading(overrides or {}, Path(file).parent if file else Path()):
+            return _replaced(tables, file, overrides or {})
 
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shallows import texts
+from shallows import texts, trust
 from shallows.errors import ScenarioError
 from shallows.examples import find
 from shallows.sweeps.plans import together
@@ -29,6 +29,7 @@ def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tupl
         return Scenario.load(path, overrides), {}
     try:
         settings = _sweep(tables.pop("sweep"))
+        trust.check_texts(settings, path.parent)
         if "scenario" in settings:
             if tables:
                 raise ScenarioError(
@@ -38,7 +39,8 @@ def of_file(path: str | os.PathLike[str], overrides: Mapping[str, Any]) -> "tupl
                 )
             return _beside(path, settings.pop("scenario"), overrides), settings
         tables.setdefault("name", path.stem)
-        return Scenario(file=str(path), **tables).replace(overrides), settings
+        with trust.reading(overrides, path.parent):
+            return Scenario(file=str(path), **tables).replace(overrides), settings
     except ScenarioError as error:
         raise error.in_file(str(path)) from None
 

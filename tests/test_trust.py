@@ -1,0 +1,155 @@
+"""Python code of others runs only if the user says so, and results depend on all the code that they used."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import shallows as sh
+from shallows import trust
+from shallows.results.address import address
+from shallows.sweeps.result import Sweep
+
+COMMAND = [sys.executable, "-c", "from shallows.cli import main; main()"]
+MINE = """
+from helper import GAIN
+open("{ran}", "a").write("ran ")
+class Aimd:
+    def __init__(self, initial_window, line_rate): self.window = initial_window
+    def on_ack(self, now, ack): self.window += GAIN / self.window
+    def on_loss(self, now, loss): self.window = max(self.window / 2, 1)
+    def decision(self): return self.window
+"""
+SCENARIO = """
+duration = "1ms"
+{cc}
+[topology]
+kind = "dumbbell"
+hosts = 2
+[[traffic]]
+kind = "incast"
+senders = 2
+size = "20KB"
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE.format(ran=tmp_path / "ran"))
+    (tmp_path / "helper.py").write_text("GAIN = 1.0\n")
+    (tmp_path / "a.toml").write_text(SCENARIO.format(cc='cc = "reno"'))
+    (tmp_path / "named.toml").write_text(SCENARIO.format(cc='cc = "mine.py:Aimd"'))
+    return tmp_path
+
+
+def ran(place, *words):
+    """(status, stderr, whether the code of `mine.py` was executed)."""
+    (place / "ran").unlink(missing_ok=True)
+    done = subprocess.run([*COMMAND, *words], cwd=place, capture_output=True, text=True, timeout=600)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr, (place / "ran").exists()
+
+
+AGAIN = [
+    ["at", "out", "20us"],
+    ["why", "out", "0"],
+    ["export", "out", "--csv", "csv"],
+    ["run", "out/scenario.toml", "--out", "again"],
+    ["compare", "out/scenario.toml", "--cc", "dctcp", "--set", 'traffic.0.cc="mine.py:Aimd"'],
+]
+
+
+@pytest.mark.parametrize("words", AGAIN[:4], ids=" ".join)
+def test_code_of_a_result_from_elsewhere_does_not_run(place, words):
+    assert ran(place, "run", "a.toml", "--cc", "./mine.py:Aimd", "--out", "out")[::2] == (0, True)
+    assert ran(place, *words)[::2] == (0, True), "the user's own code runs again"
+    shutil.rmtree(place / "state")  # another user
+    shutil.rmtree(place / "again", ignore_errors=True)
+    shutil.rmtree(place / "csv", ignore_errors=True)
+    status, said, executed = ran(place, *words)
+    assert (status, executed) == (2, False)
+    assert "Python code that you trust" in said
+    assert ran(place, *words, "--trust")[::2] == (0, True)
+    shutil.rmtree(place / "again", ignore_errors=True)
+    assert ran(place, *words)[::2] == (0, True), "--trust is remembered"
+
+
+def test_a_page_of_a_result_from_elsewhere_does_not_run_its_code(place):
+    ran(place, "run", "a.toml", "--cc", "./mine.py:Aimd", "--out", "out")
+    shutil.rmtree(place / "state")
+    status, said, executed = ran(place, "report", "out", "--html", "page.html")
+    assert not executed
+    assert status in (1, 2)
+    assert "Python code that you trust" in said
+
+
+@pytest.mark.parametrize("edited", ["mine.py", "helper.py"])
+def test_edited_code_is_not_the_code_that_was_trusted(place, edited):
+    ran(place, "run", "a.toml", "--cc", "./mine.py:Aimd", "--out", "out")
+    (place / edited).write_text((place / edited).read_text() + "\n# edited\n")
+    status, said, executed = ran(place, "at", "out", "20us")
+    assert (status, executed) == (2, False)
+    assert "has changed" in said
+
+
+def test_a_scenario_names_no_code_that_runs_by_itself(place):
+    (place / "sweep.toml").write_text(
+        SCENARIO.format(cc='cc = "reno"') + '[sweep]\ncc = ["mine.py:Aimd"]\nseeds = 1\n'
+    )
+    for words in (["run", "named.toml"], ["sweep", "named.toml"], ["sweep", "sweep.toml"]):
+        status, said, executed = ran(place, *words)
+        assert (status, executed) == (2, False), said
+        assert "Python code that you trust" in said
+    assert ran(place, "sweep", "sweep.toml", "--trust")[::2] == (0, True)
+    assert ran(place, "run", "named.toml")[::2] == (0, True)
+
+
+def test_a_class_beside_the_scenario_does_not_take_the_place_of_ones_own(place):
+    gift = place / "gift"
+    gift.mkdir()
+    shutil.copy(place / "a.toml", gift)
+    (gift / "mine.py").write_text("raise SystemExit('evil')")
+    assert ran(place, "run", "gift/a.toml", "--cc", "./mine.py:Aimd", "--out", "out")[::2] == (0, True)
+
+
+def test_the_address_covers_what_a_class_imports(place):
+    def now():
+        return address(sh.Scenario.load("a.toml", {"cc.name": "mine.py:Aimd"}))
+
+    first = now()
+    assert now() == first
+    (place / "helper.py").write_text("from deeper import GAIN\n")
+    (place / "deeper.py").write_text("GAIN = 1.0\n")
+    second = now()
+    (place / "deeper.py").write_text("GAIN = 9.0\n")
+    assert len({first, second, now()}) == 3
+
+
+def test_an_edited_helper_is_imported_again(place):
+    def window():
+        overrides = {"cc.name": "mine.py:Aimd", "traffic.0.size": "500KB"}
+        return sh.run("a.toml", overrides=overrides).summary["fingerprint"]
+
+    first = window()
+    (place / "helper.py").write_text("GAIN = 9.0\n")  # the same size, perhaps within the same second
+    assert window() != first
+
+
+def test_a_sweep_does_not_reuse_runs_of_an_edited_helper(place):
+    def runs():
+        words = ["sweep", "a.toml", "--cc", "./mine.py:Aimd", "--workers", "1", "--out", "swept"]
+        status, said, _ = ran(place, *words)
+        assert status == 0, said
+        return set(Sweep.load(place / "swept").table.run)
+
+    first = runs()
+    (place / "helper.py").write_text("GAIN = 9.0\n")
+    assert not first & runs()
+
+
+def test_installed_packages_are_not_sources(place):
+    (place / "mine.py").write_text("import json, numpy\nimport helper\n")
+    assert [path.name for path in trust.sources(place / "mine.py")] == ["mine.py", "helper.py"]
