@@ -21,6 +21,7 @@ class Routes:
         self._to, self._from, self._nodes = network.link_to, network.link_from, network.nodes
         self._hosts = network.hosts
         self._trees: dict[int, NDArray[np.intp]] = {}
+        self._hops: dict[int, NDArray[np.intp]] = {}
 
     def path(self, src: int, dst: int) -> "NDArray[np.intp]":
         """The links of one of the shortest paths, from the last to the first."""
@@ -34,6 +35,42 @@ class Routes:
             node = int(self._from[link])
         return np.array(path, int)
 
+    def spread(self, src: int, dst: int) -> "tuple[NDArray[np.intp], F64]":
+        """The links of all shortest paths, and the part of the traffic on each if nodes divide it equally."""
+        if dst not in self._hops:
+            self._hops[dst] = self._distances(dst)
+        hops, part = self._hops[dst], np.zeros(self._nodes)
+        nodes, part[src] = np.array([src]), 1.0
+        links, parts = [np.zeros(0, int)], [np.zeros(0)]
+        for distance in range(int(hops[src]) - 1, -1, -1):
+            out = self._leaving(nodes)
+            out = out[hops[self._to[out]] == distance]
+            out = out[(self._to[out] >= self._hosts) | (self._to[out] == dst)]
+            begins = self._from[out]
+            links.append(out)
+            parts.append(part[begins] / np.bincount(begins, minlength=self._nodes)[begins])
+            np.add.at(part, self._to[out], parts[-1])
+            nodes = np.unique(self._to[out])
+        return np.concatenate(links), np.concatenate(parts)
+
+    def _distances(self, node: int) -> "NDArray[np.intp]":
+        """The links from every node to this one, which are as many in the other direction."""
+        hops = np.full(self._nodes, -1)
+        edge, distance, hops[node] = np.array([node]), 0, 0
+        while len(edge):
+            distance += 1
+            reached = np.unique(self._to[self._leaving(edge)])
+            reached = reached[hops[reached] < 0]
+            hops[reached] = distance
+            edge = reached[reached >= self._hosts]
+        return hops
+
+    def _leaving(self, nodes: "NDArray[np.integer]") -> "NDArray[np.intp]":
+        """The links that begin at any of the `nodes`."""
+        counts = self._starts[nodes + 1] - self._starts[nodes]
+        offsets = np.repeat(self._starts[nodes] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        return self._by_node[np.arange(counts.sum()) + offsets]
+
     def _tree(self, src: int) -> "NDArray[np.intp]":
         """The link on which each node is first reached: a random one of several, as ECMP spreads flows.
 
@@ -43,9 +80,7 @@ class Routes:
         by = np.full(self._nodes, -1)
         edge, by[src] = np.array([src]), 0
         while len(edge):
-            counts = self._starts[edge + 1] - self._starts[edge]
-            offsets = np.repeat(self._starts[edge] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-            links = self._by_node[np.arange(counts.sum()) + offsets]
+            links = self._leaving(edge)
             links = links[by[self._to[links]] < 0]
             rng.shuffle(links)
             by[self._to[links]] = links  # of several links to one node the last remains

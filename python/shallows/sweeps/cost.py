@@ -59,7 +59,10 @@ def run_ends_s(scenario: "Scenario") -> float:
 
 
 class _Sample:
-    """A sample of the flows `of`, each with `weight` flows that share links; their links are concatenated."""
+    """A sample of the flows `of`, each with `weight` flows that share links; their links are concatenated.
+
+    `parts` are the parts of a flow on its links: 1 if a flow has one path.
+    """
 
     def __init__(self, scenario: "Scenario", routes: Routes, of: "NDArray[np.intp]") -> None:
         chosen = of[np.unique(np.linspace(0, max(len(of) - 1, 0), min(len(of), SAMPLED)).astype(int))]
@@ -67,10 +70,17 @@ class _Sample:
         self.weight = len(of) / max(len(chosen), 1)
         self.network = scenario.network
         self.algorithms = len(flows.ccs)
-        paths = [routes.path(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
-        self.lengths = np.array([len(path) for path in paths], int)
+        ends = [(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
+        if scenario.network_options.balancing == "flow":
+            paths = [routes.path(*pair) for pair in ends]
+            parts = [np.ones(len(path)) for path in paths]
+        else:
+            spread = [routes.spread(*pair) for pair in ends]
+            paths, parts = [links for links, _ in spread], [shares for _, shares in spread]
         self.links = np.concatenate([np.array([], int), *paths])
-        self.owner = np.repeat(np.arange(len(chosen)), self.lengths)
+        self.parts = np.concatenate([np.zeros(0), *parts])
+        self.owner = np.repeat(np.arange(len(chosen)), np.array([len(path) for path in paths], int))
+        self.lengths = np.bincount(self.owner, self.parts, len(chosen))
         self.algorithm = flows.cc[chosen]
         self.packets = np.ceil(flows.bytes[chosen] / scenario.frame.payload)
         self.follows = flows.waiting[chosen]
@@ -87,17 +97,17 @@ class _Sample:
 
     def busy_s(self, packets: "F64") -> "F64":
         """The busy time of each link for this many packets of each flow."""
-        carried = np.bincount(self.links, packets[self.owner], len(self.network.rate_bps))
+        carried = np.bincount(self.links, packets[self.owner] * self.parts, len(self.network.rate_bps))
         return self.weight * carried * self.bits / self.network.rate_bps
 
     def in_time(self, ends_s: float) -> "F64":
         """The packets of each flow that its links can carry before the run ends, in proportion."""
         lasts_s = np.maximum(np.minimum(ends_s, self.stop_s) - self.start_s, 0)
-        alone = lasts_s * self._narrowest(self.network.rate_bps.astype(float)) / self.bits
+        alone = lasts_s * self._least(self.network.rate_bps[self.links] / self.parts) / self.bits
         packets = np.minimum(self.packets, alone)
         first_s = np.full(len(self.network.rate_bps), ends_s)
         np.minimum.at(first_s, self.links, self.start_s[self.owner])
-        own_s = packets[self.owner] * self.bits / self.network.rate_bps[self.links]
+        own_s = packets[self.owner] * self.parts * self.bits / self.network.rate_bps[self.links]
         busy_s = self.busy_s(packets)[self.links] - (self.weight - 1) * own_s
         share = (ends_s - first_s)[self.links] / np.maximum(busy_s, 1e-12)
         return packets * np.minimum(self._least(share), 1)
@@ -121,21 +131,20 @@ class _Sample:
         first.
         """
         rates = np.zeros(len(active))
-        waiting = active.copy()
+        waiting, own = active.copy(), np.full(len(free_bps), 1e-12)
+        np.maximum.at(own, self.links, self.parts)
         while waiting.any():
-            users = self.weight * np.bincount(self.links, waiting[self.owner], len(free_bps))
-            share = np.where(users > 0, free_bps / np.maximum(users - self.weight + 1, 1), np.inf)
+            users = self.weight * np.bincount(self.links, waiting[self.owner] * self.parts, len(free_bps))
+            share = np.where(users > 0, free_bps / np.maximum(users - (self.weight - 1) * own, own), np.inf)
             least = share.min()
             full = share <= least * (1 + 1e-9)
             settled = waiting & (np.bincount(self.owner, full[self.links], len(active)) > 0)
             rates[settled] = least
             waiting &= ~settled
-            free_bps -= least * self.weight * np.bincount(self.links, settled[self.owner], len(free_bps))
+            taken = settled[self.owner] * self.parts
+            free_bps -= least * self.weight * np.bincount(self.links, taken, len(free_bps))
             np.maximum(free_bps, 0, out=free_bps)
         return rates
-
-    def _narrowest(self, of_links: "F64") -> "F64":
-        return self._least(of_links[self.links])
 
     def _least(self, of_ways: "F64") -> "F64":
         """The least value of each flow, given a value for every link of its path."""
