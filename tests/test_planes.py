@@ -126,7 +126,7 @@ def test_traffic_in_a_server_takes_nvlink():
 @pytest.mark.parametrize(("planes", "links"), [(1, 1), (2, 1), (4, 2)])
 def test_estimates_know_that_sprayed_flows_use_all_ports(planes, links):
     """By one path each, flows over four planes would make a sixth of the hops."""
-    topology = {**TWO_LEAVES, "leaves": 4, "planes": planes, "links_per_pair": links}
+    topology = {**TWO_LEAVES, "leaves": 4, "spines": 4, "planes": planes, "links_per_pair": links}
     made = Scenario(
         topology={**topology, "rate": f"{400 // planes}Gbps"},
         cc="ndp",
