@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 
 import shallows as sh
 from shallows import cli
+from shallows.results import store
 from test_sweeps import SCENARIO
 
 
@@ -68,3 +69,23 @@ def test_cleaning_asks_and_leaves_the_latest(results):
     assert len(list((results / "short").iterdir())) == 5
     assert said("clean", "--all", "--yes")[0] == 0
     assert {path.name for path in (results / "short").iterdir()} == {latest.name, "latest"}
+
+
+def test_cleaning_leaves_what_is_not_wholly_a_result_or_in_use(results):
+    folder = results / "short"
+    latest = (folder / "latest").resolve()
+    noted, used = (path for path in sorted(folder.iterdir()) if path != latest and not path.is_symlink())
+    (noted / "notes.txt").write_text("mine")
+    mine = folder / ".thesis.partial"
+    mine.mkdir()
+    (mine / "chapter.tex").write_text("mine")
+    (folder / ".mail.partial").write_text("mine")
+    saving = folder / ".other.partial"
+    saving.mkdir()
+    with store.locked(used), store.locked(folder / "other"):
+        assert said("clean", "--all", "--yes")[1] == "nothing to remove in results\n"
+    assert (noted / "notes.txt").exists()
+    assert said("clean", "--all", "--yes")[0] == 0
+    assert {path.name for path in folder.iterdir()} == {
+        latest.name, "latest", noted.name, mine.name, ".mail.partial"
+    }  # fmt: skip

@@ -177,6 +177,7 @@ WRITERS = {
     "pages/chart.py": "draws into memory",
     "plot/__init__.py": "draws into memory",
     "sweeps/result.py": "fills a file of the writer",
+    "trust.py": "appends a line to the user's record",
     "papers/store.py": "a cache of samples, with a temporary name",
     "fluid/figures.py": "figures of the documentation",
     "papers/documentation.py": "figures of the documentation",

@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -643,3 +644,51 @@ def test_long_preparations_say_so(capsys):
     with report_if_slow("quick", after_s=600):
         pass
     assert said + capsys.readouterr().err == "drawing\n"
+
+
+def swap(one, other):
+    aside = one.with_name("aside")
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
+def truncate(one, _):
+    content = (one / "flows.parquet").read_bytes()
+    (one / "flows.parquet").write_bytes(content[: len(content) // 2])
+
+
+def edit_summary(one, _):
+    text = (one / "summary.json").read_text()
+    (one / "summary.json").write_text(text.replace('"seed": 1', '"seed": 1 '))
+
+
+def copy_over(one, other):
+    shutil.rmtree(one)
+    shutil.copytree(other, one)
+
+
+def replace_by_a_file(one, _):
+    shutil.rmtree(one)
+    one.write_text("mine")
+
+
+def add_notes(one, _):
+    (one / "notes.txt").write_text("mine")
+
+
+@pytest.mark.parametrize("harm", [swap, truncate, edit_summary, copy_over, replace_by_a_file, add_notes])
+def test_a_run_that_is_not_its_own_is_named_set_aside_and_repeated(tmp_path, harm):
+    (tmp_path / "short.toml").write_text(SCENARIO)
+    first = sh.sweep(tmp_path / "short.toml", seeds=3, out=tmp_path / "swept", workers=1)
+    before = [(row["seed"], row["fingerprint"]) for row in first.rows]
+    one, other = (tmp_path / "swept" / "runs" / f"run={row['run']}" for row in first.rows[:2])
+    harm(one, other)
+    again = sh.sweep(tmp_path / "short.toml", seeds=3, out=tmp_path / "swept", workers=1)
+    assert [(row["seed"], row["fingerprint"]) for row in again.rows] == before
+    assert again.failures == {}
+    assert len(again.set_aside) == (2 if harm is swap else 1)
+    assert one.name in next(iter(again.set_aside.values()))
+    assert len([*(tmp_path / "swept" / "set-aside").iterdir()]) == len(again.set_aside)
+    third = sh.sweep(tmp_path / "short.toml", seeds=3, out=tmp_path / "swept", workers=1)
+    assert third.set_aside == {}

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shallows import extras, names
+from shallows import extras
 from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.settings import Trust, at_least, settings
-from shallows.cli.status import DONE, FAILED, INTERRUPTED, with_status
+from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_status
 from shallows.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -210,20 +210,9 @@ def _finish(result: "Run | Comparison", saved: Path, plot: bool, html: Path | No
     early = "interrupted; what was done is " if result.interrupted else ""
     print(f"{early}saved in {saved}", file=sys.stderr, flush=True)
     try:
-        drawn = not plot or _after_saving("the figure", lambda: result.draw(saved))
-        drawn &= not html or _after_saving("the page", lambda: pages.write(result, html))
+        drawn = not plot or after_saving("the figure", lambda: result.draw(saved))
+        drawn &= not html or after_saving("the page", lambda: pages.write(result, html))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"while drawing: the results are saved in {saved}") from None
     result.check_books()
     return INTERRUPTED if result.interrupted else DONE if drawn else FAILED
-
-
-def _after_saving(what: str, write: Callable[[], object]) -> bool:
-    """True if `write` succeeds. The results are saved, so an error is only a note."""
-    try:
-        write()
-    except Exception as error:  # whatever a library raises, the results are safe
-        text = names.terminal(f"{type(error).__name__}: {error}".strip())
-        print(f"shallows: {what} could not be written ({text})", file=sys.stderr)
-        return False
-    return True

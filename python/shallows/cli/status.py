@@ -48,6 +48,20 @@ def interrupted(when: KeyboardInterrupt) -> int:
     return _complain(f"interrupted {str(when) or 'before there was anything to save'}", INTERRUPTED)
 
 
+def after_saving(what: str, write: Callable[[], object]) -> bool:
+    """True if `write` succeeds. The results are saved, so an error is only a note."""
+    try:
+        write()
+    except ScenarioError as error:
+        print(f"shallows: {names.terminal(str(error))}", file=sys.stderr)
+        return False
+    except Exception as error:  # whatever a library raises, the results are safe
+        text = names.terminal(f"{type(error).__name__}: {error}".strip())
+        print(f"shallows: {what} could not be written ({text})", file=sys.stderr)
+        return False
+    return True
+
+
 def _complain(message: str, status: int) -> int:
     print(f"shallows: {names.terminal(message)}", file=sys.stderr)
     return status

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shallows import names
 from shallows.cli import completion
 from shallows.cli.settings import Trust, at_least, settings
-from shallows.cli.status import with_status
+from shallows.cli.status import after_saving, with_status
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Plan
@@ -139,17 +140,21 @@ def _finish(
 ) -> int:
     """Print, draw and save; return the exit status."""
     metrics = metrics or result.default_metrics()
-    if plot or x or heatmap:
-        if heatmap:
-            drawing = result.heatmap(x or result.columns[-1], heatmap, metrics[0])
-        else:
-            drawing = result.figure(x, metrics)
-        result.save(drawing)
+    for problem in result.set_aside.values():
+        _say(f"set aside and repeated: {names.terminal(problem)}")
     show(result, metrics, baseline, json_)
     early = "interrupted; the same command continues from what is " if result.interrupted else ""
     _say(f"{early}saved in {result.folder}")
+
+    def draw() -> None:
+        if heatmap:
+            result.save(result.heatmap(x or result.columns[-1], heatmap, metrics[0]))
+        else:
+            result.save(result.figure(x, metrics))
+
+    drawn = not (plot or x or heatmap) or after_saving("the figure", draw)
     result.check_books()
-    return 130 if result.interrupted else 1 if result.failures else 0
+    return 130 if result.interrupted else 0 if drawn and not result.failures else 1
 
 
 def show(result: "Sweep", metrics: list[str], baseline: str | None, json_: bool) -> None:

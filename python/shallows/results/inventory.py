@@ -73,7 +73,7 @@ def differences(runs: Sequence[Found]) -> dict[str, list[Any]]:
 def removable(root: Path, everything: bool = False) -> list[Path]:
     """What may be removed: leftovers of killed saves, interrupted runs, runs of other code; or `everything`.
 
-    The target of `latest` stays, and so do sweeps.
+    The target of `latest` stays, and so do sweeps, folders that hold anything else, and those in use.
     """
     from shallows import __version__
 
@@ -81,6 +81,8 @@ def removable(root: Path, everything: bool = False) -> list[Path]:
         run.whole
         for run in found(root)
         if not run.latest
+        and store.is_ours(run.whole)
+        and not store.is_used(run.whole)
         and (everything or run.summary.get("interrupted") or run.summary["version"] != __version__)
     ]
     return [*dict.fromkeys([*store.leftovers(root), *old])]
@@ -92,9 +94,11 @@ def size(folder: str | PathLike[str]) -> int:
 
 
 def remove(folders: Iterable[Path]) -> None:
-    """Remove these folders."""
+    """Remove these folders, except those that have changed and are no longer ours."""
     for folder in folders:
-        shutil.rmtree(folder)
+        with store.locked(folder):
+            if store.is_ours(folder):
+                shutil.rmtree(folder)
 
 
 def _stands_alone(path: Path, root: Path) -> bool:

@@ -64,7 +64,8 @@ class Run:
         self._blocks = blocks
         self._columns: dict[str, tables.Block] = {}
         self._folder = Path()
-        self._mark = ""
+        self._texts = "", ""
+        self._address: str | None = None
 
     @classmethod
     def from_answer(
@@ -122,7 +123,7 @@ class Run:
         except (ValueError, TypeError, KeyError):
             file = folder / "summary.json"
             raise ScenarioError("not a summary", file=file, expected="one that a run saved") from None
-        run._folder, run._mark = folder, _mark(scenario_toml, summary)
+        run._folder, run._texts = folder, (scenario_toml, summary)
         for name in TABLES:
             run._check_saved(name)
         return run
@@ -150,7 +151,8 @@ class Run:
         """Raise `ScenarioError` unless the table is on disk and belongs to this run."""
         path = self._folder / f"{name}.parquet"
         metadata, columns = disk.header(path, WHOLE)
-        if metadata.get("run") != self._mark:
+        self._address = metadata.get("address")
+        if metadata.get("run") != _mark(*self._texts, self._address or ""):
             raise ScenarioError(
                 "of another run than summary.json and scenario.toml", file=path, expected=WHOLE
             )
@@ -276,12 +278,18 @@ class Run:
 
         return report.write(file, report.of_run(self, paths))
 
-    def write(self, folder: Path) -> None:
-        """Write texts and tables into `folder`, which must be empty; see `save`."""
+    @property
+    def address(self) -> str | None:
+        """The address for which a sweep saved this run; None if no sweep did."""
+        return self._address
+
+    def write(self, folder: Path, address: str | None = None) -> None:
+        """Write texts and tables into `folder`, which must be empty; see `save`. `address` is a sweep's."""
         summary = self._summary_json()
         metadata = {
-            "run": _mark(self.scenario_toml, summary),
+            "run": _mark(self.scenario_toml, summary, address or ""),
             "fingerprint": self.summary["fingerprint"] or "",
+            **({"address": address} if address else {}),
         }
         for name, columns in TABLES.items():
             blocks = self._blocks[name]() if name in self._blocks else [self.columns(name)]
@@ -306,6 +314,7 @@ class Run:
         return plot.Plots(self)
 
 
-def _mark(scenario_toml: str, summary: str) -> str:
-    """A digest of the two texts of a saved run, which is stored in each of its tables."""
-    return hashlib.sha256(f"{scenario_toml}\0{summary}".encode()).hexdigest()[:32]
+def _mark(scenario_toml: str, summary: str, address: str) -> str:
+    """A digest of the texts and the address of a saved run, which is stored in each of its tables."""
+    texts = [scenario_toml, summary, *([address] if address else [])]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]

@@ -195,8 +195,39 @@ def point(link: Path, target: str) -> None:
 
 
 def leftovers(folder: Place) -> list[Path]:
-    """Leftovers of killed saves below `folder`: a list of paths."""
-    return sorted(path for path in Path(folder).rglob(".*") if path.suffix in (".partial", ".replaced"))
+    """Leftovers of killed saves below `folder`: folders with only files of results, of no running save."""
+    hidden = (path for path in Path(folder).rglob(".*") if path.suffix in (".partial", ".replaced"))
+    return sorted(path for path in hidden if is_ours(path) and not is_used(path))
+
+
+def is_ours(folder: Path) -> bool:
+    """True if `folder` holds nothing but files of results, at any depth that results have."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(_of_a_result(entry) or _is_partly_filled(entry) for entry in folder.iterdir())
+
+
+def is_used(path: Path) -> bool:
+    """True if a process is saving to `path` or filling it, or runs the sweep that it belongs to."""
+    name = path.name.removeprefix(".").removesuffix(path.suffix if path.name.startswith(".") else "")
+    for lock in (beside(path.with_name(name), "lock"), path.parent.parent / ".lock"):
+        try:
+            descriptor = os.open(lock, os.O_RDWR)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def _is_partly_filled(entry: Path) -> bool:
+    """True if `entry` is the folder of one run of a comparison that a kill left unfinished."""
+    plain = entry.is_dir() and not entry.is_symlink()
+    return plain and all(path.name in FILES and path.is_file() for path in entry.iterdir())
 
 
 def _of_a_result(entry: Path) -> bool:
@@ -204,7 +235,7 @@ def _of_a_result(entry: Path) -> bool:
     if entry.is_symlink():
         return False
     if not entry.is_dir():
-        return entry.name in FILES or entry.suffix == ".partial"
+        return entry.name in FILES or entry.name.removesuffix(".partial") in FILES
     inside = {path.name for path in entry.iterdir()}
     return "summary.json" in inside and inside <= FILES
 

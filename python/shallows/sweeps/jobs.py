@@ -1,5 +1,6 @@
 """One run of a sweep, in any process, and its row."""
 
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -40,6 +41,8 @@ METRICS = {
     ),
 }
 """The metrics of a sweep's table, by their place in the summary."""
+SET_ASIDE = "set-aside"
+"""The folder of a sweep for runs that are damaged or not its own."""
 NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
 """The numeric columns of that table."""
 
@@ -49,11 +52,11 @@ def perform(job: "Job", folder: Path) -> dict[str, Any]:
     place = place_of(job, folder)
     try:
         if place.exists():
-            return row(job, Run.load(place).summary)
+            return row(job, _load(job, place).summary)
         run = in_world(job.world)(job.make(), None)
         if run.interrupted:
             return row(job, failure="interrupted")
-        _keep(run, place)
+        _keep(run, place, job.run)
         return row(job, run.summary)
     except (ScenarioError, OSError, MemoryError, RuntimeError) as error:
         return row(job, failure=f"{type(error).__name__}: {error}")
@@ -62,6 +65,44 @@ def perform(job: "Job", folder: Path) -> dict[str, Any]:
 def perform_all(jobs: "list[Job]", folder: Path) -> list[dict[str, Any]]:
     """The rows of several jobs, one after the other."""
     return [perform(job, folder) for job in jobs]
+
+
+def verified(jobs: "list[Job]", folder: Path) -> "tuple[list[Job], dict[str, str]]":
+    """The jobs whose runs are in the sweep's `folder`, and `{run: problem}` of those that were set aside.
+
+    A run is damaged, or was saved for another address: swapped, copied from elsewhere or edited.
+    """
+    there: list[Job] = []
+    wrong: dict[str, str] = {}
+    for job in jobs:
+        place = place_of(job, folder / "runs")
+        if not os.path.lexists(place):
+            continue
+        try:
+            _load(job, place)
+            there.append(job)
+        except (ScenarioError, OSError) as error:
+            wrong[job.run] = str(error)
+            _set_aside(place, folder / SET_ASIDE)
+    return there, wrong
+
+
+def _load(job: "Job", place: Path) -> Run:
+    """The run at `place`. Raises `ScenarioError` unless it is whole and that of `job`."""
+    expected = f"the run with the address {job.run}"
+    if not store.is_ours(place):
+        raise ScenarioError("it holds something else", file=place, expected=expected)
+    run = Run.load(place)
+    if run.address != job.run or run.interrupted:
+        found = f"it has the address {run.address or 'of no sweep'}"
+        raise ScenarioError("interrupted" if run.interrupted else found, file=place, expected=expected)
+    return run
+
+
+def _set_aside(place: Path, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    number = next(n for n in itertools.count(1) if not os.path.lexists(folder / f"{place.name}.{n}"))
+    os.rename(place, folder / f"{place.name}.{number}")
 
 
 def place_of(job: "Job", folder: Path) -> Path:
@@ -86,13 +127,13 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     }
 
 
-def _keep(run: Run, place: Path) -> None:
+def _keep(run: Run, place: Path, address: str) -> None:
     """Save `run` to `place`, completely or not at all, unless it exists."""
     filling = place.with_name(f".{place.name}.{os.getpid()}.partial")
     shutil.rmtree(filling, ignore_errors=True)
     filling.mkdir(parents=True)
     try:
-        run.write(filling)
+        run.write(filling, address)
         store.sync(filling)
         os.rename(filling, place)
     except OSError:

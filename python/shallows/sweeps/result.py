@@ -61,6 +61,11 @@ class Sweep:
         return self.about["interrupted"]
 
     @property
+    def set_aside(self) -> dict[str, str]:
+        """`{run: problem}` of the runs in the folder that were damaged or not its own, and were repeated."""
+        return self.about.get("set_aside", {})
+
+    @property
     def failures(self) -> dict[str, str]:
         """`{run: message}` of the runs that failed."""
         return {row["run"]: row["failure"] for row in self.rows if row["failure"]}
@@ -211,7 +216,8 @@ class Sweep:
         if figure is not None:
             from shallows import plot
 
-            plot.save(figure, self.folder)
+            with store.adding(self.folder, "sweep.toml", self.about["told"]) as filling:
+                plot.save(figure, filling)
         return self.folder
 
     def _groups(self, columns: Sequence[str]) -> dict[tuple[Any, ...], dict[int, list[dict[str, Any]]]]:

@@ -13,7 +13,7 @@ from shallows.runner import World, refuse_unknown
 from shallows.sweeps import estimate, plans
 from shallows.sweeps.executors import rows_of, usable_cores
 from shallows.sweeps.file import of_file, share_of
-from shallows.sweeps.jobs import perform, place_of
+from shallows.sweeps.jobs import SET_ASIDE, perform, place_of, verified
 from shallows.sweeps.result import Sweep, check_metric, listed
 
 if TYPE_CHECKING:
@@ -143,21 +143,23 @@ def run(
     _check_place(folder)
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        inventory.remove(store.leftovers(folder / "runs"))
+        inventory.remove(_leftovers(folder / "runs"))
         result = _run(asked, folder, on, workers, bar)
         while until and not result.interrupted and not result.narrow(until, metric):
             more = result.seeds_wanted(until, metric)
             if more == len(asked.seeds):
                 break
             asked = asked.with_seeds(range(asked.seeds[0], asked.seeds[0] + more))
+            wrong = result.set_aside
             result = _run(asked, folder, on, workers, bar)
+            result.about["set_aside"] = wrong | result.set_aside
         result.save()
     return result
 
 
 def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progress | None") -> Sweep:
     jobs = asked.jobs()
-    there = [job for job in jobs if place_of(job, folder / "runs").exists()]
+    there, wrong = verified(jobs, folder)
     rows = {job.run: perform(job, folder / "runs") for job in there}
     left = [job for job in jobs if job.run not in rows or rows[job.run]["failure"]]
     interrupted = False
@@ -173,11 +175,14 @@ def _run(asked: "Plan", folder: Path, on: Any, workers: int | None, bar: "Progre
     except KeyboardInterrupt:
         interrupted = True
     return Sweep(
-        [rows[job.run] for job in jobs if job.run in rows], asked.names, folder, _about(asked, interrupted)
+        [rows[job.run] for job in jobs if job.run in rows],
+        asked.names,
+        folder,
+        _about(asked, interrupted, wrong),
     )
 
 
-def _about(asked: "Plan", interrupted: bool) -> dict[str, Any]:
+def _about(asked: "Plan", interrupted: bool, wrong: dict[str, str]) -> dict[str, Any]:
     import shallows
 
     return {
@@ -187,12 +192,22 @@ def _about(asked: "Plan", interrupted: bool) -> dict[str, Any]:
         "seeds": list(asked.seeds),
         "interrupted": interrupted,
         "told": asked.text(),
+        "set_aside": wrong,
     }
 
 
 def _check_place(folder: Path) -> None:
     """Refuse a folder that holds something other than a sweep."""
-    ours = {"runs", "slurm", "table.parquet", "summary.csv", "sweep.toml", "figure.png", "figure.pdf"}
+    ours = {
+        "runs",
+        SET_ASIDE,
+        "slurm",
+        "table.parquet",
+        "summary.csv",
+        "sweep.toml",
+        "figure.png",
+        "figure.pdf",
+    }
     if folder.exists() and not folder.is_dir():
         raise ScenarioError("it is a file", None, "a folder for the sweep", file=str(folder))
     for entry in sorted(folder.iterdir()) if folder.exists() else ():
@@ -201,6 +216,11 @@ def _check_place(folder: Path) -> None:
             raise ScenarioError(
                 f"it holds {entry.name}, which no sweep wrote", None, expected, file=str(folder)
             )
+
+
+def _leftovers(runs: Path) -> list[Path]:
+    """Folders of runs that killed processes did not finish. Nobody else uses them: the sweep is locked."""
+    return [path for path in sorted(runs.glob(".run=*.partial")) if store.is_ours(path)]
 
 
 @contextmanager
