@@ -177,6 +177,7 @@ WRITERS = {
     "pages/chart.py": "draws into memory",
     "plot/__init__.py": "draws into memory",
     "sweeps/result.py": "fills a file of the writer",
+    "cli/__init__.py": "the null device",
     "trust.py": "appends a line to the user's record",
     "papers/store.py": "a cache of samples, with a temporary name",
     "fluid/figures.py": "figures of the documentation",
@@ -203,3 +204,12 @@ def test_messages_name_what_to_do(tmp_path):
     (tmp_path / "page.html").write_text("mine")
     with pytest.raises(ScenarioError, match="choose another name, or remove the file"):
         files.check(tmp_path / "page.html", files.PAGE)
+
+
+def test_a_closed_stdout_and_a_terminal_of_ascii_are_no_error(place):
+    command = " ".join([sys.executable, "-m", "shallows", "run", "a.toml", "--out", "out"])
+    closed = subprocess.run(f"{command} >&-", shell=True, cwd=place, capture_output=True, text=True)
+    assert (closed.returncode, "Traceback" in closed.stderr) == (0, False), closed.stderr
+    (place / "a.toml").write_text(SCENARIO.replace("duration", 'name = "ü"\nduration'))
+    ascii_ = ran(place, "run", "a.toml", "--out", "out", PYTHONIOENCODING="ascii")
+    assert (ascii_.returncode, "\\xfc" in ascii_.stdout) == (0, True), ascii_.stderr

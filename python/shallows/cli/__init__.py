@@ -12,6 +12,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -88,6 +89,11 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    if sys.stdout is None:  # the shell has closed it (`>&-`)
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that is not UTF-8 shows what it lacks as escapes
+            stream.reconfigure(errors="backslashreplace")
     # Arrow's own allocator keeps freed memory: 20 MB more in a run with a million samples.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # No command opens a window; the backend of a notebook, inherited by its shell, may be missing here.

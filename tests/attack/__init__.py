@@ -1,0 +1,1 @@
+"""Attacks on everything that writes and reads files: kills, full disks, forged folders, hostile names."""

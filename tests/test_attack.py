@@ -1,0 +1,26 @@
+"""A few attacks of each kind; `make attack` has many."""
+
+import os
+import random
+
+import pytest
+
+from attack import disks, folders, kills
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("attack", "count"), [(kills.attack, 24), (folders.attack, 16)], ids=["kills", "folders"]
+)
+def test_attacks_find_nothing(tmp_path, attack, count):
+    assert len([*attack(tmp_path, random.Random(1), count)]) == count
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_full_disks_leave_whole_files(tmp_path):
+    assert len([*disks.attack(tmp_path, random.Random(1), 6)]) == 6
+
+
+def test_code_of_a_forged_folder_does_not_run(tmp_path):
+    assert [*folders.attack(tmp_path, random.Random(2), 1)] == ["code named"]
