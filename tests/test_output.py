@@ -213,3 +213,10 @@ def test_a_closed_stdout_and_a_terminal_of_ascii_are_no_error(place):
     (place / "a.toml").write_text(SCENARIO.replace("duration", 'name = "ü"\nduration'))
     ascii_ = ran(place, "run", "a.toml", "--out", "out", PYTHONIOENCODING="ascii")
     assert (ascii_.returncode, "\\xfc" in ascii_.stdout) == (0, True), ascii_.stderr
+
+
+def test_a_pipe_is_written_as_it_is(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        files.write_text(tmp_path / "pipe", "a capture", files.CAPTURE)
+        assert reader.stdout.read() == "a capture"

@@ -6,6 +6,7 @@ which Shallows writes into every such file (docs/trust.md).
 """
 
 import os
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def check(file: store.Place, kind: Kind) -> None:
         raise ScenarioError(f"its name is not that of {kind.name}", file=file, expected=expected)
     if path.is_dir():
         raise ScenarioError("it is a folder", file=file, expected=f"a file for {kind.name}")
-    if path.exists() and not is_ours(path, kind):
+    if path.exists() and not is_ours(path, kind) and not _is_stream(file):
         expected = f"a new file, or {kind.name} that Shallows wrote: choose another name, or remove the file"
         raise ScenarioError("it is something else", file=file, expected=expected)
 
@@ -77,6 +78,15 @@ def is_ours(path: Path, kind: Kind) -> bool:
     return not size or any(mark in content for mark in kind.marks)
 
 
+def _is_stream(file: store.Place) -> bool:
+    """True if `file` is a pipe or a device such as /dev/stdout, which holds nothing to lose."""
+    try:
+        mode = os.stat(file).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
 @contextmanager
 def writing(file: store.Place, kind: Kind) -> Generator[Path]:
     """A path to fill, which becomes `file` at once when the block ends. Makes folders on the way.
@@ -84,6 +94,9 @@ def writing(file: store.Place, kind: Kind) -> Generator[Path]:
     If the block raises, `file` does not change. Raises `ScenarioError` like `check`.
     """
     check(file, kind)
+    if _is_stream(file):
+        yield Path(file)
+        return
     path = Path(os.path.realpath(file))
     with store.naming(file):
         path.parent.mkdir(parents=True, exist_ok=True)
