@@ -26,6 +26,7 @@ COMMANDS = {
     "why": "why:why",
     "at": "at:at",
     "export": "export:export",
+    "draw": "draw:draw",
     "results": "results:app",
     "scenarios": "catalog:scenarios",
     "cc": "catalog:cc",

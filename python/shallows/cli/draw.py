@@ -1,0 +1,39 @@
+"""`shallows draw`: a figure of a scenario's network."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shallows.cli.settings import Trust
+from shallows.cli.status import DONE, with_status
+
+
+@with_status
+def draw(
+    what: Annotated[str, typer.Argument(metavar="SCENARIO|RESULT", help="A scenario or a result's folder.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A .png, .pdf or .svg file.")] = Path(
+        "network.png"
+    ),
+    trust: Trust = False,
+) -> int:
+    """Draw the network of SCENARIO, or that of RESULT with the utilization of its links as colour."""
+    import numpy as np
+
+    from shallows import extras
+    from shallows.results import Run, files
+    from shallows.scenario import Scenario
+
+    extras.need("plot", "draw")
+    files.check(out, files.FIGURE)
+    from shallows.plot import topology
+
+    run = Run.load(what) if (Path(what) / "summary.json").exists() else None
+    scenario = run.scenario if run else Scenario.load(what)
+    used = np.asarray(run.columns("ports")["utilization"], float) if run else None
+    if used is not None and len(used) != len(scenario.network.port_names):
+        used = None  # a fluid has one port
+    drawing = topology.network(scenario.network, scenario.name, used)
+    files.save_figure(drawing, out, out.suffix.removeprefix("."), scenario.name)
+    print(f"written {out}")
+    return DONE

@@ -1,0 +1,103 @@
+"""Drawing of a network: hosts at the bottom, switches above them by their distance from hosts."""
+
+from typing import TYPE_CHECKING
+
+import matplotlib
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from shallows import names
+from shallows.plot import Drawing, small_print
+from shallows.plot.style import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from shallows.contract import F64
+    from shallows.topology import Network
+
+MOST_NAMES = 40
+"""The most nodes of a tier whose names are drawn."""
+ARC_POINTS = 17
+APART = 0.004
+"""The distance of parallel links, as a share of the width."""
+
+
+def network(net: "Network", title: str, used: "F64 | None" = None) -> "Figure":
+    """A Figure of a network. `used` colours each cable by the busier of its two links, from 0 to 1."""
+    tier = tiers(net)
+    place = places(net, tier)
+    with matplotlib.rc_context({**STYLE, "axes.grid": False}):
+        drawing = Drawing(figsize=(7.2, 1.2 + 0.9 * np.ptp(tier)), dpi=200, layout="constrained")
+        ax = drawing.add_subplot()
+        ax.set_axis_off()
+        lines = _cables(net, place)
+        if used is None:
+            lines.set_color("#888888")
+        else:
+            lines.set(array=np.maximum(used[0::2], used[1::2]), cmap="viridis_r", clim=(0, 1))
+            drawing.colorbar(lines, ax=ax, label="utilization", shrink=0.8)
+        ax.add_collection(lines)
+        _nodes(ax, net, tier, place)
+        small_print(drawing, title)
+    return drawing
+
+
+def tiers(net: "Network") -> "NDArray[np.intp]":
+    """By node: 0 for hosts, -1 for switches inside servers, else the distance to the nearest host."""
+    tier = np.full(net.nodes, net.nodes)
+    tier[: net.hosts] = 0
+    outside = ~net.in_server
+    source, target = net.link_from[outside], net.link_to[outside]
+    for distance in range(1, net.nodes):
+        found = target[(tier[source] == distance - 1) & (tier[target] > distance)]
+        if not len(found):
+            break
+        tier[found] = distance
+    tier[list(net.server_switches)] = -1
+    return np.where(tier == net.nodes, 1, tier)
+
+
+def places(net: "Network", tier: "NDArray[np.intp]") -> "F64":
+    """(x, y) of every node: a tier is ordered by the mean place of its neighbours nearer to hosts."""
+    place = np.zeros((net.nodes, 2))
+    place[:, 1] = tier
+    for level in sorted(set(tier.tolist()), key=lambda level: (abs(level), level)):
+        nodes = np.flatnonzero(tier == level)
+        if level:
+            down = np.abs(tier[net.link_to]) < np.abs(tier[net.link_from])
+            source, target = net.link_from[down], net.link_to[down]
+            count = np.maximum(np.bincount(source, minlength=net.nodes), 1)
+            mean = np.bincount(source, place[target, 0], net.nodes) / count
+            nodes = nodes[np.argsort(np.round(mean[nodes], 9), kind="stable")]
+        place[nodes, 0] = (np.arange(len(nodes)) + 0.5) / len(nodes)
+    return place
+
+
+def _cables(net: "Network", place: "F64") -> LineCollection:
+    """A line for each cable: an arc inside a tier. Cables between two nodes are beside each other."""
+    numbers = [name.rpartition("#")[2] for name in net.port_names[0::2]]
+    shift = np.array([APART * int(number) if number.isdecimal() else 0.0 for number in numbers])
+    begin, end = place[net.link_from[0::2]], place[net.link_to[0::2]]
+    along = np.linspace(0, 1, ARC_POINTS)
+    lines = begin[:, None] + along[:, None] * (end - begin)[:, None]
+    lines[:, :, 0] += shift[:, None]
+    height = np.where(begin[:, 1] == end[:, 1], np.abs(end - begin)[:, 0], 0)
+    lines[:, :, 1] += height[:, None] * 4 * along * (1 - along)
+    return LineCollection(list(lines), linewidths=0.7)
+
+
+def _nodes(ax: "Axes", net: "Network", tier: "NDArray[np.intp]", place: "F64") -> None:
+    titles = [names.figure(name) for name in [*net.host_names, *net.switch_names]]
+    for level in set(tier.tolist()):
+        nodes = np.flatnonzero(tier == level)
+        marker = "s" if level else "o"
+        ax.scatter(*place[nodes].T, s=14, marker=marker, color="black", zorder=3)
+        for node in nodes if len(nodes) <= MOST_NAMES else nodes[:0]:
+            offset = (0, 4) if level > 0 else (0, -10)
+            ax.annotate(
+                titles[node], place[node], offset, textcoords="offset points", fontsize=5, ha="center"
+            )
+    ax.margins(0.02, 0.15)
