@@ -121,7 +121,7 @@ def test_loads_of_several_tables_add_up():
 def test_closed_loops_offer_no_load():
     for table in (
         {"kind": "long-lived"},
-        {"kind": "ring"},
+        {"kind": "all-reduce"},
         {"kind": "request-response"},
         {"kind": "shuffle"},
     ):

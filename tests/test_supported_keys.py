@@ -120,6 +120,15 @@ def test_a_key_changes_what_is_run_or_is_refused(key, world):
     assert name in declared, f"{name} acts in the {world} world and is not declared"
 
 
+RANKS = {
+    "hosts": [1, 0, 2, 3],
+    "group_size": 2,
+    "size": "9KB",
+    "channels": 2,
+    "step_delay": "1us",
+    "start": "1ms",
+    "jitter": "3us",
+}
 KIND_KEYS = {
     "topology": {
         "dumbbell": {"hosts": 6, "rate": "2Gbps", "rtt": "80us", "edge_rate": "40Gbps"},
@@ -173,7 +182,11 @@ KIND_KEYS = {
             "period": "1ms",
         },
         "shuffle": {"size": "3KB", "start": "1ms", "jitter": "3us"},
-        "ring": {"hosts": [1, 0, 2], "size": "3KB", "start": "1ms", "jitter": "3us"},
+        "all-reduce": RANKS | {"in_flight": 1, "algorithm": "ring", "chunk": "1KB"},
+        "reduce-scatter": RANKS | {"in_flight": 1, "algorithm": "halving"},
+        "all-gather": RANKS | {"in_flight": 1, "algorithm": "doubling"},
+        "broadcast": RANKS | {"in_flight": 1, "chunk": "1KB"},
+        "all-to-all": RANKS | {"order": "pairwise", "gini": 0.1},
         "request-response": {
             "pairs": 2,
             "exchanges": 3,
@@ -204,6 +217,8 @@ PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
+    "all-reduce": {"size": "90KB", "algorithm": "tree"},
+    "broadcast": {"size": "90KB", "chunk": "9KB"},
 }
 """What each kind has before; at 1 Gbps, so that the kernel world can run it."""
 

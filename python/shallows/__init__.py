@@ -27,7 +27,8 @@ Writing a scenario
     Scenario     network, hosts, algorithm and traffic: typed, validated, with units; TOML in and out
     topologies   Dumbbell, Star, ParkingLot, MultiBottleneck, LeafSpine, FatTree, ThreeTier, RailOptimised,
                  DragonflyPlus, Graph
-    traffic      LongLived, Staircase, Incast, Shuffle, Ring, RequestResponse, Poisson, Trace
+    traffic      LongLived, Staircase, Incast, Shuffle, AllReduce, ReduceScatter, AllGather, Broadcast,
+                 AllToAll, RequestResponse, Poisson, Trace
     tables       Network, Shared, Pauses, Trimming, Marking, Hosts, Timestamps, Record; CC with parameters
     units        quantities as numbers: `10 * sh.units.Gbps`; a text says the same, "10Gbps"
 
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
     from shallows import plot, units
     from shallows.builders import (
         CC,
+        AllGather,
+        AllReduce,
+        AllToAll,
+        Broadcast,
         DragonflyPlus,
         Dumbbell,
         FatTree,
@@ -68,8 +73,8 @@ if TYPE_CHECKING:
         Poisson,
         RailOptimised,
         Record,
+        ReduceScatter,
         RequestResponse,
-        Ring,
         Shared,
         Shuffle,
         Staircase,
@@ -92,7 +97,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CC",
+    "AllGather",
+    "AllReduce",
+    "AllToAll",
     "BooksError",
+    "Broadcast",
     "Comparison",
     "DragonflyPlus",
     "Dumbbell",
@@ -110,8 +119,8 @@ __all__ = [
     "Poisson",
     "RailOptimised",
     "Record",
+    "ReduceScatter",
     "RequestResponse",
-    "Ring",
     "Run",
     "Scenario",
     "ScenarioError",

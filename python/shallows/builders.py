@@ -32,6 +32,10 @@ __all__ = [
     "TABLES",
     "TOPOLOGIES",
     "TRAFFICS",
+    "AllGather",
+    "AllReduce",
+    "AllToAll",
+    "Broadcast",
     "DragonflyPlus",
     "Dumbbell",
     "FatTree",
@@ -49,8 +53,8 @@ __all__ = [
     "Poisson",
     "RailOptimised",
     "Record",
+    "ReduceScatter",
     "RequestResponse",
-    "Ring",
     "Shared",
     "Shuffle",
     "Staircase",
@@ -674,28 +678,188 @@ class Shuffle(Builder):
         super().__init__(locals(), unknown)
 
 
-class Ring(Builder):
-    """An all-reduce over a ring: a share goes to the next host after the previous share has arrived.
+class AllReduce(Builder):
+    """Every rank gets the sum of the buffers of all.
 
-    hosts: participants in the order of the ring; by default all hosts; default topology
-    size: data that each host reduces; a step sends a share of it; default 1MB
-    start: earliest start of the first step; default 0s
-    jitter: first steps are uniform within this time; default 10us
+    algorithm: a ring, two binary trees as in NCCL, or recursive halving and doubling; default ring
+    chunk: `tree`: bytes that are forwarded together; by default 512KB
+    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
+    hosts: the ranks in order; by default all hosts; default topology
+    group_size: ranks of each group; by default all hosts are one group
+    size: bytes of the buffer, as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    start: earliest start; default 0s
+    jitter: ranks start at random times within this time; default 0s
     """
 
-    kind = "ring"
+    kind = "all-reduce"
 
     def __init__(
         self,
         *,
-        hosts: Ends = "topology",
-        size: Size = "1MB",
-        start: Time = "0s",
-        jitter: Time = "10us",
+        algorithm: Literal["ring", "tree", "halving-doubling"] = "ring",
+        chunk: Size | None = None,
+        in_flight: int | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
+        hosts: Ends = "topology",
+        group_size: int | None = None,
+        size: Size = "1MB",
+        channels: int = 1,
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class ReduceScatter(Builder):
+    """Every rank gets the sum of one part of the buffers of all.
+
+    algorithm: a ring, or recursive halving; default ring
+    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    hosts: the ranks in order; by default all hosts; default topology
+    group_size: ranks of each group; by default all hosts are one group
+    size: bytes of the buffer, as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    start: earliest start; default 0s
+    jitter: ranks start at random times within this time; default 0s
+    """
+
+    kind = "reduce-scatter"
+
+    def __init__(
+        self,
+        *,
+        algorithm: Literal["ring", "halving"] = "ring",
+        in_flight: int | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        hosts: Ends = "topology",
+        group_size: int | None = None,
+        size: Size = "1MB",
+        channels: int = 1,
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class AllGather(Builder):
+    """Every rank gets the parts of all.
+
+    algorithm: a ring, or recursive doubling; default ring
+    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    hosts: the ranks in order; by default all hosts; default topology
+    group_size: ranks of each group; by default all hosts are one group
+    size: bytes of the buffer, as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    start: earliest start; default 0s
+    jitter: ranks start at random times within this time; default 0s
+    """
+
+    kind = "all-gather"
+
+    def __init__(
+        self,
+        *,
+        algorithm: Literal["ring", "doubling"] = "ring",
+        in_flight: int | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        hosts: Ends = "topology",
+        group_size: int | None = None,
+        size: Size = "1MB",
+        channels: int = 1,
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class Broadcast(Builder):
+    """Every rank gets the buffer of the first, chunk by chunk along a chain.
+
+    chunk: bytes that are sent and forwarded together; default 512000B
+    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    hosts: the ranks in order; by default all hosts; default topology
+    group_size: ranks of each group; by default all hosts are one group
+    size: bytes of the buffer, as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    start: earliest start; default 0s
+    jitter: ranks start at random times within this time; default 0s
+    """
+
+    kind = "broadcast"
+
+    def __init__(
+        self,
+        *,
+        chunk: Size = "512000B",
+        in_flight: int | None = None,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        hosts: Ends = "topology",
+        group_size: int | None = None,
+        size: Size = "1MB",
+        channels: int = 1,
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "0s",
+        **unknown: Never,
+    ) -> None:
+        super().__init__(locals(), unknown)
+
+
+class AllToAll(Builder):
+    """Every rank sends a part of its buffer to every other, equal parts unless `gini` is set.
+
+    order: together, rank r first to r + 1; in phases; or together, all first to 0; default rotated
+    gini: Gini coefficient of the bytes that ranks receive (skew of experts); default 0.0
+    cc: the algorithm; by default the scenario's
+    priority: 1: its packets are sent before those of 0; default 0
+    hosts: the ranks in order; by default all hosts; default topology
+    group_size: ranks of each group; by default all hosts are one group
+    size: bytes of the buffer, as nccl-tests counts them; default 1MB
+    channels: parts of the buffer that are sent at the same time, by flows of their own; default 1
+    step_delay: time that a rank takes before each message, such as NCCL's launch of a step; default 0s
+    start: earliest start; default 0s
+    jitter: ranks start at random times within this time; default 0s
+    """
+
+    kind = "all-to-all"
+
+    def __init__(
+        self,
+        *,
+        order: Literal["rotated", "pairwise", "at-once"] = "rotated",
+        gini: float = 0.0,
+        cc: Algorithm | None = None,
+        priority: Literal[0, 1] = 0,
+        hosts: Ends = "topology",
+        group_size: int | None = None,
+        size: Size = "1MB",
+        channels: int = 1,
+        step_delay: Time = "0s",
+        start: Time = "0s",
+        jitter: Time = "0s",
         **unknown: Never,
     ) -> None:
         super().__init__(locals(), unknown)
@@ -812,7 +976,20 @@ Topology = (
     | Graph
 )
 
-Traffic = LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace
+Traffic = (
+    LongLived
+    | Staircase
+    | Incast
+    | Shuffle
+    | AllReduce
+    | ReduceScatter
+    | AllGather
+    | Broadcast
+    | AllToAll
+    | RequestResponse
+    | Poisson
+    | Trace
+)
 TOPOLOGIES: dict[str, type[Builder]] = {
     "dumbbell": Dumbbell,
     "star": Star,
@@ -830,7 +1007,11 @@ TRAFFICS: dict[str, type[Builder]] = {
     "staircase": Staircase,
     "incast": Incast,
     "shuffle": Shuffle,
-    "ring": Ring,
+    "all-reduce": AllReduce,
+    "reduce-scatter": ReduceScatter,
+    "all-gather": AllGather,
+    "broadcast": Broadcast,
+    "all-to-all": AllToAll,
     "request-response": RequestResponse,
     "poisson": Poisson,
     "trace": Trace,

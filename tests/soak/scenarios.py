@@ -13,6 +13,7 @@ import tomli_w
 from shallows import catalog
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import Collective
 
 PACKETS = 60_000
 LAWFUL, BENT = 0.65, 0.25
@@ -294,6 +295,17 @@ class Draw:
         suffix, scale = {"s": ("ps", 1e12), "B": ("B", 1), "bit/s": ("bps", 1)}.get(p["unit"], ("", 1))
         return f"{round(value * scale)}{suffix}" if suffix else float(value)
 
+    def ranks(self, start):
+        return {
+            "size": self.size(1e3, 2e5),
+            "start": start,
+            "channels": self.random.randint(1, 3),
+            "step_delay": self.time(1e-9, 1e-5),
+        }
+
+    def reducing(self):
+        return self.one(({}, {"algorithm": "ring"}, {"algorithm": "tree", "chunk": self.size(1e4, 1e5)}))
+
     def traffic(self, seconds):
         kind = self.one(tuple(TRAFFICS))
         start = self.time(1e-9, 1e-4)
@@ -318,7 +330,13 @@ class Draw:
                 "to": self.random.randrange(self.wired.hosts),
             },
             "shuffle": {"size": self.size(1, 2e4), "start": start},
-            "ring": {"size": self.size(1, 2e5), "start": start},
+            "all-reduce": self.ranks(start) | {"in_flight": self.random.randint(1, 3), **self.reducing()},
+            "reduce-scatter": self.ranks(start) | self.one(({"algorithm": "halving"}, {"in_flight": 1})),
+            "all-gather": self.ranks(start) | self.one(({"algorithm": "doubling"}, {"in_flight": 1})),
+            "broadcast": self.ranks(start)
+            | {"chunk": self.size(1e4, 1e5), "in_flight": self.random.randint(1, 3)},
+            "all-to-all": self.ranks(start)
+            | {"order": self.one(("rotated", "pairwise", "at-once")), "gini": self.one((0.0, 0.1))},
             "request-response": {
                 "pairs": self.random.randint(1, 6),
                 "exchanges": self.random.randint(1, 10),
@@ -341,9 +359,11 @@ class Draw:
         table = {key: value for key, value in table.items() if key in need or self.maybe(0.7)}
         if kind == "shuffle":
             table.setdefault("size", "10KB")
-        if self.maybe(0.15) and kind == "ring":
+        collective = issubclass(TRAFFICS[kind], Collective)
+        if self.maybe(0.15) and collective:
             table["hosts"] = list(self.pair())
-        if self.maybe(0.15) and kind not in ("incast", "trace", "ring"):
+            table["group_size"] = 2
+        if self.maybe(0.15) and kind not in ("incast", "trace") and not collective:
             table["from"], table["to"] = ([host] for host in self.pair())
         if self.maybe() and kind not in ("poisson", "trace"):
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))

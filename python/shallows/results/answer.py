@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shallows import summary as sums
 from shallows.contract import F64, U64, Flags
 from shallows.contract import Answer as CoreAnswer
+from shallows.results import collectives
 from shallows.results.tables import Block, Names, stacked
 from shallows.traffic import NO_FLOW
 from shallows.units import NEVER
@@ -128,6 +129,7 @@ class Answer:
             "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
             "traffic": self._traffic(),
             "load": self._load(),
+            "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
             "warnings": [],  # added by the runner
             "books": self._books(),
         }

@@ -6,9 +6,10 @@ To add a kind, write a model with a literal `kind` and `draw()`, and enter it in
 from typing import Annotated
 
 from shallows.table import Key
+from shallows.traffic.collectives import AllGather, AllReduce, AllToAll, Broadcast, Collective, ReduceScatter
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, Flows, Load, draw
 from shallows.traffic.kind import AlgorithmChoice, Kind
-from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Ring, Shuffle, Staircase
+from shallows.traffic.kinds import Incast, LongLived, RequestResponse, Shuffle, Staircase
 from shallows.traffic.poisson import Poisson
 from shallows.traffic.predecessors import Predecessors
 from shallows.traffic.trace import Trace
@@ -18,6 +19,7 @@ __all__ = [
     "NO_FLOW",
     "AlgorithmChoice",
     "Application",
+    "Collective",
     "Drawn",
     "Draws",
     "Flows",
@@ -33,13 +35,28 @@ KINDS = {
     "staircase": Staircase,
     "incast": Incast,
     "shuffle": Shuffle,
-    "ring": Ring,
+    "all-reduce": AllReduce,
+    "reduce-scatter": ReduceScatter,
+    "all-gather": AllGather,
+    "broadcast": Broadcast,
+    "all-to-all": AllToAll,
     "request-response": RequestResponse,
     "poisson": Poisson,
     "trace": Trace,
 }
 
 Traffic = Annotated[
-    LongLived | Staircase | Incast | Shuffle | Ring | RequestResponse | Poisson | Trace,
+    LongLived
+    | Staircase
+    | Incast
+    | Shuffle
+    | AllReduce
+    | ReduceScatter
+    | AllGather
+    | Broadcast
+    | AllToAll
+    | RequestResponse
+    | Poisson
+    | Trace,
     Key(discriminator="kind"),
 ]

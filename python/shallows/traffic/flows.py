@@ -79,13 +79,21 @@ class Application:
 
 
 @dataclass(frozen=True)
+class Messages:
+    """Columns of the flows of a collective: the number of the group, and the step of its schedule."""
+
+    group: U32
+    step: U32
+
+
+@dataclass(frozen=True)
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
     A flow with predecessors in `after` starts `start_ps` after the last of them has finished. `answers` has
     the request that each flow answers, or `NO_FLOW`. Both have indices in the same table. `application` is
     None if flows never pause. `offered` are the mean rates of open-loop traffic; None if its flows adapt or
-    are a single batch.
+    are a single batch. `messages` is None unless they are a collective.
     """
 
     src: U32
@@ -98,6 +106,7 @@ class Drawn:
     answers: NDArray[np.integer] | None = None
     application: Application | None = None
     offered: Offered | Uniform | None = None
+    messages: Messages | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,8 @@ class Flows:
     `start_ps`, `stop_ps` (u64). If a flow has predecessors in `after`, `start_ps` counts from the end of the
     last of them. `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and
     `cc_names`, `group` is the number of the traffic table; `loads` has a `Load` or None for each table,
-    `offered` its mean rates or None; `application` is None if no flow ever pauses.
+    `offered` its mean rates or None, `messages` the groups and steps of a collective or None; `application`
+    is None if no flow ever pauses.
     """
 
     src: U32
@@ -126,6 +136,7 @@ class Flows:
     loads: list[Load | None]
     application: Application | None = None
     offered: list[Offered | Uniform | None] = field(default_factory=list[Offered | Uniform | None])
+    messages: list[Messages | None] = field(default_factory=list[Messages | None])
 
     def __len__(self) -> int:
         return len(self.src)
@@ -176,6 +187,7 @@ def draw(
         cc_names=_labels(ccs),
         loads=[of.load for of in drawn],
         offered=[of.offered for of in drawn],
+        messages=[of.messages for of in drawn],
         application=_applications([of.application for of in drawn], counts),
     )
 

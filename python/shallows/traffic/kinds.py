@@ -9,7 +9,7 @@ from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
 from shallows.table import Key
 from shallows.traffic.flows import NO_FLOW, Application, Drawn, Draws, full
-from shallows.traffic.kind import Between, Ends, Kind, distinct, filled, hosts_of, others
+from shallows.traffic.kind import Between, Ends, Kind, filled, hosts_of, others
 from shallows.traffic.offered import Offered
 from shallows.traffic.predecessors import Predecessors
 from shallows.units import (
@@ -201,42 +201,6 @@ class Shuffle(Between):
         count = int(apart.sum())
         start_ps = np.uint64(self.start) + spread(draws, count, self.jitter)
         return Drawn(src[apart], dst[apart], full(count, self.size), start_ps, full(count, NEVER))
-
-
-class Ring(Kind):
-    """An all-reduce over a ring: a share goes to the next host after the previous share has arrived."""
-
-    kind: Literal["ring"]
-    hosts: Ends = Key("topology", description="participants in the order of the ring; by default all hosts")
-    size: Payload = Key("1MB", description="data that each host reduces; a step sends a share of it")
-    start: Time = Key("0s", description="earliest start of the first step")
-    jitter: Time = Key("10us", description="first steps are uniform within this time")
-
-    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
-        """Step by step, the flows of all hosts.
-
-        With n hosts, each sends n - 1 shares until every host has one sum, and n - 1 more until all hosts
-        have all sums (Patarasuk and Yuan, J. Parallel Distrib. Comput. 2009). In each step a host sends what
-        it received in the step before.
-        """
-        given = hosts_of(network, "hosts", self.hosts)
-        ring = np.arange(network.hosts, dtype=np.uint32) if given is None else given
-        hosts = len(ring)
-        if hosts < 2 or len(distinct(ring)) < hosts:
-            raise ScenarioError("hosts", self.hosts, "two hosts or more, each once")
-        steps = 2 * (hosts - 1)
-        count = steps * hosts
-        step, chain = np.divmod(np.arange(count), hosts)
-        start_ps = np.zeros(count, np.uint64)
-        start_ps[:hosts] = np.uint64(self.start) + spread(draws, hosts, self.jitter)
-        return Drawn(
-            ring[(chain + step) % hosts],
-            ring[(chain + step + 1) % hosts],
-            full(count, -(-self.size // hosts)),
-            start_ps,
-            full(count, NEVER),
-            after=Predecessors.chains(count, hosts),
-        )
 
 
 class RequestResponse(Between):

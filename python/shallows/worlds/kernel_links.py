@@ -84,7 +84,8 @@ def _own_links_not_full(scenario: "Scenario", paths: Paths, limits: list[set[int
             expected = (
                 f"hosts whose own link is faster than the bottleneck: {link} ({rate}) limits a flow"
                 f" of {name}, which takes its wait in the host for a queue. Write a kind with a higher"
-                f" topology.edge_rate (dumbbell, multi-bottleneck), more senders, or an algorithm without delays"
+                " topology.edge_rate (dumbbell, multi-bottleneck), more senders, or an algorithm without"
+                " delays"
             )
             raise ScenarioError("topology", None, expected)
 

@@ -1,0 +1,125 @@
+"""Results of collectives: completion time, bandwidths as in nccl-tests, steps, and the last rank."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shallows.contract import U64
+from shallows.traffic import Collective
+from shallows.units import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shallows.scenario import Scenario
+    from shallows.topology import Network
+    from shallows.traffic import Flows
+
+
+def of_run(scenario: "Scenario", network: "Network", answer: "Mapping[str, Any]") -> list[dict[str, Any]]:
+    """`summary["collectives"]`: a row for each group of each collective.
+
+    `answer` holds the columns `start_ps`, `finish_ps` and `ideal_ps` of the flows.
+    """
+    flows = scenario.flows
+    rows: list[dict[str, Any]] = []
+    for number, messages in enumerate(flows.messages):
+        if messages is None:
+            continue
+        table = scenario.traffic[number]
+        assert isinstance(table, Collective)
+        first = int(np.searchsorted(flows.group, number))
+        size = int(np.sum(messages.group == 0))
+        for group in range(len(messages.group) // size):
+            mine = slice(first + group * size, first + (group + 1) * size)
+            step = messages.step[group * size : (group + 1) * size]
+            ideal_ps = max(
+                _critical_ps(flows, mine, step, answer["ideal_ps"]),
+                _sending_ps(scenario, network, flows, mine),
+            )
+            ranks = len(np.union1d(flows.src[mine], flows.dst[mine]))
+            rows.append(
+                {
+                    "traffic": number,
+                    "kind": table.kind,
+                    "group": group,
+                    "ranks": ranks,
+                    "size_bytes": table.size,
+                }
+                | _times(answer["start_ps"][mine], answer["finish_ps"][mine], step, ideal_ps)
+                | _last(network, flows.dst[mine], answer["finish_ps"][mine])
+            )
+            _bandwidths(rows[-1], table.bus_factor(ranks))
+    return rows
+
+
+def _times(start_ps: U64, finish_ps: U64, step: NDArray[np.integer], ideal_ps: float) -> dict[str, Any]:
+    """Completion time, ideal and steps; a step lasts from the end of the step before to its own."""
+    ideal_us = ideal_ps / 1e6
+    if (finish_ps == NEVER).any():
+        return {"completion_us": None, "ideal_us": ideal_us, "slowdown": None, "steps_us": None}
+    ends = np.zeros(int(step.max()) + 1, np.uint64)
+    np.maximum.at(ends, step, finish_ps - start_ps.min())
+    completion_us = float(ends.max()) / 1e6
+    steps_us = np.diff(np.maximum.accumulate(ends).astype(float), prepend=0.0) / 1e6
+    return {
+        "completion_us": completion_us,
+        "ideal_us": ideal_us,
+        "slowdown": completion_us / ideal_us,
+        "steps_us": steps_us.tolist(),
+    }
+
+
+def _last(network: "Network", target: NDArray[np.integer], finish_ps: U64) -> dict[str, Any]:
+    """The rank that receives its last message last, and how long after the first such rank."""
+    if (finish_ps == NEVER).any():
+        return {"last_rank": None, "spread_us": None}
+    ends = np.zeros(int(target.max()) + 1, np.uint64)
+    np.maximum.at(ends, target, finish_ps)
+    received = ends[ends > 0]
+    return {
+        "last_rank": network.host_names[int(ends.argmax())],
+        "spread_us": float(received.max() - received.min()) / 1e6,
+    }
+
+
+def _bandwidths(row: dict[str, Any], factor: float) -> None:
+    """Enter algbw and busbw in GB/s, as nccl-tests prints them: size over time, and times the bus factor."""
+    time_us = row["completion_us"]
+    row["algbw_gb_per_s"] = row["size_bytes"] / time_us / 1e3 if time_us else None
+    row["busbw_gb_per_s"] = row["size_bytes"] / time_us / 1e3 * factor if time_us else None
+
+
+def _critical_ps(flows: "Flows", mine: slice, step: NDArray[np.integer], ideal_ps: U64) -> float:
+    """The longest chain of messages of ideal times and delays, from the first start."""
+    first, count = mine.start, mine.stop - mine.start
+    pairs = slice(*np.searchsorted(flows.after.flow, [mine.start, mine.stop]))
+    flow = flows.after.flow[pairs].astype(np.int64) - first
+    before = flows.after.predecessor[pairs].astype(np.int64) - first
+    delay, ideal = flows.start_ps[mine].astype(float), ideal_ps[mine].astype(float)
+    waits = np.zeros(count, bool)
+    waits[flow] = True
+    begin = delay[~waits].min()
+    ready = np.where(waits, 0.0, -begin)
+    ends = np.zeros(count)
+    order = np.argsort(step[flow], kind="stable")
+    flow, before = flow[order], before[order]
+    for now in range(int(step.max()) + 1):
+        of_step = slice(*np.searchsorted(step[flow], [now, now + 1]))
+        np.maximum.at(ready, flow[of_step], ends[before[of_step]])
+        mine_now = step == now
+        ends[mine_now] = ready[mine_now] + delay[mine_now] + ideal[mine_now]
+    return float(ends.max())
+
+
+def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", mine: slice) -> float:
+    """The least time that the links of the hosts need for all frames of the group."""
+    payload = scenario.frame.payload
+    frames = (flows.bytes[mine] + np.uint64(payload - 1)) // np.uint64(payload)
+    wire = flows.bytes[mine] + frames * np.uint64(scenario.mtu - payload)
+    rate = network.host_rate_bps.astype(float)
+    busiest = [
+        np.bincount(ends[mine], wire.astype(float), network.hosts) / rate for ends in (flows.src, flows.dst)
+    ]
+    return float(np.max(busiest)) * 8e12

@@ -1,0 +1,233 @@
+"""Collectives: groups of hosts that exchange data by a schedule of messages, as NCCL and MPI do."""
+
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from shallows.contract import F64, U32, U64
+from shallows.errors import ScenarioError
+from shallows.table import Key
+from shallows.traffic import schedules
+from shallows.traffic.flows import Drawn, Draws, Messages, full
+from shallows.traffic.kind import Ends, Kind, distinct, hosts_of
+from shallows.traffic.kinds import spread
+from shallows.traffic.predecessors import Predecessors
+from shallows.traffic.schedules import Schedule
+from shallows.units import NEVER, Frame, OptionalCount, OptionalPayload, Payload, SmallCount, Time
+
+if TYPE_CHECKING:
+    from shallows.topology import Network
+
+
+IN_FLIGHT = "messages of a rank to the same rank that are sent before one is acknowledged; by default 2"
+MESSAGES = 2
+CHUNK = 512_000
+"""Bytes of a chunk, as NCCL's default: a buffer of 4 MiB in eight steps."""
+
+
+class Collective(Kind):
+    """A collective of all `hosts`, or of each group of `group_size` of them, which run at the same time."""
+
+    hosts: Ends = Key("topology", description="the ranks in order; by default all hosts")
+    group_size: OptionalCount = Key(
+        None, description="ranks of each group; by default all hosts are one group"
+    )
+    size: Payload = Key("1MB", description="bytes of the buffer, as nccl-tests counts them")
+    channels: SmallCount = Key(
+        1, description="parts of the buffer that are sent at the same time, by flows of their own"
+    )
+    step_delay: Time = Key(
+        "0s", description="time that a rank takes before each message, such as NCCL's launch of a step"
+    )
+    start: Time = Key("0s", description="earliest start")
+    jitter: Time = Key("0s", description="ranks start at random times within this time")
+
+    def bus_factor(self, ranks: int) -> float:
+        """busbw over algbw, as nccl-tests defines them: the share of its buffer that a rank must send."""
+        return (ranks - 1) / ranks
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """The messages of one channel, `size` bytes in all. Raises `ScenarioError`."""
+        raise NotImplementedError
+
+    def ranks(self, network: "Network") -> U32:
+        """The hosts of each group, one row a group."""
+        given = hosts_of(network, "hosts", self.hosts)
+        hosts = np.arange(network.hosts, dtype=np.uint32) if given is None else given
+        if len(hosts) < 2 or len(distinct(hosts)) < len(hosts):
+            raise ScenarioError("hosts", self.hosts, "two hosts or more, each once")
+        of = self.group_size or len(hosts)
+        if of < 2 or len(hosts) % of:
+            raise ScenarioError("group_size", of, f"2 or more, and a divisor of the {len(hosts)} hosts")
+        return hosts.reshape(-1, of)
+
+    def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
+        """Group by group, the flows of all channels of its ranks, in the order of steps."""
+        groups = self.ranks(network)
+        ranks = groups.shape[1]
+        channels = schedules.divided(self.size, self.channels).tolist()
+        one = Schedule.joined([self.schedule(ranks, size, draws) for size in channels])
+        if not one.bytes.all():
+            raise ScenarioError("size", self.size, f"at least a byte in each of its {len(one)} messages")
+        count = len(groups) * len(one)
+        instance = np.repeat(np.arange(len(groups), dtype=np.uint32), len(one))
+        begin = np.uint64(self.start) + spread(draws, groups.size, self.jitter).reshape(groups.shape)
+        waits = one.after.waiting(len(one))
+        start_ps = np.where(waits, np.uint64(0), begin[:, one.source]) + np.uint64(self.step_delay)
+        return Drawn(
+            groups[:, one.source].ravel(),
+            groups[:, one.target].ravel(),
+            np.tile(one.bytes, len(groups)),
+            start_ps.ravel(),
+            full(count, NEVER),
+            after=Predecessors.joined((one.after, len(one) * group) for group in range(len(groups))),
+            messages=Messages(instance, np.tile(one.step, len(groups))),
+        )
+
+
+def _refuse_unused(table: Collective, key: str, used: bool) -> None:
+    if getattr(table, key) is not None and not used:
+        raise ScenarioError(key, getattr(table, key), "no such key: this algorithm does not use it")
+
+
+def _power_of_two(algorithm: str, ranks: int) -> None:
+    if ranks & (ranks - 1):
+        expected = f'"ring", or a power of two of ranks in each group, not {ranks}'
+        raise ScenarioError("algorithm", algorithm, expected)
+
+
+class AllReduce(Collective):
+    """Every rank gets the sum of the buffers of all."""
+
+    kind: Literal["all-reduce"]
+    algorithm: Literal["ring", "tree", "halving-doubling"] = Key(
+        "ring", description="a ring, two binary trees as in NCCL, or recursive halving and doubling"
+    )
+    chunk: OptionalPayload = Key(
+        None, description="`tree`: bytes that are forwarded together; by default 512KB"
+    )
+    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
+
+    @model_validator(mode="after")
+    def _used(self) -> Self:
+        _refuse_unused(self, "chunk", self.algorithm == "tree")
+        _refuse_unused(self, "in_flight", self.algorithm != "halving-doubling")
+        return self
+
+    def bus_factor(self, ranks: int) -> float:
+        """Twice that of a reduce-scatter."""
+        return 2 * (ranks - 1) / ranks
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """A ring of 2 (n - 1) steps, two trees, or 2 log2 n exchanges."""
+        if self.algorithm == "ring":
+            return schedules.ring(ranks, size, 2 * (ranks - 1), self.in_flight or MESSAGES)
+        if self.algorithm == "tree":
+            return schedules.two_trees(
+                ranks, _chunks(size, self.chunk or CHUNK, least=2), self.in_flight or MESSAGES
+            )
+        _power_of_two(self.algorithm, ranks)
+        return schedules.halving_doubling(ranks, size)
+
+
+class ReduceScatter(Collective):
+    """Every rank gets the sum of one part of the buffers of all."""
+
+    kind: Literal["reduce-scatter"]
+    algorithm: Literal["ring", "halving"] = Key("ring", description="a ring, or recursive halving")
+    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
+
+    @model_validator(mode="after")
+    def _used(self) -> Self:
+        _refuse_unused(self, "in_flight", self.algorithm == "ring")
+        return self
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """A ring of n - 1 steps, or log2 n exchanges."""
+        if self.algorithm == "ring":
+            return schedules.ring(ranks, size, ranks - 1, self.in_flight or MESSAGES)
+        _power_of_two(self.algorithm, ranks)
+        return schedules.halving(ranks, size)
+
+
+class AllGather(Collective):
+    """Every rank gets the parts of all."""
+
+    kind: Literal["all-gather"]
+    algorithm: Literal["ring", "doubling"] = Key("ring", description="a ring, or recursive doubling")
+    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
+
+    @model_validator(mode="after")
+    def _used(self) -> Self:
+        _refuse_unused(self, "in_flight", self.algorithm == "ring")
+        return self
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """A ring of n - 1 steps, or log2 n exchanges."""
+        if self.algorithm == "ring":
+            return schedules.ring(ranks, size, ranks - 1, self.in_flight or MESSAGES)
+        _power_of_two(self.algorithm, ranks)
+        return schedules.doubling(ranks, size)
+
+
+class Broadcast(Collective):
+    """Every rank gets the buffer of the first, chunk by chunk along a chain."""
+
+    kind: Literal["broadcast"]
+    chunk: Payload = Key(f"{CHUNK}B", description="bytes that are sent and forwarded together")
+    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
+
+    def bus_factor(self, ranks: int) -> float:
+        """One: the whole buffer crosses every link of the chain."""
+        return 1.0
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """A chain of n - 1 hops."""
+        return schedules.chain(ranks, _chunks(size, self.chunk), self.in_flight or MESSAGES)
+
+
+class AllToAll(Collective):
+    """Every rank sends a part of its buffer to every other, equal parts unless `gini` is set."""
+
+    kind: Literal["all-to-all"]
+    order: Literal["rotated", "pairwise", "at-once"] = Key(
+        "rotated",
+        description="together, rank r first to r + 1; in phases; or together, all first to 0",
+    )
+    gini: float = Key(
+        0.0, ge=0, lt=1, description="Gini coefficient of the bytes that ranks receive (skew of experts)"
+    )
+
+    def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
+        """n (n - 1) messages."""
+        weights = skewed(ranks, self.gini)[draws.order("sizes", ranks)]
+        sizes = np.tile((size * weights / weights.sum()).astype(np.uint64), (ranks, 1))
+        if self.order == "pairwise":
+            return schedules.pairwise(ranks, sizes)
+        return schedules.all_at_once(ranks, sizes, rotated=self.order == "rotated")
+
+
+def _chunks(size: int, chunk: int, least: int = 1) -> U64:
+    return schedules.divided(size, max(-(-size // chunk), least))
+
+
+def gini(values: F64) -> float:
+    """The Gini coefficient: half of the mean difference of two values over their mean, 0 if all are equal."""
+    ordered, n = np.sort(values), len(values)
+    return float((2 * np.arange(1, n + 1) - n - 1) @ ordered / (n * ordered.sum()))
+
+
+def skewed(count: int, target: float) -> F64:
+    """Weights in descending order with a Gini coefficient of `target`: powers of the rank (Zipf's law).
+
+    Raises `ScenarioError` if so few values cannot be so unequal.
+    """
+    rank = np.arange(1, count + 1, dtype=float)
+    low, high = 0.0, 64.0
+    if gini(rank**-high) < target:
+        raise ScenarioError("gini", target, f"at most {gini(rank**-high):.3g}, with {count} ranks")
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gini(rank**-middle) < target else (low, middle)
+    return rank**-high if target else np.ones(count)

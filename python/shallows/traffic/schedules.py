@@ -1,0 +1,257 @@
+"""Schedules of collectives: which rank sends how much to which rank, and after which messages.
+
+A schedule knows ranks, bytes and order, but no hosts, times or congestion control. All functions take n, the
+number of ranks, and return a `Schedule`. Messages that wait for nothing start with the collective.
+
+Sources: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", J.
+Parallel Distrib. Comput. 69(2), 2009 (ring); Thakur, Rabenseifner and Gropp, "Optimization of collective
+communication operations in MPICH", Int. J. High Perform. Comput. Appl. 19(1), 2005 (halving and doubling,
+pairwise exchange); Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
+and scan", Parallel Computing 35(12), 2009 (two trees).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shallows.contract import U32, U64
+from shallows.traffic.predecessors import Predecessors
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Messages as columns. `step` grows along each dependency, and `after` precedes in the list."""
+
+    source: U32
+    target: U32
+    bytes: U64
+    step: U32
+    after: Predecessors
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @classmethod
+    def of_steps(cls, steps: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]], waits: "Predecessors") -> Self:
+        """From the (sources, targets, bytes) of each step."""
+        columns = [np.broadcast_arrays(*step) for step in steps]
+        source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
+        step = np.repeat(np.arange(len(columns)), [len(column[0]) for column in columns])
+        return cls(_u32(source), _u32(target), size.astype(np.uint64), _u32(step), waits)
+
+    @classmethod
+    def joined(cls, schedules: Sequence["Schedule"]) -> Self:
+        """The messages of schedules that run at the same time, in the order of their steps."""
+        firsts = np.cumsum([0, *(len(schedule) for schedule in schedules)]).tolist()
+        after = Predecessors.joined(zip((schedule.after for schedule in schedules), firsts, strict=False))
+        source, target, size, step = (
+            np.concatenate([getattr(schedule, column) for schedule in schedules])
+            for column in ("source", "target", "bytes", "step")
+        )
+        return cls.sorted(source, target, size, step, after)
+
+    @classmethod
+    def sorted(
+        cls,
+        source: NDArray[Any],
+        target: NDArray[Any],
+        size: NDArray[Any],
+        step: NDArray[Any],
+        after: Predecessors,
+    ) -> Self:
+        """Messages in any order, and the dependencies between them, in the order of their steps."""
+        order = np.argsort(step, kind="stable")
+        place = np.argsort(order, kind="stable")
+        waits = Predecessors.of_pairs(place[after.flow], place[after.predecessor])
+        return cls(
+            _u32(source[order]), _u32(target[order]), size[order].astype(np.uint64), _u32(step[order]), waits
+        )
+
+
+def _u32(column: NDArray[Any]) -> U32:
+    return column.astype(np.uint32)
+
+
+def divided(total: int, count: int) -> U64:
+    """`total` bytes in `count` parts that differ by at most one byte."""
+    edges = np.arange(count + 1, dtype=np.uint64) * np.uint64(total) // np.uint64(count)
+    return np.diff(edges)
+
+
+def ring(n: int, total: int, steps: int, in_flight: int) -> Schedule:
+    """Steps around a ring: rank r sends to r + 1 an n-th of `total` bytes, after it received one from r - 1.
+
+    n - 1 steps are a reduce-scatter or an all-gather, 2 (n - 1) an all-reduce. A rank that is late finds
+    several messages to forward, of which at most `in_flight` are unacknowledged at a time.
+    """
+    rank, share = np.arange(n), divided(total, n)
+    # In step s rank r sends part r - s; the parts differ only by the rounding of `total` to n parts.
+    each = ((rank, (rank + 1) % n, share[(rank - step) % n]) for step in range(steps))
+    flow = np.arange(n, n * steps)
+    received = flow - n + np.where(flow % n == 0, n, 0) - 1
+    later = np.arange(n * in_flight, n * steps)
+    waits = Predecessors.of_pairs(
+        np.concatenate([flow, later]), np.concatenate([received, later - n * in_flight])
+    )
+    return Schedule.of_steps(each, waits)
+
+
+def halving(n: int, total: int) -> Schedule:
+    """Recursive halving, a reduce-scatter for n = 2^k: r exchanges total/2 with r ^ n/2, then total/4 …"""
+    return _exchanges(n, [(n >> step, total >> step) for step in range(1, n.bit_length())])
+
+
+def doubling(n: int, total: int) -> Schedule:
+    """Recursive doubling, an all-gather for n = 2^k: the exchanges of `halving` in reverse order."""
+    return _exchanges(n, [(n >> step, total >> step) for step in reversed(range(1, n.bit_length()))])
+
+
+def halving_doubling(n: int, total: int) -> Schedule:
+    """Recursive halving, then doubling: an all-reduce for n = 2^k."""
+    down = [(n >> step, total >> step) for step in range(1, n.bit_length())]
+    return _exchanges(n, [*down, *reversed(down)])
+
+
+def _exchanges(n: int, exchanges: Sequence[tuple[int, int]]) -> Schedule:
+    """Steps in which each rank exchanges (distance, bytes), after it received those of all steps before."""
+    rank = np.arange(n)
+    steps = [(rank, rank ^ distance, size) for distance, size in exchanges]
+    received = [n * step + (rank ^ distance) for step, (distance, _) in enumerate(exchanges)]
+    pairs = [(n * step + rank, received[before]) for step in range(len(steps)) for before in range(step)]
+    flow, before = np.array(pairs, np.uint32).reshape(-1, 2, n).transpose(1, 0, 2).reshape(2, -1)
+    return Schedule.of_steps(steps, Predecessors.of_pairs(flow, before))
+
+
+def all_at_once(n: int, sizes: U64, *, rotated: bool) -> Schedule:
+    """Every rank sends `sizes[source, target]` bytes to every other, without waiting.
+
+    The messages of rank r are listed from target r + 1 on if `rotated`, else from target 0 on.
+    """
+    source = np.repeat(np.arange(n), n)
+    target = (source + np.tile(np.arange(n), n)) % n if rotated else np.tile(np.arange(n), n)
+    sent = (source != target) & (sizes[source, target] > 0)
+    step = (source[sent], target[sent], sizes[source, target][sent])
+    return Schedule.of_steps([step], Predecessors.of_pairs([], []))
+
+
+def pairwise(n: int, sizes: U64) -> Schedule:
+    """Every rank sends to every other in n - 1 phases: in phase k to r + k, while it receives from r - k.
+
+    A phase begins at a rank when it has received its message of the phase before, and its own is
+    acknowledged. A rank without bytes to send in a phase sends one, which keeps the order.
+    """
+    rank = np.arange(n)
+    sizes = np.maximum(sizes, np.uint64(1))
+    steps = [(rank, (rank + phase) % n, sizes[rank, (rank + phase) % n]) for phase in range(1, n)]
+    flow = np.arange(n, n * (n - 1))
+    phase, mine = np.divmod(flow, n)
+    received = (phase - 1) * n + (mine - phase) % n
+    waits = Predecessors.of_pairs(np.repeat(flow, 2), np.stack([flow - n, received], axis=1).ravel())
+    return Schedule.of_steps(steps, waits)
+
+
+def chain(n: int, chunks: U64, in_flight: int) -> Schedule:
+    """A broadcast from rank 0 along a chain: rank r forwards each of `chunks` (bytes) to r + 1.
+
+    A rank sends a chunk after it received it, with at most `in_flight` chunks unacknowledged.
+    """
+    messages = _Messages()
+    for chunk, size in enumerate(chunks.tolist()):
+        for rank in range(n - 1):
+            needs = [(rank - 1, rank, chunk), (rank, rank + 1, chunk - in_flight)]
+            messages.send((rank, rank + 1, chunk), size, rank + chunk, needs)
+    return messages.schedule()
+
+
+def two_trees(n: int, chunks: U64, in_flight: int) -> Schedule:
+    """An all-reduce over two binary trees, each with every other one of `chunks` (bytes): up, then down.
+
+    A rank that has children in one tree has none in the other, so the two together use every link. A rank
+    sends a chunk up after it received that of its children, and down after it received it from above, with at
+    most `in_flight` chunks of a tree unacknowledged by the same rank.
+    """
+    messages = _Messages()
+    for tree, parents in enumerate(two_parents(n)):
+        _up_and_down(messages, tree, parents, chunks[tree::2].tolist(), in_flight)
+    return messages.schedule()
+
+
+def two_parents(n: int) -> tuple[list[int | None], list[int | None]]:
+    """The parent of each rank in two binary trees, None for the root. No rank has children in both."""
+    first: list[int | None] = [None] * n
+    _in_order(0, n, None, first)
+    # Ranks without children have even numbers. The second tree is mirrored, or for odd n shifted by one rank.
+    moved = [(rank + 1) % n if n % 2 else n - 1 - rank for rank in range(n)]
+    second: list[int | None] = [None] * n
+    for rank, parent in enumerate(first):
+        second[moved[rank]] = None if parent is None else moved[parent]
+    return first, second
+
+
+def _in_order(low: int, end: int, parent: int | None, parents: list[int | None]) -> None:
+    """Enter the tree over the ranks from an even `low` to `end`: ranks with children are odd."""
+    if low >= end:
+        return
+    root = low + (1 << ((end - low).bit_length() - 1)) - 1
+    parents[root] = parent
+    _in_order(low, root, root, parents)
+    _in_order(root + 1, end, root, parents)
+
+
+def _up_and_down(
+    messages: "_Messages", tree: int, parents: list[int | None], chunks: list[int], in_flight: int
+) -> None:
+    children: list[list[int]] = [[] for _ in parents]
+    for rank, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(rank)
+    depth, height = [_depth(parents, rank) for rank in range(len(parents))], [0] * len(parents)
+    for rank in sorted(range(len(parents)), key=depth.__getitem__, reverse=True):
+        height[rank] = max((height[child] + 1 for child in children[rank]), default=0)
+    for chunk, size in enumerate(chunks):
+        for rank, parent in enumerate(parents):
+            if parent is None:
+                continue
+            before = [("up", tree, child, rank, chunk) for child in children[rank]]
+            key = ("up", tree, rank, parent, chunk)
+            messages.send(key, size, height[rank] + chunk, [*before, (*key[:-1], chunk - in_flight)])
+            key = ("down", tree, parent, rank, chunk)
+            above = [("down", tree, other, parent, chunk) for other in [parents[parent]] if other is not None]
+            reduced = [("up", tree, child, parent, chunk) for child in children[parent]]
+            step = max(height) + depth[parent] + chunk
+            messages.send(key, size, step, [*(above or reduced), (*key[:-1], chunk - in_flight)])
+
+
+def _depth(parents: list[int | None], rank: int) -> int:
+    parent = parents[rank]
+    return 0 if parent is None else 1 + _depth(parents, parent)
+
+
+class _Messages:
+    """Messages by key, whose last three parts are source, target and chunk."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.numbers: dict[tuple[Any, ...], int] = {}
+        self.needs: list[list[tuple[Any, ...]]] = []
+
+    def send(self, key: tuple[Any, ...], size: int, step: int, needs: list[tuple[Any, ...]]) -> None:
+        """Enter a message that waits for those messages of `needs` that exist."""
+        self.numbers[key] = len(self.rows)
+        self.rows.append((*key[-3:-1], size, step))
+        self.needs.append(needs)
+
+    def schedule(self) -> Schedule:
+        """The messages in the order of their steps."""
+        source, target, size, step = (np.array(column) for column in zip(*self.rows, strict=True))
+        pairs = [
+            (flow, self.numbers[key])
+            for flow, keys in enumerate(self.needs)
+            for key in keys
+            if key in self.numbers
+        ]
+        flow, before = np.array(pairs, np.uint32).reshape(-1, 2).T
+        return Schedule.sorted(source, target, size, step, Predecessors(flow, before))
