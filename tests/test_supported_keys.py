@@ -217,7 +217,7 @@ PLAIN_KINDS = {
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},
     "trace": {"flows": [[0, 0, 1, 2000]]},
-    "all-reduce": {"size": "90KB", "algorithm": "tree"},
+    "all-reduce": {"size": "4MB", "algorithm": "tree"},
     "broadcast": {"size": "90KB", "chunk": "9KB"},
 }
 """What each kind has before; at 1 Gbps, so that the kernel world can run it."""
