@@ -23,6 +23,7 @@ def scenario(ports="bottleneck"):
         seed=7,
         mtu=1500,
         warmup_ps=100 * US,
+        cooldown_ps=None,
         hosts=SimpleNamespace(rto_max=10**12),
         network_options=SimpleNamespace(balancing="flow", convergence=NEVER),
         faults=[],

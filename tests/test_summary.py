@@ -1,9 +1,12 @@
 """The summary against numbers worked by hand; the flows are those of fake_packet_run."""
 
+import numpy as np
 import pytest
 
 import fake_packet_run as fake
+import shallows as sh
 from shallows import warnings
+from shallows.errors import ScenarioError
 from shallows.report import run_report
 from shallows.summary import jain, quantile
 
@@ -161,6 +164,60 @@ def test_a_run_that_ends_with_its_flows_says_how_long_it_drained():
     scenario.duration_ps = None
     run = fake.Run.from_answer(scenario, fake.network(), fake.flows(), fake.answer(), 1.0)
     assert run.summary["drain_s"] == pytest.approx(100e-6)
+    assert run.summary["drain_share"] == pytest.approx(100 / 200)
+
+
+def test_a_drain_counts_from_the_last_flow_that_began():
+    """A run ends with its flows, before a flow without an end that was to start at 1 s."""
+    traffic = [
+        {"kind": "incast", "senders": 1, "size": "1KB"},
+        {"kind": "long-lived", "flows": 1, "start": "1s"},
+    ]
+    star = {"kind": "star", "hosts": 3, "rate": "10Gbps", "rtt": "20us"}
+    run = sh.run(sh.Scenario(duration="until-done", topology=star, cc="dctcp", traffic=traffic))
+    assert run.summary["drain_s"] == pytest.approx(run.summary["duration_s"])
+    assert run.summary["drain_share"] == 1
+    late = [traffic[0], {**traffic[0], "start": "1ms"}]
+    run = sh.run(sh.Scenario(duration="until-done", topology=star, cc="dctcp", traffic=late))
+    assert run.summary["drain_s"] == pytest.approx(run.summary["duration_s"] - 1e-3)
+    warm = sh.Scenario(duration="until-done", warmup="2ms", topology=star, cc="dctcp", traffic=late)
+    assert sh.run(warm).summary["drain_s"] == 0
+    assert sh.run(warm).summary["drain_share"] is None
+
+
+OPEN = {
+    "duration": "until-done",
+    "topology": {"kind": "star", "hosts": 5, "rate": "10Gbps"},
+    "cc": "reno",
+    "traffic": [{"kind": "poisson", "sizes": "20KB", "load": 0.2, "flows": 500}],
+}
+
+
+@pytest.mark.parametrize("duration", ["until-done", "3ms"])
+def test_flows_of_the_warm_up_and_the_cool_down_are_in_no_statistic(duration):
+    """Between 1 ms and 0.5 ms before the last arrival, or before the end of the run."""
+    made = sh.Scenario(**OPEN | {"duration": duration}, warmup="1ms", cooldown="500us")
+    run = sh.run(made)
+    starts_us = made.flows.start_ps / 1e6
+    last_us = starts_us.max() if duration == "until-done" else 3000
+    counted = (starts_us >= 1000) & (starts_us < last_us - 500)
+    assert 0 < counted.sum() < len(counted) - 20
+    assert run.summary["flows"]["completed"] == counted.sum()
+    assert sum(row["count"] for row in run.summary["flows_by_size"]) == counted.sum()
+    assert run.summary["traffic"][0]["completed"] == counted.sum()
+    assert run.summary["flows"]["fct_p99_us"] == pytest.approx(np.quantile(run.flows.fct_us[counted], 0.99))
+    assert run.summary["cooldown_at_s"] == pytest.approx((last_us - 500) * 1e-6)
+    again = sh.Scenario.from_toml(made.to_toml())
+    assert again.cooldown == made.cooldown
+
+
+def test_a_cool_down_that_acts_on_nothing_is_refused():
+    with pytest.raises(
+        ScenarioError, match=r'cooldown = "1ms": expected 0s: it acts on traffic whose arrivals'
+    ):
+        sh.Scenario(**OPEN | {"traffic": [{"kind": "incast"}]}, cooldown="1ms")
+    with pytest.raises(ScenarioError, match="from the warm-up to the last arrival"):
+        sh.Scenario(**OPEN, cooldown="1s")
 
 
 def test_percentiles_carry_how_many_they_are_of():

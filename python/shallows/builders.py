@@ -1031,6 +1031,7 @@ class Tables(TypedDict, total=False):
     seed: int
     duration: Required[Time]
     warmup: Time
+    cooldown: Time
     topology: Required[Topology | TableLike | GraphLike]
     network: Network | TableLike | None
     hosts: Hosts | TableLike | None

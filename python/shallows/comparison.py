@@ -280,4 +280,5 @@ def row(summary: dict[str, Any], bottleneck: dict[str, Any]) -> dict[str, Any]:
             key: flows[key]
             for key in ("fct_mean_us", "fct_p99_us", "slowdown_p50", "slowdown_p99", "timeouts")
         },
+        **{key: summary.get(key) for key in ("drain_s", "drain_share")},  # absent in some saved runs
     }

@@ -38,6 +38,7 @@ ROWS = (
     ("slowdown_p50", "slowdown p50", "{:.2f}"),
     ("slowdown_p99", "slowdown p99", "{:.2f}"),
     ("timeouts", "timeouts", "{}"),
+    ("drain_share", "drain (share of the time)", "{:.2f}"),
 )
 """Rows of a comparison: key of `Comparison.rows`, title, format."""
 TRAFFIC = (
@@ -130,12 +131,10 @@ def _has_credits(labels: "Iterable[str]") -> bool:
 
 
 def _drain(summary: dict[str, Any]) -> Any:
-    drained, measured = summary["drain_s"], summary["duration_s"] - summary["warmup_s"]
-    if not drained or drained <= 0 or measured <= 0:
+    share = summary.get("drain_share")  # absent in results of earlier versions
+    if not share:
         return []
-    return [
-        f"drain       the last {drained / measured:.0%} of the measured time came after the last flow's start"
-    ]
+    return [f"drain       the last {share:.0%} of the measured time came after the last flow's start"]
 
 
 def by_traffic(rows: list[dict[str, Any]]) -> Any:

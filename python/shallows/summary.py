@@ -74,16 +74,15 @@ def shared_bottleneck(
 
 
 def flow_statistics(
-    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column, not_begun: int
+    flows: Columns, *, done: Column, measured_s: float, goodput_bytes: Column, not_begun: int
 ) -> dict[str, Any]:
-    """`summary["flows"]`: counts over all flows, completion times over those begun after the warm-up.
+    """`summary["flows"]`: counts over all flows, completion times over those that `done` marks.
 
     `flows` holds the columns of the flow table (NaN for a missing value; `bytes` NaN is unlimited);
     `goodput_bytes` the payload that each flow delivered in the `measured_s` after the warm-up; `not_begun`
     the number of flows that never began.
     """
     finished = np.isfinite(flows["fct_us"])
-    done = completed_after(flows, warmup_us)
     return {
         "offered": len(finished),
         "finished": int(np.sum(finished)),
@@ -106,10 +105,9 @@ TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "slowdown", "go
 
 
 def traffic_statistics(
-    flows: Columns, *, warmup_us: float, measured_s: float, goodput_bytes: Column
+    flows: Columns, *, done: Column, measured_s: float, goodput_bytes: Column
 ) -> dict[str, Any]:
     """A row of `summary["traffic"]`, as in `flow_statistics`, for the flows of one table."""
-    done = completed_after(flows, warmup_us)
     exchange_us = flows["exchange_us"][done & np.isfinite(flows["exchange_us"])]
     return {
         "offered": len(done),
@@ -125,9 +123,8 @@ def traffic_statistics(
     }
 
 
-def flows_by_size(flows: Columns, *, warmup_us: float) -> list[dict[str, Any]]:
+def flows_by_size(flows: Columns, *, done: Column) -> list[dict[str, Any]]:
     """`summary["flows_by_size"]`: a row for each of `SIZE_BINS`, empty ones included."""
-    done = completed_after(flows, warmup_us)
     rows: list[dict[str, Any]] = []
     lower = 0
     for below in SIZE_BINS:
@@ -195,9 +192,12 @@ def _gbps(payload_bytes: Column, over_s: float) -> float | None:
     return float(np.sum(payload_bytes)) * 8e-9 / over_s if over_s > 0 else None
 
 
-def completed_after(flows: Columns, warmup_us: float) -> NDArray[np.bool_]:
-    """Flows whose completion times count: limited, finished, started after the warm-up."""
-    return np.isfinite(flows["fct_us"]) & (flows["start_us"] >= warmup_us)
+def completed(flows: Columns, warmup_us: float, cooldown_us: float | None) -> NDArray[np.bool_]:
+    """Flows whose completion times count: limited, finished, started after the warm-up and before the time
+    `cooldown_us` of the cool-down, if there is one.
+    """
+    within = (flows["start_us"] >= warmup_us) & (flows["start_us"] < (cooldown_us or math.inf))
+    return np.isfinite(flows["fct_us"]) & within
 
 
 def mean_p50_p99(values: Column) -> dict[str, float | None]:

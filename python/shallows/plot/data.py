@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shallows.results.bottlenecks import bottlenecks
 from shallows.results.tables import Names
+from shallows.summary import completed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +81,8 @@ def flow_labels(run: "Run", flows: "NDArray[Any]") -> list[str]:
 def finished(run: "Run", column: str) -> "tuple[NDArray[Any], NDArray[Any]]":
     """Size and `column` of the flows whose completion times count."""
     flows = table_columns(run, "flows")
-    rows = np.isfinite(flows["fct_us"]) & (flows["start_us"] >= run.summary["warmup_s"] * 1e6)
+    begins_s, ends_s = run.summary["warmup_s"], run.summary.get("cooldown_at_s")
+    rows = completed(flows, begins_s * 1e6, ends_s and ends_s * 1e6)
     return flows["bytes"][rows], flows[column][rows]
 
 

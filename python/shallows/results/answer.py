@@ -38,6 +38,9 @@ class Answer:
         self.loads = flows.loads
         self.start_ps = answer["flows"]["start_ps"]
         self.flow_columns = self._flows(flows)
+        self.cooldown_ps = scenario.cooldown_ps
+        ends_us = None if self.cooldown_ps is None else self.cooldown_ps / 1e6
+        self.done = sums.completed(self.flow_columns, self.warmup_ps / 1e6, ends_us)
         self.port_columns = self._ports()
 
     def _flows(self, flows: "Flows") -> dict[str, Any]:
@@ -105,12 +108,13 @@ class Answer:
 
     def summary(self, wall_s: float) -> dict[str, Any]:
         """The dict of `summary.json`."""
-        answer, flows, warmup_us = self.answer, self.flow_columns, self.warmup_ps / 1e6
+        answer, flows = self.answer, self.flow_columns
         return {
             **self._origin(),
             "duration_s": self.ended_ps / 1e12,
             "warmup_s": self.warmup_ps / 1e12,
-            "drain_s": self._drain_s(),
+            "cooldown_at_s": None if self.cooldown_ps is None else self.cooldown_ps / 1e12,
+            **self._drain(),
             **self._interruption(),
             "wall_s": wall_s,
             "threads": answer["threads"] or {"count": None, "domains": None, "gain": None},
@@ -121,12 +125,12 @@ class Answer:
             "network": self._network(),
             "flows": sums.flow_statistics(
                 flows,
-                warmup_us=warmup_us,
+                done=self.done,
                 measured_s=self.measured_ps / 1e12,
                 goodput_bytes=answer["flows"]["goodput_bytes"],
                 not_begun=int(np.sum(self.start_ps >= self.ended_ps)),
             ),
-            "flows_by_size": sums.flows_by_size(flows, warmup_us=warmup_us),
+            "flows_by_size": sums.flows_by_size(flows, done=self.done),
             "traffic": self._traffic(),
             "load": self._load(),
             "collectives": collectives.of_run(self.scenario, self.network, answer["flows"]),
@@ -142,7 +146,7 @@ class Answer:
             its = flows["traffic"] == number
             statistics = sums.traffic_statistics(
                 {name: flows[name][its] for name in sums.TRAFFIC_COLUMNS},
-                warmup_us=self.warmup_ps / 1e6,
+                done=self.done[its],
                 measured_s=self.measured_ps / 1e12,
                 goodput_bytes=goodput_bytes[its],
             )
@@ -150,12 +154,17 @@ class Answer:
             rows.append({"traffic": number, "kind": table.kind, "cc": ", ".join(names)} | statistics)
         return rows
 
-    def _drain_s(self) -> float | None:
-        """Seconds from the start of the last flow to the end, if the run ends with its flows; else None."""
-        began = self.start_ps[self.start_ps != NEVER]
+    def _drain(self) -> dict[str, float | None]:
+        """Seconds from the start of the last flow to the end, and their share of the measured time.
+
+        None unless the run ends with its flows.
+        """
+        began = self.start_ps[self.start_ps <= self.ended_ps]
         if self.scenario.duration_ps is not None or not len(began):
-            return None
-        return (self.ended_ps - max(int(began.max()), self.warmup_ps)) / 1e12
+            return {"drain_s": None, "drain_share": None}
+        drain_ps = self.ended_ps - max(int(began.max()), self.warmup_ps)
+        share = drain_ps / self.measured_ps if self.measured_ps else None
+        return {"drain_s": drain_ps / 1e12, "drain_share": share}
 
     def _network(self) -> dict[str, Any]:
         """Counts of all ports, paused time, and the ports of a deadlock, in order."""

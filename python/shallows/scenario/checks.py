@@ -56,6 +56,7 @@ def _check_times(scenario: "Scenario") -> None:
     if scenario.warmup >= scenario.duration:
         expected = f"less than the duration, {TIME.text(scenario.duration)}"
         raise ScenarioError("warmup", TIME.text(scenario.warmup), expected)
+    _check_cooldown(scenario)
     flows = scenario.flows
     most = MOST_PACKETS * (scenario.mtu - scenario.network_options.header)
     for flow in np.flatnonzero(flows.bytes >= most)[:1]:
@@ -69,6 +70,20 @@ def _check_times(scenario: "Scenario") -> None:
         if first >= scenario.duration:
             expected = f"a start before the end of the run at {TIME.text(scenario.duration)}"
             raise ScenarioError(f"traffic[{i}]", f"first start at {TIME.text(first)}", expected)
+
+
+def _check_cooldown(scenario: "Scenario") -> None:
+    last = scenario.last_arrival_ps
+    if not scenario.cooldown:
+        return
+    if last is None:
+        expected = "0s: it acts on traffic whose arrivals do not wait, such as poisson, and there is none"
+        raise ScenarioError("cooldown", TIME.text(scenario.cooldown), expected)
+    if scenario.warmup + scenario.cooldown >= last:
+        expected = (
+            f"less than {TIME.text(max(last - scenario.warmup, 0))}, from the warm-up to the last arrival"
+        )
+        raise ScenarioError("cooldown", TIME.text(scenario.cooldown), expected)
 
 
 def _check_marking(scenario: "Scenario") -> None:

@@ -45,6 +45,10 @@ class Scenario(Table):
     seed: Seed = Key(1, description="seed of all random numbers")
     duration: Duration = Key(description='time at which the run ends, or "until-done"')
     warmup: Time = Key("0s", description="time that the summary excludes")
+    cooldown: Time = Key(
+        "0s",
+        description="time before the last arrival of open-loop traffic whose flows are not in statistics",
+    )
     topology: Topology = Key(description="a table of a kind and its keys")
     network_options: NetworkTable = Key(default_factory=dict, alias="network")
     hosts: HostTable = Key(default_factory=dict)
@@ -176,6 +180,19 @@ class Scenario(Table):
     def warmup_ps(self) -> int:
         """Picoseconds left out of the summary."""
         return self.warmup
+
+    @property
+    def last_arrival_ps(self) -> int | None:
+        """When the last flow of open-loop traffic arrives; None without such traffic."""
+        flows = self.flows
+        its = np.array([one is not None for one in flows.offered])[flows.group]
+        return min(int(flows.start_ps[its].max()), self.duration) if its.any() else None
+
+    @property
+    def cooldown_ps(self) -> int | None:
+        """Picoseconds from which on starting flows are not in statistics; None if all are."""
+        last = self.last_arrival_ps if self.cooldown else None
+        return None if last is None else last - self.cooldown
 
     @property
     def duration_ps(self) -> int | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 METRICS = {
+    "": ("drain_s", "drain_share"),
     "bottleneck": (
         "utilization",
         "queue_mean_pkt",
@@ -40,7 +41,7 @@ METRICS = {
         "timeouts",
     ),
 }
-"""The metrics of a sweep's table, by their place in the summary."""
+"""The metrics of a sweep's table, by their place in the summary; "" is the summary itself."""
 SET_ASIDE = "set-aside"
 """The folder of a sweep for runs that are damaged or not its own."""
 NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
@@ -115,7 +116,7 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
     books: dict[str, Any] = summary["books"] if summary else {"closed": True}
     if not books["closed"]:
         failure = "the books do not close: " + "; ".join(books["problems"])
-    metrics = {key: summary[part][key] if summary else None for part, keys in METRICS.items() for key in keys}
+    metrics = {key: _number(summary or {}, part, key) for part, keys in METRICS.items() for key in keys}
     return {
         "run": job.run,
         **job.settings,
@@ -125,6 +126,12 @@ def row(job: "Job", summary: dict[str, Any] | None = None, failure: str | None =
         "port": summary["bottleneck"]["port"] if summary else None,
         **metrics,
     }
+
+
+def _number(summary: dict[str, Any], part: str, key: str) -> Any:
+    """A number of a summary; None in one that lacks it, as those of earlier versions can."""
+    place: dict[str, Any] = summary.get(part, {}) if part else summary
+    return place.get(key)
 
 
 def _keep(run: Run, place: Path, address: str) -> None:
