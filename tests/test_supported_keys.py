@@ -90,7 +90,9 @@ def asked(scenario, world):
         ends = scenario.flows.src.tolist(), scenario.flows.dst.tolist()
         return repr((path.rate_bps, path.base_rtt_s, model, classes, class_of.tolist(), record, span, ends))
     said = packet.request(scenario)
-    return repr((scenario.name, {key: _plain(value) for key, value in said.items()}))
+    # Warnings and drawings tell the ports within servers from those of the fabric.
+    inside = scenario.network.in_server.tolist()
+    return repr((scenario.name, inside, {key: _plain(value) for key, value in said.items()}))
 
 
 def _plain(value):
@@ -149,6 +151,33 @@ KIND_KEYS = {
             "rate": "2Gbps",
             "spine_rate": "3Gbps",
             "link_delay": "2us",
+            "links_per_pair": 2,
+            "planes": 2,
+            "ports_per_host": 2,
+        },
+        "rail-optimised": {
+            "units": 2,
+            "servers": 3,
+            "gpus": 2,
+            "spines": 2,
+            "rate": "2Gbps",
+            "spine_rate": "3Gbps",
+            "nvlink_rate": "4Gbps",
+            "link_delay": "2us",
+            "nvlink_delay": "2us",
+            "links_per_pair": 2,
+        },
+        "dragonfly+": {
+            "groups": 3,
+            "leaves": 2,
+            "spines": 2,
+            "hosts_per_leaf": 2,
+            "links_per_group_pair": 8,
+            "rate": "2Gbps",
+            "spine_rate": "3Gbps",
+            "global_rate": "4Gbps",
+            "link_delay": "2us",
+            "global_delay": "2us",
         },
         "fat-tree": {"k": 2, "rate": "2Gbps", "link_delay": "2us"},
         "three-tier": {
@@ -157,10 +186,16 @@ KIND_KEYS = {
             "tors": 16,
             "hosts_per_tor": 2,
             "rate": "2Gbps",
+            "uplink_rate": "3Gbps",
+            "core_rate": "3Gbps",
             "link_delay": "2us",
             "host_delay": "2us",
         },
-        "graph": {"edges": [["a", "s", "2Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["b", "a"]},
+        "graph": {
+            "edges": [["a", "s", "2Gbps", "1us"], ["b", "s", "1Gbps", "1us"]],
+            "hosts": ["b", "a"],
+            "server_switches": ["s"],
+        },
     },
     "traffic": {
         "long-lived": {
@@ -214,6 +249,7 @@ PAUSING = {"on": "2ms", "off": "1ms"}
 PLAIN_KINDS = {
     "incast": {"times": 3, "period": "2ms"},
     "leaf-spine": {"spines": 1},
+    "rail-optimised": {"nvlink_rate": "1Gbps"},
     "request-response": {"pairs": 4, "exchanges": 5},
     "graph": {"edges": [["a", "s", "1Gbps", "1us"], ["b", "s", "1Gbps", "1us"]], "hosts": ["a", "b"]},
     "poisson": {"sizes": "websearch", "load": 0.2, "flows": 20},

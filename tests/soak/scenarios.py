@@ -143,6 +143,7 @@ class Draw:
                 "link_delay": self.time(1e-9, 1e-3),
                 "links_per_pair": self.one((1, 1, 2, 3)),
                 "planes": self.one((1, 1, 2)),
+                "ports_per_host": self.one((2, 2, 4)),
             },
             "rail-optimised": {
                 "units": self.one((1, 2)),
@@ -150,16 +151,22 @@ class Draw:
                 "gpus": self.random.randint(2, 4),
                 "spines": few(),
                 "rate": rate,
+                "spine_rate": self.rate(),
                 "nvlink_rate": self.rate(),
                 "link_delay": self.time(1e-9, 1e-4),
+                "nvlink_delay": self.time(1e-9, 1e-5),
+                "links_per_pair": self.one((1, 2)),
             },
             "dragonfly+": {
                 "groups": self.random.randint(2, 3),
                 "leaves": self.random.randint(1, 3),
                 "spines": self.random.randint(1, 3),
                 "hosts_per_leaf": self.random.randint(1, 3),
+                "links_per_group_pair": self.random.randint(1, 4),
                 "rate": rate,
+                "spine_rate": self.rate(),
                 "global_rate": self.rate(),
+                "link_delay": self.time(1e-9, 1e-4),
                 "global_delay": self.time(1e-9, 1e-3),
             },
             "fat-tree": {"k": self.one((2, 4)), "rate": rate, "link_delay": self.time(1e-9, 1e-4)},
@@ -182,6 +189,8 @@ class Draw:
             "tors": aggregations // 2 * self.random.randint(1, 3),
             "hosts_per_tor": self.random.randint(1, 3),
             "rate": rate,
+            "uplink_rate": self.rate(),
+            "core_rate": self.rate(),
             "link_delay": self.time(1e-9, 1e-4),
             "host_delay": self.time(1e-9, 1e-4),
         }
@@ -195,7 +204,11 @@ class Draw:
         if len(switches) > 2 and self.maybe(0.5):
             ends += [tuple(self.random.sample(switches, 2))]
         cables = {frozenset(pair): pair for pair in ends}.values()
-        return {"hosts": hosts, "edges": [[*pair, self.rate(), self.time(1e-9, 1e-3)] for pair in cables]}
+        return {
+            "hosts": hosts,
+            "edges": [[*pair, self.rate(), self.time(1e-9, 1e-3)] for pair in cables],
+            "server_switches": [self.one(switches)],
+        }
 
     def fault(self, seconds):
         """A lawful one: no link becomes faster than it was."""
