@@ -125,7 +125,9 @@ def about_run(run, scenario):
     )
     if (flows.slowdown < 1).any() and not (warned and several):
         return f"slowdown: {flows.slowdown.min()}"
-    fastest = float(scenario.network.host_rate_bps.max()) / 1e9
+    network = scenario.network
+    nics = np.bincount(network.link_from[network.is_nic], network.rate_bps[network.is_nic].astype(float))
+    fastest = float(nics.max()) / 1e9
     # A packet counts whole when it arrives: one under way before its flow was measured may come on top.
     stop_us = np.minimum(scenario.flows.stop_ps / 1e6, run.summary["duration_s"] * 1e6)
     span_us = stop_us - np.maximum(flows.start_us, run.summary["warmup_s"] * 1e6)

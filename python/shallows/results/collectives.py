@@ -114,11 +114,12 @@ def _critical_ps(flows: "Flows", mine: slice, step: NDArray[np.integer], ideal_p
 
 
 def _sending_ps(scenario: "Scenario", network: "Network", flows: "Flows", mine: slice) -> float:
-    """The least time that the links of the hosts need for all frames of the group."""
+    """The least time that all ports of the hosts need for the frames of the group."""
     payload = scenario.frame.payload
     frames = (flows.bytes[mine] + np.uint64(payload - 1)) // np.uint64(payload)
     wire = flows.bytes[mine] + frames * np.uint64(scenario.mtu - payload)
-    rate = network.host_rate_bps.astype(float)
+    nics = network.is_nic
+    rate = np.bincount(network.link_from[nics], network.rate_bps[nics].astype(float), network.hosts)
     busiest = [
         np.bincount(ends[mine], wire.astype(float), network.hosts) / rate for ends in (flows.src, flows.dst)
     ]
