@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shallows.traffic import Flows
 
 BATCH_ROWS = 1 << 16
+DEAD_PATH = re.compile(r"cannot make progress: .*, on the path of flow \d+, is down$")
+"""The simulator's sentence about flows that wait for a link that is down: all packets are accounted for."""
 PORT_COUNTS = ("sent", "marked", "dropped", "dropped_in_warmup", "trimmed", "lost", "pauses")
 
 
@@ -157,10 +159,10 @@ class Answer:
     def _drain(self) -> dict[str, float | None]:
         """Seconds from the start of the last flow to the end, and their share of the measured time.
 
-        None unless the run ends with its flows.
+        None unless the run ends with its flows: not at a set time, nor because paths are dead.
         """
         began = self.start_ps[self.start_ps <= self.ended_ps]
-        if self.scenario.duration_ps is not None or not len(began):
+        if self.scenario.duration_ps is not None or not len(began) or self.dead_paths:
             return {"drain_s": None, "drain_share": None}
         drain_ps = self.ended_ps - max(int(began.max()), self.warmup_ps)
         share = drain_ps / self.measured_ps if self.measured_ps else None
@@ -195,8 +197,19 @@ class Answer:
         problems = sums.flow_problems(self.flow_columns, delivered, self.one_way) + sums.capacity_problems(
             self.port_columns, self.flow_columns, delivered, self._last_link_bps(), self.ended_ps / 1e6
         )
-        said = [_with_names(problem, self.network.port_names) for problem in books["problems"]]
-        return {"closed": books["closed"] and not problems, "problems": [*said, *problems]}
+        said = [problem for problem in self._said if not DEAD_PATH.search(problem)]
+        closed = (books["closed"] or len(said) < len(self._said)) and not said
+        return {"closed": closed and not problems, "problems": [*said, *problems]}
+
+    @property
+    def _said(self) -> list[str]:
+        """What the simulator found at the end of the run, with the names of ports."""
+        return [_with_names(problem, self.network.port_names) for problem in self.answer["books"]["problems"]]
+
+    @property
+    def dead_paths(self) -> list[str]:
+        """The flows that waited for links that were down when the run ended, a sentence each."""
+        return [problem for problem in self._said if DEAD_PATH.search(problem)]
 
     @property
     def one_way(self) -> bool:

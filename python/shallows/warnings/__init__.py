@@ -15,6 +15,7 @@ def of_run(answer: "Answer") -> list[str]:
     """The warnings of a run: those of its scenario, then those of its results."""
     checks = (
         measurement.nothing_measured,
+        measurement.dead_paths,
         measurement.not_begun,
         measurement.coarse,
         measurement.not_recorded,

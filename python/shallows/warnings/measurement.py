@@ -20,6 +20,12 @@ def nothing_measured(answer: "Answer") -> list[str]:
     return [f"the run ended at {ended}, before its warm-up of {warmup} was over: nothing was measured"]
 
 
+def dead_paths(answer: "Answer") -> list[str]:
+    """The run ended because only flows over links that are down were left."""
+    ended = TIME.text(int(answer.ended_ps))
+    return [f"the run ended at {ended}, because {problem}" for problem in answer.dead_paths]
+
+
 def not_begun(answer: "Answer") -> list[str]:
     """Flows without an end that were to start after the end of the run."""
     flows = answer.scenario.flows
