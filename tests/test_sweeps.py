@@ -1,6 +1,7 @@
 """Sweeps: what is run, what is kept, what the intervals hold."""
 
 import itertools
+import math
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ import shallows as sh
 from shallows import examples
 from shallows.sweeps import estimate, executors, plans, statistics
 from shallows.sweeps.jobs import place_of
+from shallows.sweeps.report import sweep_report
 from shallows.sweeps.result import NUMBERS
 
 MANY = os.environ.get("SHALLOWS_SOAK") == "1"
@@ -372,6 +374,60 @@ def test_students_quantile_is_that_of_the_tables(freedom):
 def test_students_quantile_is_scipys(freedom, confidence):
     expected = stdtrit(freedom, (1 + confidence) / 2)
     assert statistics.student(freedom, confidence) == pytest.approx(expected, rel=1e-7)
+
+
+STILL = {
+    "duration": "until-done",
+    "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "100us"},
+    "cc": "reno",
+    "traffic": [{"kind": "incast", "size": "64KB"}],
+}
+
+
+def test_runs_that_draw_nothing_random_are_one_run(tmp_path):
+    """Nor does `until` add seeds. With jitter the same runs have an interval."""
+    still = sh.Scenario(**STILL)
+    result = sh.sweep(still, ["reno", "dctcp"], until=0.01, out=tmp_path / "still")
+    assert len(result.rows) == 10
+    rows = result.intervals("fct_mean_us", baseline="dctcp")
+    assert [row["n"] for row in rows] == [row["difference_n"] for row in rows] == [1, 1]
+    assert all(math.isnan(row[key]) for row in rows for key in ("low", "high", "difference_low"))
+    said = [part for part in sweep_report(result, ["fct_mean_us"]) if isinstance(part, str)]
+    assert said == [
+        "",
+        "nothing random is drawn: 5 seeds give one run, and there is no interval; "
+        "set traffic.0.jitter to a round trip or more",
+    ]
+    over = {"network.buffer": ["64KB", "99KB"]}
+    sh.sweep(still, over=over, seeds=2, out=tmp_path / "over").figure(y="fct_mean_us").savefig(
+        tmp_path / "one.png"
+    )
+    drawn = still.replace({"traffic.0.jitter": "100us"})
+    (row,) = sh.sweep(drawn, seeds=3, out=tmp_path / "drawn").intervals("fct_mean_us")
+    assert row["n"] == 3
+    assert row["low"] < row["mean"] < row["high"]
+
+
+def test_a_script_from_standard_input_can_sweep(tmp_path):
+    """Nor does it need the question for `__main__`."""
+    script = (
+        "import shallows as sh\n"
+        f"made = sh.Scenario(**{STILL})\n"
+        f"result = sh.sweep(made, seeds=2, workers=2, out={str(tmp_path / 'swept')!r})\n"
+        "print(len(result.rows), result.failures)\n"
+    )
+    place = tmp_path / "script.py"
+    place.write_text(script, "utf-8")
+    for words, given in (["-"], script), ([str(place)], None):
+        done = subprocess.run([sys.executable, *words], input=given, capture_output=True, text=True)
+        assert (done.stdout, done.returncode) == ("2 {}\n", 0), done.stderr
+        shutil.rmtree(tmp_path / "swept")
+
+
+def test_a_sweep_whose_runs_all_fail_raises_the_cause(scenario, tmp_path):
+    with pytest.raises(RuntimeError, match="all 1 runs failed: RuntimeError: seed 3 is broken"):
+        sh.sweep(scenario, seeds=[3], executor=Here(fails_at=3), out=tmp_path)
+    assert sh.Sweep.load(tmp_path).failures
 
 
 def test_welchs_interval_by_hand():

@@ -121,7 +121,9 @@ def location(algorithm: type) -> str | None:
     """The file and the name of a class, "/home/me/mine.py:Aimd"; None if it is in no file."""
     module = sys.modules.get(algorithm.__module__)
     file = getattr(module, "__file__", None)
-    if not file or getattr(module, algorithm.__qualname__, None) is not algorithm:
+    if not file or not Path(file).is_file():  # a notebook, or standard input
+        return None
+    if getattr(module, algorithm.__qualname__, None) is not algorithm:
         return None
     found = f"{Path(file).resolve()}:{algorithm.__qualname__}"
     _CLASSES[found] = algorithm

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -168,7 +169,8 @@ def _pooled(
     try:
         while left or flying:
             while left and len(flying) < 2 * workers:
-                future = pool.submit(perform, left[0], folder)
+                with _without_main():
+                    future = pool.submit(perform, left[0], folder)
                 flying[future] = left.popleft()
             done, _ = wait(flying, return_when=FIRST_COMPLETED)
             for future in done:
@@ -181,6 +183,23 @@ def _pooled(
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others if flying else ():
             process.terminate()  # an unfinished run leaves nothing
+
+
+@contextmanager
+def _without_main() -> Generator[None]:
+    """Hide the user's script from new processes, which would run it again and need nothing of it.
+
+    It may come from standard input, or start the sweep without asking for `__name__ == "__main__"`.
+    """
+    import sys
+
+    main = sys.modules["__main__"]
+    hidden = {key: vars(main).pop(key) for key in ("__file__", "__spec__") if key in vars(main)}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        vars(main).update(hidden)
 
 
 def _attached() -> None:

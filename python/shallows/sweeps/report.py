@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from shallows import texts
 from shallows.report import ROWS, plain_table
+from shallows.sweeps import statistics
 
 if TYPE_CHECKING:
     from shallows.sweeps.result import Sweep
@@ -36,7 +38,7 @@ def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = 
         seeds = max(row["n"] for row in of.values())
         cells = [cell for metric in metrics for cell in _cells(of[metric], baseline)]
         table.add_row(*map(str, group), str(seeds), *cells)
-    return [table, "", _method(rows), *_failures(sweep)]
+    return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
 
 
 def _titles(metric: str, baseline: str | None) -> list[str]:
@@ -64,10 +66,36 @@ def plus_minus(mean: float, low: float, high: float) -> str:
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def _method(rows: list[dict[str, Any]]) -> str:
+def _method(rows: list[dict[str, Any]]) -> list[str]:
     named = {row[key] for row in rows for key in ("method", "difference_method") if row.get(key)}
-    text = f"± over seeds: {', '.join(sorted(named))}"
-    return f"{text}; * percentile of few flows" if any(row["few"] for row in rows) else text
+    named -= {statistics.ONE_RUN}
+    notes = [f"± over seeds: {', '.join(sorted(named))}"] if named else []
+    if any(row["few"] for row in rows):
+        notes.append("* percentile of few flows")
+    return ["; ".join(notes)] if notes else []
+
+
+def _nothing_random(sweep: "Sweep", rows: list[dict[str, Any]]) -> list[str]:
+    """That seeds change nothing, and the setting that introduces randomness."""
+    of = {tuple(row[key] for key in sweep.columns) for row in rows if row["method"] == statistics.ONE_RUN}
+    if not of:
+        return []
+    count, points = len(sweep.about["seeds"]), len({tuple(row[key] for key in sweep.columns) for row in rows})
+    where = "" if len(of) == points else f" at {len(of)} of {points} points"
+    return [
+        f"nothing random is drawn{where}: {count} seeds give one run, and there is no interval; "
+        f"{_what_draws(texts.toml(sweep.about['told']))}"
+    ]
+
+
+def _what_draws(told: dict[str, Any]) -> str:
+    """The setting that introduces randomness into a scenario."""
+    from shallows.traffic import KINDS
+
+    for number, table in enumerate(told["traffic"]):
+        if "jitter" in KINDS[table["kind"]].model_fields:
+            return f"set traffic.{number}.jitter to a round trip or more"
+    return 'write traffic whose starts are random, such as kind = "poisson"'
 
 
 def _failures(sweep: "Sweep") -> list[str]:

@@ -113,13 +113,16 @@ class Sweep:
         for group, seeds in groups.items():
             named = dict(zip(columns, group, strict=True))
             for metric in metrics:
-                values = {seed: _mean([row[metric] for row in rows_]) for seed, rows_ in seeds.items()}
-                of = statistics.mean(list(values.values()), confidence)
+                values = _by_seed(seeds, metric)
+                if _one_run(seeds):
+                    of = statistics.one_run(next(iter(values.values())))
+                else:
+                    of = statistics.mean(list(values.values()), confidence)
                 few = any(_few(row, metric) for rows_ in seeds.values() for row in rows_)
                 entry = {**named, "metric": metric, **of._asdict(), "few": few}
                 if baseline is not None and "cc" in columns:
                     other = tuple(baseline if key == "cc" else value for key, value in named.items())
-                    entry |= _difference(values, groups.get(other, {}), metric, confidence)
+                    entry |= _difference(seeds, groups.get(other, {}), metric, confidence)
                 rows.append(entry)
         return rows
 
@@ -243,13 +246,27 @@ def check_metric(name: str) -> str:
     return name
 
 
-def _difference(
-    values: dict[int, float], others: dict[int, list[dict[str, Any]]], metric: str, confidence: float
-) -> dict[str, Any]:
+Seeds = dict[int, list[dict[str, Any]]]
+"""The rows of each seed."""
+
+
+def _by_seed(seeds: Seeds, metric: str) -> dict[int, float]:
+    return {seed: _mean([row[metric] for row in rows]) for seed, rows in seeds.items()}
+
+
+def _one_run(seeds: Seeds) -> bool:
+    """True if runs of several seeds are the same: they draw nothing random."""
+    drawn = {tuple(row["fingerprint"] for row in rows) for rows in seeds.values()}
+    return len(seeds) > 1 and len(drawn) == 1 and all(next(iter(drawn)))
+
+
+def _difference(seeds: Seeds, others: Seeds, metric: str, confidence: float) -> dict[str, Any]:
     """Columns of the difference from the baseline `others`, paired where seeds are shared."""
-    reference = {seed: _mean([row[metric] for row in rows]) for seed, rows in others.items()}
+    values, reference = _by_seed(seeds, metric), _by_seed(others, metric)
     both = [seed for seed in values if seed in reference]
-    if both:
+    if both and _one_run(seeds) and _one_run(others):
+        of = statistics.one_run(values[both[0]] - reference[both[0]])
+    elif both:
         of = statistics.paired([values[s] for s in both], [reference[s] for s in both], confidence)
     else:
         of = statistics.unpaired(list(values.values()), list(reference.values()), confidence)
@@ -263,7 +280,9 @@ def _difference(
 
 
 def _width(row: dict[str, Any]) -> float:
-    """Half an interval as a share of its mean."""
+    """Half an interval as a share of its mean; 0 for a run that no further seed changes."""
+    if row["method"] == statistics.ONE_RUN:
+        return 0.0
     half = (row["high"] - row["low"]) / 2
     return half / abs(row["mean"]) if row["mean"] else (0.0 if half == 0 else math.inf)
 

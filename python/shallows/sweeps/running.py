@@ -55,7 +55,8 @@ def sweep(
     that it holds are not repeated.
 
     Ctrl-C ends the sweep and keeps finished runs. Failed runs are rows with a message in `failure`. Raises
-    `ScenarioError` before anything runs if a point is wrong, or memory cannot suffice.
+    `ScenarioError` before anything runs if a point is wrong, or memory cannot suffice; after saving
+    `RuntimeError` with the cause if all runs failed.
     """
     from shallows.sweeps.progress import Progress
 
@@ -79,7 +80,11 @@ def sweep(
     estimate.check(expected(plan, out or default_folder(plan), workers, executor))
     metric = options["metric"][0] if options["metric"] else None
     with Progress(shown=progress) as bar:
-        return run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
+        result = run(plan, out, on=executor, workers=workers, until=options["until"], metric=metric, bar=bar)
+    causes = result.failures
+    if causes and len(causes) == len(result.rows) and not result.interrupted:
+        raise RuntimeError(f"all {len(causes)} runs failed: {next(iter(causes.values()))}")
+    return result
 
 
 def asked(

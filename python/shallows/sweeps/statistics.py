@@ -20,6 +20,8 @@ import numpy as np
 from shallows.contract import F64
 
 CONFIDENCE = 0.95
+ONE_RUN = "one run: seeds change nothing"
+"""The method of an interval without width: runs that draw nothing random are one run."""
 
 
 class Interval(NamedTuple):
@@ -40,6 +42,11 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """Student's t interval of the mean of independent `values`, without missing ones."""
     known = np.asarray(values, float)
     return _student(known[np.isfinite(known)], confidence, f"Student t, {confidence:.0%}")
+
+
+def one_run(value: float) -> Interval:
+    """The number of a run that is the same with every seed; it has no interval."""
+    return Interval(value, math.nan, math.nan, 1, ONE_RUN)
 
 
 def paired(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
