@@ -287,3 +287,28 @@ def test_an_algorithm_whose_packets_nothing_trims_repairs_losses():
     assert "ndp needs ports that trim packets" in said[0]
     assert "the repair of losses" in said[1]
     assert warnings(**tables) == []
+
+
+@pytest.mark.parametrize(
+    ("cc", "warned"), [("timely", True), ({"name": "timely", "keep": 0.5, "hai": 5}, False), ("dcqcn", False)]
+)
+def test_flows_that_are_slow_beside_free_links(cc, warned):
+    """TIMELY's gradient cuts rates to the least one, and 1000 steps lead back (CoNEXT 2016 section 4.2)."""
+    run = sh.run(SCENARIOS / "roce-fabric.toml", overrides={"cc": cc, "traffic.0.flows": 400})
+    found = [text for text in run.summary["warnings"] if "while no link of their path" in text]
+    assert len(found) == warned
+    if warned:
+        assert "cc.min_rate = 25Mbps, and it returns by cc.delta = 25Mbps an update, 1000 updates" in found[0]
+        assert int(found[0].split()[1]) <= (run.flows.slowdown > 10).sum()
+
+
+def test_flows_that_share_a_full_link_are_not_slow_beside_it():
+    """Twenty senders at a time are twenty times slower than one; between incasts the link is idle."""
+    incast = {"kind": "incast", "size": "100KB", "times": 5, "period": "10ms"}
+    star = {"kind": "star", "hosts": 21, "rate": "10Gbps", "rtt": "20us"}
+    made = sh.Scenario(
+        duration="until-done", topology=star, cc="dcqcn", network={"pfc": True}, traffic=[incast]
+    )
+    run = sh.run(made)
+    assert (run.flows.slowdown > 10).mean() > 0.9
+    assert not [text for text in run.summary["warnings"] if "while no link" in text]

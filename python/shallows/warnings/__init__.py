@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from shallows.warnings import links, losses, measurement, shares
+from shallows.warnings import links, losses, measurement, shares, slow
 
 if TYPE_CHECKING:
     from shallows.results.answer import Answer
@@ -25,6 +25,7 @@ def of_run(answer: "Answer") -> list[str]:
         links.idle_links,
         shares.unequal_shares,
         shares.base_with_queue,
+        slow.slow_beside_free_links,
         links.several_paths,
         links.slow_links,
     )

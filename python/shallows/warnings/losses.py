@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shallows.units import NEVER, TIME
-from shallows.warnings.paths import about, of_algorithms, paths_of, round_trip
+from shallows.warnings.paths import about, of_algorithms, of_transport, paths_of, round_trip
 
 if TYPE_CHECKING:
-    from shallows.contract import Flags
     from shallows.results.answer import Answer
 
 RESENT_SHARE, RESENT_PACKETS = 0.2, 100
@@ -54,17 +53,11 @@ def _lost(answer: "Answer") -> int | None:
 
 def spurious_timeouts(answer: "Answer") -> list[str]:
     """More timeouts than lost packets: queueing was taken for loss."""
-    lost, credit = _lost(answer), _of_transport(answer, "credit")
+    lost, credit = _lost(answer), of_transport(answer, "credit")
     timeouts = int(answer.flow_columns["timeouts"][~credit].sum())
     if lost is None or timeouts <= lost or short_rto_max(answer) or len(answer.answer["deadlock"]["links"]):
         return []
     return [f"{timeouts} timeouts, and {lost} packets were lost: the others only waited, {_waits(answer)}"]
-
-
-def _of_transport(answer: "Answer", transport: str) -> "Flags":
-    """The flows with this transport."""
-    flows = answer.scenario.flows
-    return np.array([used.transport == transport for used in flows.ccs])[flows.cc]
 
 
 def _waits(answer: "Answer") -> str:
@@ -111,7 +104,7 @@ def _far_above_losses(answer: "Answer", again: int, sent: str) -> list[str]:
     said = f"{sent}, and {lost} were lost"
     if answer.scenario.network_options.balancing != "flow" or answer.scenario.faults:
         return [f"{said}: packets took several paths, and hosts took reordered ones for lost"]
-    if _of_transport(answer, "roce").any():
+    if of_transport(answer, "roce").any():
         pfc = answer.scenario.network_options.pfc
         instead = "" if pfc else "; network.pfc = true prevents losses"
         return [f"{said}: receivers of RoCE discard what follows a loss{instead}"]

@@ -8,6 +8,7 @@ from shallows.units import ACK_BYTES, TIME
 
 if TYPE_CHECKING:
     from shallows.contract import Flags
+    from shallows.results.answer import Answer
     from shallows.scenario import Scenario
     from shallows.topology import Network
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 def of_algorithms(scenario: "Scenario", key: str) -> "Flags":
     """The flows on whose algorithm the key acts."""
     return np.array([key in used.supported_keys for used in scenario.flows.ccs])[scenario.flows.cc]
+
+
+def of_transport(answer: "Answer", transport: str) -> "Flags":
+    """The flows with this transport."""
+    flows = answer.scenario.flows
+    return np.array([used.transport == transport for used in flows.ccs])[flows.cc]
 
 
 def paths_of(scenario: "Scenario") -> list[tuple[list[int], list[int]]]:
