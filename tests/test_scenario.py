@@ -110,6 +110,7 @@ def test_every_default_is_written_back():
             "rto_max": "1s",
             "acks_every": 1,
             "segment": 1,
+            "gap": 0.002,
             "ack_delay": "500us",
         },
         "cc": {"name": "dctcp", "g": 0.0625, "alpha": 1.0},

@@ -209,7 +209,7 @@ SPURIOUS = {
     "topology": {"kind": "dumbbell", "hosts": 2, "rate": "1Gbps"},
     "cc": "reno",
     "network": {"buffer": "250pkt"},
-    "hosts": {"rto_min": "1ms", "rto_initial": "10ms"},
+    "hosts": {"rto_min": "1ms", "rto_initial": "10ms", "gap": 0},
     "traffic": [{"kind": "long-lived"}],
 }
 """A full buffer takes 3 ms, so a window that waits there is sent again after 1 ms."""

@@ -157,7 +157,9 @@ def test_a_loss_that_is_repaired():
     of the fourth, from 3.6 us on, and all until then is the loss's.
     """
     faults = [{"link": "s->c", "kind": kind, "at": at} for kind, at in (("down", "6.9us"), ("up", "6.95us"))]
-    one = followed([["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], faults=faults, cc="reno")[0]
+    one = followed(
+        [["a", "s"], ["s", "c"]], [[0, "a", "c", 10 * 1460]], faults=faults, cc="reno", hosts={"gap": 0}
+    )[0]
     expected = {"loss": 13.7024 - 3.6, "transmission": 3.6 + 2.4, "propagation": 2}
     assert us(one) == pytest.approx(expected, **ABOUT)
 

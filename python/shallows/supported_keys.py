@@ -27,7 +27,11 @@ ALWAYS = frozenset(
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """Keys that every world supports."""
-UNUSED = {"hosts.initial_window": "sets its own initial window", "hosts.timestamps": "uses no delay"}
+UNUSED = {
+    "hosts.initial_window": "sets its own initial window",
+    "hosts.gap": "does not fill queues",
+    "hosts.timestamps": "uses no delay",
+}
 """Why an algorithm does not use a key that its transport supports."""
 
 

@@ -276,6 +276,7 @@ class Draw:
             "acks_every": self.random.randint(1, 8),
             "ack_delay": self.time(1e-7, 1e-3),
             "segment": self.one((1, 2, 8, 44)),
+            "gap": self.one((0, 0.002, 0.05, 1)),
             "timestamps": {"kind": self.one(("software", "hardware")), "drift": self.one((0.0, 4e-5, -1e-3))},
         }
         return {key: value for key, value in keys.items() if self.maybe(0.2)}

@@ -88,6 +88,7 @@ pub static TCP: Transport = Transport {
         "hosts.acks_every",
         "hosts.ack_delay",
         "hosts.segment",
+        "hosts.gap",
         "hosts.timestamps",
     ],
 };
@@ -194,15 +195,22 @@ impl Algorithm {
         }
     }
 
+    /// Returns whether it is a TCP that reacts to losses, and to marks as in RFC 3168: its windows fill queues.
+    #[must_use]
+    pub fn is_loss_based(&self) -> bool {
+        self.receiver.name == CLASSIC_ECHO.name
+    }
+
     /// Returns the keys of a scenario that act on its flows, of those that do not act on every flow. These are the keys of
-    /// its transport, without the initial window if its sender has its own, and over RoCE without timestamps if it does not
-    /// use delays.
+    /// its transport, without the initial window if its sender has its own, without gaps if it does not fill queues, and over RoCE without
+    /// timestamps if it does not use delays.
     #[must_use]
     pub fn honours(&self) -> Vec<&'static str> {
         let own_window = self.after(10, Time::ZERO) == self.after(11, Time::ZERO);
         let no_delay = self.after(10, Time::from_micros(30)) == self.after(10, Time::from_millis(3));
         let acts = |key: &&str| match *key {
             "hosts.initial_window" => !own_window,
+            "hosts.gap" => self.is_loss_based(),
             "hosts.timestamps" => self.transport.reliability != Reliability::GoBackN || !no_delay,
             _ => true,
         };

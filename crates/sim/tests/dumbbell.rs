@@ -107,6 +107,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
             rto_initial: Time::from_millis(10),
             acks_every: 1,
             ack_delay: Time::from_micros(500),
+            gap: 0.0,
             segment: 1,
             timestamps: None,
         },

@@ -69,6 +69,7 @@ fn network(hosts: u32, nodes: u32, cables: &[(u32, u32)], buffer: Bytes, window:
             rto_initial: Time::from_millis(5),
             acks_every: 1,
             ack_delay: Time::from_micros(500),
+            gap: 0.0,
             segment: 1,
             timestamps: None,
         },

@@ -189,7 +189,17 @@ class HostTable(Table):
     acks_every: SmallCount = Key(1, description="data packets per ack")
     ack_delay: OptionalInterval = Key(None, description="how long an ack may wait for the next packet")
     segment: Count = Key(1, description="the most packets that leave together (TSO)")
+    gap: float = Key(
+        0.002, description="largest random gap after a data frame, as a share of its time; 0 turns it off"
+    )
     timestamps: TimestampTable | None = Key(None, description="errors of timestamps; by default none")
+
+    @field_validator("gap")
+    @classmethod
+    def _gap(cls, value: float) -> float:
+        if not 0 <= value <= 1:
+            raise ValueError("a share from 0 to 1")
+        return value
 
     @model_validator(mode="after")
     def _timeouts(self) -> Self:

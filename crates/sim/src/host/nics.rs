@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
@@ -27,6 +28,10 @@ pub struct Nic {
     awaiting_port: bool,
     /// Number of choices between the ports of the host, kept at its first one.
     pub(super) choices: u32,
+    /// End of the gap after the newest frame.
+    gap_until: Time,
+    /// Random stream of the gaps.
+    draws: Rng,
 }
 
 impl Nic {
@@ -69,7 +74,12 @@ pub struct Nics {
     pacers: bool,
     /// Length of a data frame without its payload.
     header: Bytes,
+    /// Largest gap after a data frame, as a share of the time to send a full one.
+    gap: f64,
 }
+
+/// First random stream of the gaps of NICs.
+const GAPS: u64 = 1 << 34;
 
 impl Nics {
     /// Creates idle NICs, one for each port of a host; `crossing` is the typical time of a frame over a link.
@@ -80,19 +90,21 @@ impl Nics {
                 ports.push(number);
             }
         }
+        let nic = |port| Nic { port, draws: Rng::new(network.seed, GAPS + u64::from(port)), ..Nic::default() };
         let mut first = vec![0];
         first.extend(ports.iter().scan(0, |count, ports| {
             *count += ports.len() as u32;
             Some(*count)
         }));
         Self {
-            nics: ports.into_iter().flatten().map(|port| Nic { port, ..Nic::default() }).collect(),
+            nics: ports.into_iter().flatten().map(nic).collect(),
             first,
             timers: Timers::new(crossing),
             chooses: network.hosts_choose_ports(),
             fifo: network.host.nic == network::Nic::Fifo,
             pacers: network.disciplines.iter().any(|discipline| discipline.paced.is_some()),
             header: network.header,
+            gap: network.host.gap,
         }
     }
 
@@ -227,9 +239,10 @@ impl Nics {
             fabric.interrupt |= fabric.live() >= fabric.check_at_packets;
             return !fabric.has_too_many_packets();
         }
-        let number = self.nics[nic as usize].port;
+        let Nic { port: number, gap_until, .. } = self.nics[nic as usize];
         let port = &fabric.ports[number as usize];
         let busy_until = if port.is_plain() { port.busy_until() } else { free_at(fabric, number) };
+        let busy_until = busy_until.max(gap_until);
         if busy_until <= fabric.now {
             return true;
         }
@@ -259,11 +272,24 @@ impl Nics {
         } else {
             fabric.enqueue(port, Incoming::local(at));
         }
+        if sender.leaves_gaps {
+            self.leave_gap(fabric, sender.endpoint.nic);
+        }
         match status.readiness {
             Some(Readiness::Ready) => self.enqueue_anywhere(fabric, sender),
             Some(readiness) => self.block(fabric, sender, readiness),
             None => {}
         }
+    }
+
+    /// Draws the gap after a frame. Without it a NIC as fast as the bottleneck would never lose a packet to a full queue, and others
+    /// would lose all (phase effects: Floyd and Jacobson, Internetworking 3(3), 1992).
+    #[inline]
+    fn leave_gap<O: Observer>(&mut self, fabric: &Fabric<O>, nic: u32) {
+        let nic = &mut self.nics[nic as usize];
+        let frame = fabric.ports[nic.port as usize].time_to_send(fabric.network.mtu);
+        let gap = nic.draws.uniform() * self.gap * frame.0 as f64;
+        nic.gap_until = fabric.ports[nic.port as usize].busy_until() + Time(gap as u64);
     }
 
     /// Leaves a flow without a place in the run queue, because it is not ready.

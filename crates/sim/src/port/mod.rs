@@ -183,6 +183,12 @@ impl Port {
         self.busy_until
     }
 
+    /// Time to send a frame of this length.
+    #[inline]
+    pub(crate) fn time_to_send(&self, length: Bytes) -> Time {
+        self.config.clock.time(length)
+    }
+
     /// Backlog in bytes: queued frames plus the unsent part of the frame in transmission.
     #[inline]
     #[must_use]

@@ -38,6 +38,9 @@ impl Network {
         if self.host.acks_every == 0 || self.host.acks_every > 255 {
             return Err(format!("host.acks_every = {}: expected 1 to 255", self.host.acks_every));
         }
+        if !(0.0..=1.0).contains(&self.host.gap) {
+            return Err(format!("host.gap = {}: expected 0 to 1", self.host.gap));
+        }
         if self.duration == Time::MAX && !self.until_done {
             return Err("duration_ps: expected an end of the run, or until_done = true".into());
         }

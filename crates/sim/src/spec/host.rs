@@ -33,6 +33,9 @@ request! {
         ack_delay: Time = "ack_delay_ps",
         /// Largest number of packets of a flow that are handed to the network interface together (TSO).
         segment: u32,
+        /// Largest random gap between two frames of a busy network interface, as a share of the time to send a full frame: uniform
+        /// between 0 and this, after data of algorithms that fill queues until packets are lost; 0 is none.
+        gap: f64,
         /// Errors of time stamps; without this table stamps are exact.
         timestamps: Option<Timestamps>,
     }

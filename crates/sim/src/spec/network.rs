@@ -156,6 +156,7 @@ impl Network {
                 acks_every: 1,
                 ack_delay: Time::from_micros(500),
                 segment: 1,
+                gap: 0.0,
                 timestamps: None,
             },
             mtu: Bytes(1500),

@@ -92,6 +92,7 @@ pub fn host() -> HostSpec {
         rto_initial: Time::from_millis(10),
         acks_every: 1,
         ack_delay: Time::from_micros(500),
+        gap: 0.0,
         segment: 1,
         timestamps: None,
     }

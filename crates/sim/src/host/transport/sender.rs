@@ -56,6 +56,8 @@ pub struct FlowSender {
     pub queued: bool,
     /// Whether it is served before flows without priority.
     pub priority: bool,
+    /// Whether random gaps follow its frames.
+    pub leaves_gaps: bool,
     /// Time of the next pacing timer; [`Time::MAX`] if none is set.
     pub pace_timer: Time,
     request: Option<Box<InbandRequest>>,
@@ -73,7 +75,7 @@ impl FlowSender {
             }
             (_, Reliability::GoBackN) => AnySender::GoBackN(GoBackNSender::new(config)),
         };
-        Self { endpoint, queued: false, priority: false, pace_timer: Time::MAX, request, sender }
+        Self { endpoint, queued: false, priority: false, leaves_gaps: false, pace_timer: Time::MAX, request, sender }
     }
 
     /// Returns whether the flow may send.

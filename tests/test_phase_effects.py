@@ -1,0 +1,64 @@
+"""Phase effects (Floyd and Jacobson 1992): a late flow gets its share of a full queue.
+
+Bounds: each of two flows has at least 35 % of its fair share over 400 ms after the later one starts. Without
+random gaps a late Reno flow gets 0 to 1 % where the edge is as fast as the bottleneck.
+"""
+
+import pytest
+
+import shallows as sh
+
+PAYLOAD = 1460 / 1500
+
+
+def shares(cc, rate_gbps, ppm, start_ms, seed, **hosts):
+    """Shares of the fair share over 400 ms after the second flow starts; the first has the link before."""
+    rate = rate_gbps * 10**9
+    edge = [f"{rate + rate * error // 10**6}bps" for error in ppm]
+    edges = [["h0", "s0", edge[0], "10us"], ["h1", "s0", edge[1], "10us"], ["s0", "s1", f"{rate}bps", "30us"]]
+    edges += [["s1", target, f"{rate}bps", "10us"] for target in ("r0", "r1")]
+    scenario = sh.Scenario(
+        seed=seed,
+        duration=f"{start_ms + 400}ms",
+        topology={"kind": "graph", "edges": edges, "hosts": ["h0", "h1", "r0", "r1"]},
+        hosts=hosts,
+        cc=cc,
+        traffic=[
+            {"kind": "long-lived", "from": ["h0"], "to": ["r0"]},
+            {"kind": "long-lived", "from": ["h1"], "to": ["r1"], "start": f"{start_ms}ms"},
+        ],
+    )
+    first, second = sh.run(scenario, progress=False).flows.goodput_gbps
+    alone = rate_gbps * PAYLOAD * start_ms
+    fair = rate_gbps * PAYLOAD / 2
+    return (first * (start_ms + 400) - alone) / 400 / fair, second / fair
+
+
+EDGES = [(0, 0), (30, -40), (70, 70), (-50, -50), (-100, 100), (100, 0)]
+
+
+@pytest.mark.parametrize("cc", ["reno", "cubic", "cdg"])
+@pytest.mark.parametrize(("ppm", "start_ms"), list(zip(EDGES, (20, 1, 50, 7, 20, 33), strict=True)))
+def test_a_late_flow_gets_its_share_at_1_gbps(cc, ppm, start_ms):
+    for seed in (1, 2):
+        assert min(shares(cc, 1, ppm, start_ms, seed)) >= 0.35
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("cc", ["reno", "cubic", "cdg"])
+@pytest.mark.parametrize("ppm", EDGES)
+def test_a_late_flow_gets_its_share_at_10_gbps(cc, ppm):
+    for start_ms, seed in ((20, 1), (1, 2), (50, 3)):
+        assert min(shares(cc, 10, ppm, start_ms, seed)) >= 0.35
+
+
+def test_without_gaps_a_late_flow_gets_nothing():
+    assert shares("reno", 1, (0, 0), 20, 1, gap=0)[1] < 0.05
+
+
+@pytest.mark.parametrize("gap", [-0.1, 1.5])
+def test_a_gap_is_a_share(gap):
+    with pytest.raises(sh.ScenarioError, match=r"hosts\.gap"):
+        sh.Scenario(
+            duration="1ms", topology=sh.Dumbbell(), hosts={"gap": gap}, cc="reno", traffic=[sh.LongLived()]
+        )
