@@ -211,13 +211,17 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Chooses a port for a packet without a fixed path, among those whose link works if there are any.
+    ///
+    /// Switches compare quantised depths of queues, and so does this: exact bytes would send all packets of a flow at line rate
+    /// through the port that its previous packet has just left.
     #[inline(never)]
     fn choose(&self, switch: u32, at: u32) -> Option<u32> {
         let (packet, header) = (&self.packets[at], self.packets.header(at));
         let by_queue = self.network.balancing == Balancing::Queue;
+        let step = QUEUE_STEP * self.network.mtu.0;
         let length = |port: u32| {
             let port = &self.ports[port as usize];
-            (port.is_down(), if by_queue { port.queue(self.now) } else { Bytes::ZERO })
+            (port.is_down(), if by_queue { port.queue(self.now).0 / step } else { 0 })
         };
         pick(switch, entropy(packet.flow, header), self.routes.choices(switch, packet), length)
     }
@@ -254,6 +258,9 @@ impl<O: Observer> Fabric<O> {
         self.switches.as_ref().map(|switches| switches.balance(&self.ports, &self.packets))
     }
 }
+
+/// Full frames in a step of the depth by which switches compare queues.
+const QUEUE_STEP: u64 = 4;
 
 /// First key of the random streams that decide which packet is trimmed.
 const TRIMS: u64 = 1 << 33;
