@@ -73,16 +73,28 @@ def test_the_ramp_of_a_slow_port_has_room_for_frames():
         ("40Gbps", "dcqcn", {"r_ai": 40e6, "b": 10e6, "min_rate": 10e6}),
         ("400Gbps", "dcqcn", {"r_ai": 400e6, "r_hai": 2e9, "b": 100e6, "t": 55e-6, "min_rate": 100e6}),
         ("100Mbps", "dcqcn", {"r_ai": 400e3, "b": 10e6, "t": 5.5e-3, "tau": 5e-3}),
-        ("10Gbps", "timely", {"delta": 10e6, "t_low": 50e-6, "t_high": 500e-6}),  # CoNEXT 2016
-        ("400Gbps", "timely", {"delta": 400e6, "t_low": 50e-6, "t_high": 500e-6}),
-        ("1Gbps", "patched-timely", {"delta": 1e6, "t_low": 500e-6, "t_high": 5e-3}),
+        ("10Gbps", "timely", {"delta": 10e6, "t_low": 50e-6, "t_high": 500e-6, "seg": 64e3}),  # CoNEXT 2016
+        ("400Gbps", "timely", {"delta": 400e6, "t_low": 50e-6, "t_high": 500e-6, "seg": 64e3}),
+        ("10Gbps", "hull", {"beta": 3000, "period": 7.2e-6, "idle": 1e-3}),  # NSDI 2012
+        ("100Gbps", "hull", {"beta": 30_000, "period": 0.72e-6, "idle": 1e-3}),
+        ("1Gbps", "hull", {"beta": 300, "period": 72e-6, "idle": 10e-3}),
         ("400Gbps", "dcqcn@sigcomm15", {"r_ai": 40e6, "b": 10e6}),  # a preset is what its paper says
         ("400Gbps", {"name": "dcqcn", "r_ai": "40Mbps"}, {"r_ai": 40e6, "r_hai": 2e9}),
     ],
 )
 def test_parameters_follow_the_rate_of_the_host(rate, cc, expected):
-    used = scenario(rate, cc).cc
+    used = scenario(rate, cc, rtt="8us").cc
     assert {key: used.parameters[key] for key in expected} == pytest.approx(expected)
+
+
+def test_timely_leaves_out_what_a_round_trip_exceeds_that_of_its_paper():
+    """200 us, three frames of 1500 B and three acks of 64 B at 10 Gbps: 203.8 us, 183.8 us above 20 us."""
+    found = scenario("10Gbps", "timely").cc.parameters
+    given = {"t_low": 233.8e-6, "t_high": 683.8e-6, "d_min_rtt": 203.8e-6, "delta": 10e6}
+    assert {key: found[key] for key in given} == pytest.approx(given, rel=1e-3)
+    slow = scenario("1Gbps", "patched-timely", rtt="8us").cc.parameters
+    assert slow["t_low"] == pytest.approx(500e-6 + 8e-6 + 37.536e-6 - 20e-6, rel=1e-3)
+    assert (slow["delta"], slow["seg"]) == pytest.approx((1e6, 1600))
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ SPECIAL = {
     ("cubic", "c"): (SHARED, {}),
     ("cdg", "shadow"): (SHARED, {}),
     # five round trips in a row that do not rise, between the thresholds
-    ("timely", "hai"): (ALONE, {"start_rate": "100Mbps"}),
+    ("timely", "hai"): (ALONE, {"start_rate": "100Mbps", "t_low": "50us"}),
     ("patched-timely", "base_rtt"): (CROWD, {}),
     ("patched-timely", "subtract_min_rtt"): (CROWD, {}),
     ("patched-timely-pi", "base_rtt"): (CROWD, {}),

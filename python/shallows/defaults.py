@@ -192,46 +192,71 @@ def rto_min(scale: Scale, queue_bytes: int) -> int:
     return max(RTO_MIN_PS, -(-needed // digits) * digits)
 
 
-def _rates(*names: str) -> dict[str, Callable[[float, float], float]]:
-    return dict.fromkeys(names, lambda value, ratio: value * ratio)
+Rule = Callable[[float, float, Scale], float]
+"""The default of a parameter, from its value in the paper, the ratio of rates, and the network."""
 
 
-def _times(*names: str) -> dict[str, Callable[[float, float], float]]:
+def _rates(*names: str) -> dict[str, Rule]:
+    return dict.fromkeys(names, lambda value, ratio, _: value * ratio)
+
+
+def _times(*names: str) -> dict[str, Rule]:
+    return dict.fromkeys(names, lambda value, ratio, _: value / ratio)
+
+
+def _slow_times(*names: str) -> dict[str, Rule]:
     """Times of slow links only: at 100 Mbps a frame takes as long as 100 frames at 10 Gbps."""
-    return dict.fromkeys(names, lambda value, ratio: value / min(1.0, ratio))
+    return dict.fromkeys(names, lambda value, ratio, _: value / min(1.0, ratio))
 
 
-def _counted(*names: str) -> dict[str, Callable[[float, float], float]]:
+def _counted(*names: str) -> dict[str, Rule]:
     """Bytes that are sent in a time, which stays the same on faster links."""
-    return dict.fromkeys(names, lambda value, ratio: value * max(1.0, ratio))
+    return dict.fromkeys(names, lambda value, ratio, _: value * max(1.0, ratio))
 
 
-def timely_ratio(rate_bps: int) -> float:
-    """How far TIMELY's quantities follow the rate: its values are those of 10 Gbps (HPCC's run.py)."""
+def _round_trips(*names: str) -> dict[str, Rule]:
+    """Round trips of TIMELY: longer by what the network's round trip exceeds the 20 us of its paper."""
+
+    def longer(value: float, ratio: float, scale: Scale) -> float:
+        return value / min(1.0, ratio) + max(0.0, scale.rtt_ps / 1e12 - TIMELY_RTT_S)
+
+    return dict.fromkeys(names, longer)
+
+
+def _bursts(*names: str) -> dict[str, Rule]:
+    """Bytes of a burst, shorter on slow links, where it would take as long as many round trips."""
+    return dict.fromkeys(
+        names, lambda value, ratio, scale: max(value * min(1.0, ratio), min(value, scale.frame))
+    )
+
+
+def of_10g(rate_bps: int) -> float:
+    """The ratio for quantities of 10 Gbps: HULL's, and TIMELY's (scaled in HPCC's run.py)."""
     return rate_bps / (10 * GBPS)
 
 
-def gap_ratio(rate_bps: int) -> float:
-    """1 from 10 Gbps on: below, three packets take longer than its target at 10 Gbps."""
-    return min(1.0, rate_bps / (10 * GBPS))
-
-
-_TIMELY = _rates("delta", "min_rate") | _times("t_low", "t_high", "d_min_rtt")
-PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Callable[[float, float], float]]]] = {
-    "dcqcn": (ratio, _rates("r_ai", "r_hai", "min_rate") | _times("t", "tau", "tau_prime") | _counted("b")),
-    "timely": (timely_ratio, _TIMELY),
-    "patched-timely": (timely_ratio, _TIMELY),
-    "patched-timely-pi": (timely_ratio, _TIMELY),
-    "gap": (gap_ratio, _times("target")),
+TIMELY_RTT_S = 20e-6
+"""D_minRTT, the least round trip in TIMELY's network (CoNEXT 2016, footnote 4)."""
+_TIMELY = _rates("delta", "min_rate") | _round_trips("t_low", "t_high", "d_min_rtt") | _bursts("seg")
+PARAMETERS: dict[str, tuple[Callable[[int], float], dict[str, Rule]]] = {
+    "dcqcn": (
+        ratio,
+        _rates("r_ai", "r_hai", "min_rate") | _slow_times("t", "tau", "tau_prime") | _counted("b"),
+    ),
+    "timely": (of_10g, _TIMELY),
+    "patched-timely": (of_10g, _TIMELY),
+    "patched-timely-pi": (of_10g, _TIMELY),
+    "hull": (of_10g, _rates("beta") | _times("period") | _slow_times("idle")),
+    "gap": (of_10g, _slow_times("target")),
 }
-"""By algorithm: how its scale follows the host's rate, and how parameters follow that scale."""
+"""By algorithm: how its ratio follows the host's rate, and how parameters follow that ratio."""
 
 
-def parameter(algorithm: str, name: str, value: float, rate_bps: int) -> float:
-    """The default of a parameter on a host's link of `rate_bps`, from `value`, that of its paper."""
-    if algorithm not in PARAMETERS or not rate_bps:
+def parameter(algorithm: str, name: str, value: float, scale: Scale) -> float:
+    """The default of a parameter in a network, from `value`, that of its paper."""
+    if algorithm not in PARAMETERS or not scale.host_bps:
         return value
     of_rate, rules = PARAMETERS[algorithm]
     if name not in rules:
         return value
-    return float(f"{rules[name](value, of_rate(rate_bps)):.6g}")
+    return float(f"{rules[name](value, of_rate(scale.host_bps), scale):.6g}")

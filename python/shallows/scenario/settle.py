@@ -49,15 +49,15 @@ def _algorithms(scenario: "Scenario", scale: "Scale") -> None:
     """Parameters that are not set follow the rate of the hosts' links."""
     for table in (scenario, *scenario.traffic):
         if table.cc is not None:
-            _set(table, "cc", of_rate(table.cc, scale.host_bps))
+            _set(table, "cc", of_network(table.cc, scale))
 
 
-def of_rate(used: "Algorithm", rate_bps: int) -> "Algorithm":
-    """The same algorithm with defaults for a host's link of `rate_bps`. A preset keeps its own values."""
+def of_network(used: "Algorithm", scale: "Scale") -> "Algorithm":
+    """The same algorithm with defaults for the network. A preset keeps its own values."""
     if used.preset or used.user_class:
         return used
     values = {
-        name: value if name in used.chosen else defaults.parameter(used.name, name, value, rate_bps)
+        name: value if name in used.chosen else defaults.parameter(used.name, name, value, scale)
         for name, value in used.parameters.items()
     }
     return replace(used, parameters=values)

@@ -17,7 +17,11 @@ REACH = (
     Axis("buffer", "KB", 9000, (150, 300, 600, 1200, 9000)),
     Axis("noise", "us", 0, (0, 0.3, 1, 3, 10)),
 )
-SECOND_HALF_LATE = {"DCQCN": "dcqcn@ecn-or-delay", "Patched TIMELY": "patched-timely", "TIMELY": "timely"}
+SECOND_HALF_LATE = {
+    "DCQCN": "dcqcn@ecn-or-delay",
+    "Patched TIMELY": "patched-timely@ecn-or-delay",
+    "TIMELY": "timely@ecn-or-delay",
+}
 
 
 @ECN_OR_DELAY.reach(
