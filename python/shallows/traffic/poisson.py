@@ -159,8 +159,9 @@ class Poisson(Between):
         """The rate of the slowest port that all flows cross; None if there is none."""
         shared: list[int] = []
         if len(distinct(targets)) == 1:
-            into = (network.link_to == targets[0]) & ~network.in_server
-            shared.append(int(network.rate_bps[into].sum()))
+            into = network.link_to == targets[0]
+            outside = into & ~network.in_server
+            shared.append(int(network.rate_bps[outside if outside.any() else into].sum()))
         if len(network.bottlenecks) == 1 and network.senders is not None and network.receivers is not None:
             crossing = np.isin(sources, network.senders).all() and np.isin(targets, network.receivers).all()
             shared += [int(network.rate_bps[network.bottlenecks[0]])] if crossing else []
