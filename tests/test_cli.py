@@ -101,7 +101,7 @@ def test_compare_as_json(shallows):
         (["run", "small.toml", "--set", "cc.name=dctpc"], 'did you mean "dctcp"'),
         (
             ["run", "small.toml", "--set", "cc.name=bbr"],
-            'small.toml: cc.name = "bbr": expected an algorithm of the catalog',
+            '--set: cc.name = "bbr": expected an algorithm of the catalog',
         ),
         (["live", "run", "dx", "--set", "headroom"], '--set = "headroom": expected KEY=VALUE'),
         (["live", "attach", "dx", "--iface", "lo", "--set", "x"], '--set = "x": expected KEY=VALUE'),

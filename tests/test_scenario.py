@@ -85,6 +85,7 @@ def test_every_default_is_written_back():
         "seed": 1,
         "duration": "1s",
         "warmup": "0s",
+        "cooldown": "0s",
         "topology": {
             "kind": "dumbbell",
             "hosts": 10,
@@ -385,7 +386,7 @@ def test_a_mistake_names_file_key_value_and_what_was_expected(overrides, mistake
     with pytest.raises(ScenarioError) as error:
         read().replace(overrides)
     message = str(error.value)
-    assert message.startswith(f"x.toml: {mistake}")
+    assert message.startswith((f"overrides: {mistake}", f"x.toml: {mistake}"))
     assert f"expected {error.value.expected}" in message
     assert expected in message
 

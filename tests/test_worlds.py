@@ -257,13 +257,13 @@ def test_slow_hosts_and_unequal_paths_are_errors():
         sh.run(SCENARIOS / "dx-10.toml", world="fluid", overrides=ends)
 
 
-def test_the_command_line_names_the_file_and_ends_with_2(tmp_path):
+def test_the_command_line_names_the_option_and_ends_with_2(tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     words = ["run", str(path), "--world", "fluid", "--set", "hosts.nic=fifo", "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(cli.app, words)
     assert result.exit_code == status.MISTAKE
-    assert f"{path}: hosts.nic" in result.output
+    assert "--set: hosts.nic" in result.output
     assert not (tmp_path / "out").exists()
 
 

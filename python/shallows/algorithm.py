@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shallows import user_algorithms
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, collect
 from shallows.parameters import read, text, within
 from shallows.settings import nic
 from shallows.units import Frame, did_you_mean
@@ -191,15 +191,17 @@ def _parameters(row: dict[str, Any], table: dict[str, Any], frame: Frame) -> dic
     """The parameters that a table sets, in SI base units; `dcqcn` also takes a NIC's names for them."""
     known = {p["name"]: p for p in row["parameters"]}
     values: dict[str, float] = {}
-    for key, value in table.items():
-        if key in ("name", "receiver"):
-            continue
+
+    def take(key: str, value: object) -> None:
         translated = nic.parameter(key, value) if row["name"] == "dcqcn" and key not in known else None
         name, number = translated or (key, read(row, key, value, frame))
         within(known[name], number, key, value, frame)
         if name in values:
             raise ScenarioError(key, value, f"{name} once: another key of the table sets it too")
         values[name] = number
+
+    set_ = {key: value for key, value in table.items() if key not in ("name", "receiver")}
+    collect(partial(take, key, value) for key, value in set_.items())
     return values
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Never, Self
 import numpy as np
 
 from shallows import extras, user_algorithms
-from shallows.errors import BooksError, ScenarioError
+from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.runner import World, in_world, prepare, refuse_unknown
@@ -76,7 +76,12 @@ def prepare_all(
     return {
         label if len(worlds) == 1 else f"{label}-{world}": (
             world,
-            prepare(scenario, seed=seed, overrides={**(overrides or {}), "cc.name": cc}, world=world),
+            prepare(
+                scenario,
+                seed=seed,
+                overrides=NamedOverrides(overrides) | NamedOverrides({"cc.name": cc}, "--cc"),
+                world=world,
+            ),
         )
         for label, cc in named.items()
         for world in worlds

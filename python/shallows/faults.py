@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import field_validator, model_validator
 
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, collect
 from shallows.literal import is_table
 from shallows.switch import Schedule, class_of, discipline
 from shallows.table import Key, Table
@@ -96,15 +97,17 @@ def _share(value: Any) -> float:
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for a fault that hits no link, or that makes a link faster than before."""
-    network = scenario.network
-    for i, fault in enumerate(scenario.faults):
-        try:
-            own = int(network.rate_bps[fault.links(network)].min())
-            if fault.kind == "rate" and fault.number > own:
-                raise ScenarioError("value", fault.value, f"at most the link's own rate, {RATE.text(own)}")
-        except ScenarioError as error:
-            raise ScenarioError(f"faults[{i}].{error.key}", error.value, error.expected) from None
+    """Raise `ScenarioError` for faults that hit no link, or that make a link faster than before."""
+    collect(partial(_check, scenario.network, i, fault) for i, fault in enumerate(scenario.faults))
+
+
+def _check(network: "Network", number: int, fault: Fault) -> None:
+    try:
+        own = int(network.rate_bps[fault.links(network)].min())
+        if fault.kind == "rate" and fault.number > own:
+            raise ScenarioError("value", fault.value, f"at most the link's own rate, {RATE.text(own)}")
+    except ScenarioError as error:
+        raise error.under(f"faults[{number}]") from None
 
 
 def to_core(

@@ -1,13 +1,13 @@
 """Markings of a scenario: a row of the core's catalog, with a value for every parameter."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shallows import defaults
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, collect
 from shallows.literal import is_table
 from shallows.parameters import read, text
 from shallows.settings import switch
@@ -121,9 +121,13 @@ def choose(table: dict[str, Any], frame: "Frame") -> Marking:
     values: dict[str, float | ByRate | None] = {p["name"]: float(p["default"]) for p in row["parameters"]}
     follow = defaults.MARKING.get(row["name"], {})
     values |= dict.fromkeys(follow)
-    for key, value in table.items():
-        if key not in ("kind", "at") and not (key in follow and value == RECOMMENDED):
-            values[key] = _by_rate(row, key, value, frame) if key in follow else read(row, key, value, frame)
+
+    def take(key: str, value: object) -> None:
+        values[key] = _by_rate(row, key, value, frame) if key in follow else read(row, key, value, frame)
+
+    recommended = [key for key in follow if table.get(key) == RECOMMENDED]
+    set_ = {key: value for key, value in table.items() if key not in ("kind", "at", *recommended)}
+    collect(partial(take, key, value) for key, value in set_.items())
     at = table.get("at", row["at"])
     if at not in ("enqueue", "dequeue"):
         raise ScenarioError("at", at, '"enqueue" or "dequeue"')

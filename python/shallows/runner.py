@@ -6,7 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from shallows import extras, warnings
-from shallows.errors import ScenarioError
+from shallows.errors import NamedOverrides, ScenarioError
 from shallows.results import store
 from shallows.results.run import Run
 
@@ -85,9 +85,9 @@ def prepare(
 
     if overrides is not None and not hasattr(overrides, "items"):
         raise ScenarioError("overrides", overrides, 'a dict of keys, such as {"traffic.0.flows": 10}')
-    changes = dict(overrides or {})
+    changes = NamedOverrides(overrides)
     if seed is not None:
-        changes["seed"] = seed
+        changes = changes | NamedOverrides({"seed": seed}, "seed")
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, changes)
     elif changes:
@@ -97,7 +97,7 @@ def prepare(
         try:
             module.check(scenario)
         except ScenarioError as error:
-            raise error.in_file(scenario.file) from None
+            raise scenario.origin.locate(error) from None
     return scenario
 
 

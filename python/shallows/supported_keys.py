@@ -55,10 +55,14 @@ class World:
         return [kind for kind in KINDS[table] if f"{table}.{kind}" in self.supported_keys]
 
     def refuse(self, scenario: "Scenario") -> None:
-        """Raise `ScenarioError` for the first key of `scenario` that is set and not supported."""
-        for one in set_keys(scenario):
-            if one.key not in self.supported_keys:
-                raise ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
+        """Raise `ScenarioError` for the keys of `scenario` that are set and not supported."""
+        errors = [
+            ScenarioError(one.where, one.value, f"{self._instead(one)}: {self._reason(one.key)}")
+            for one in set_keys(scenario)
+            if one.key not in self.supported_keys
+        ]
+        if errors:
+            raise ScenarioError.together(errors)
         if self.parameters is not None:
             self._refuse_parameters(scenario)
 
@@ -163,9 +167,10 @@ def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any],
 
 
 def refuse_unused_keys(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for a key that acts only over transports that no flow uses."""
+    """Raise `ScenarioError` for the keys that act only over transports that no flow uses."""
     every = [used for _, used in algorithms(scenario)]
     by_transport = transports()
+    errors: list[ScenarioError] = []
     for one in set_keys(scenario):
         heard = [one.of] if one.of else every
         acting = [name for name, keys in by_transport.items() if one.key in keys]
@@ -175,7 +180,9 @@ def refuse_unused_keys(scenario: "Scenario") -> None:
         why = f"it acts over {' or '.join(acting)}, and {label} runs over {transport}"
         if transport in acting:
             why = f"{label} {UNUSED[one.key]}"
-        raise ScenarioError(one.where, one.value, f"{one.instead}: {why}")
+        errors.append(ScenarioError(one.where, one.value, f"{one.instead}: {why}"))
+    if errors:
+        raise ScenarioError.together(errors)
 
 
 def transports() -> dict[str, frozenset[str]]:

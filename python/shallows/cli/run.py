@@ -14,7 +14,7 @@ from shallows.cli import completion
 from shallows.cli import report as pages
 from shallows.cli.settings import Trust, at_least, settings
 from shallows.cli.status import DONE, FAILED, INTERRUPTED, after_saving, with_status
-from shallows.errors import ScenarioError
+from shallows.errors import NamedOverrides, ScenarioError
 
 if TYPE_CHECKING:
     from shallows.comparison import Comparison
@@ -83,7 +83,8 @@ def run(
     if plot:
         extras.need("plot", "--plot")
     with report_if_slow("preparing: building the network and drawing flows"):
-        changes = {**({"cc.name": location_or_name(cc)} if cc else {}), **settings(set_, EXAMPLE)}
+        named = {"cc.name": location_or_name(cc)} if cc else {}
+        changes = NamedOverrides(named, "--cc") | settings(set_, EXAMPLE)
         prepared = prepare(scenario, seed=seed, overrides=changes, world=world)
         simulate = in_world(world, repeats, threads)
         folder = _place(out, prepared.file, lambda: paths.of_run(prepared, world))

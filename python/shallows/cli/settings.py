@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shallows.errors import ScenarioError
+from shallows.errors import NamedOverrides, ScenarioError
 
 
 def _trust(wanted: bool) -> bool:
@@ -37,10 +37,10 @@ def at_least(least: float) -> Callable[[float | None], float | None]:
     return checked
 
 
-def settings(texts: list[str] | None, example: str) -> dict[str, str]:
+def settings(texts: list[str] | None, example: str) -> NamedOverrides:
     """{key: text} of a list of KEY=VALUE, or of None. Raises `ScenarioError` with `example`."""
     pairs = [text.partition("=") for text in texts or []]
     for key, equals, value in pairs:
         if not (key and equals and value):
             raise ScenarioError("--set", key + equals + value, f"KEY=VALUE, such as {example}")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return NamedOverrides({key.strip(): value.strip() for key, _, value in pairs}, "--set")

@@ -1,11 +1,12 @@
 """Checks across several tables of a scenario."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shallows import faults, marking
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, collect
 from shallows.faults import LEAST_RATE_BPS
 from shallows.literal import is_list
 from shallows.supported_keys import algorithms, refuse_unused_keys
@@ -20,19 +21,22 @@ _PROBE_NAMES = 6  # the most probes of an algorithm besides window, rate and RTT
 
 
 def check(scenario: "Scenario") -> None:
-    """Raise `ScenarioError` for the first tables that do not fit together."""
-    _check_links(scenario)
-    refuse_unused_keys(scenario)
-    _check_times(scenario)
-    _check_marking(scenario)
-    _check_priorities(scenario)
-    _check_credits(scenario)
-    _check_trimming(scenario)
-    _check_pacer(scenario)
-    _check_receivers(scenario)
-    faults.check(scenario)
-    _check_recorded_flows(scenario)
-    _check_rows(scenario)
+    """Raise `ScenarioError` for the tables that do not fit together, with all mistakes."""
+    _check_links(scenario)  # first: the others divide by the rates of links
+    checks = (
+        refuse_unused_keys,
+        _check_times,
+        _check_marking,
+        _check_priorities,
+        _check_credits,
+        _check_trimming,
+        _check_pacer,
+        _check_receivers,
+        faults.check,
+        _check_recorded_flows,
+        _check_rows,
+    )
+    collect(partial(one, scenario) for one in checks)
 
 
 def _check_links(scenario: "Scenario") -> None:

@@ -21,6 +21,7 @@ from shallows.errors import ScenarioError
 from shallows.faults import Fault
 from shallows.literal import is_list, to_source
 from shallows.scenario import checks, raw, settle, validation
+from shallows.scenario.origin import Origin
 from shallows.scenario.overrides import copied, overridden
 from shallows.scenario.tables import HostTable, NetworkTable, RecordTable
 from shallows.switch import Trimming
@@ -65,7 +66,7 @@ class Scenario(Table):
         frame: Frame
         _tables: dict[str, Any]
         derived: dict[str, int]
-        _file: str | None
+        origin: Origin
 
     def __init__(self, /, *, file: str | None = None, **tables: "Unpack[Tables]") -> None:
         try:
@@ -80,9 +81,9 @@ class Scenario(Table):
             try:
                 self.__pydantic_validator__.validate_python(read, self_instance=self, context=context)
             except ValidationError as error:
-                raise validation.first(error, read, Scenario) from None
+                raise validation.all_errors(error, read, Scenario) from None
             # Set in spite of the frozen model: users cannot assign these.
-            vars(self).update(_tables=read, _file=file, frame=frame)
+            vars(self).update(_tables=read, origin=Origin(file), frame=frame)
             self._settle()
             checks.check(self)
         except ScenarioError as error:
@@ -116,7 +117,7 @@ class Scenario(Table):
         if file:
             tables.setdefault("name", Path(file).stem)
         with trust.reading(overrides or {}, Path(file).parent if file else Path()):
-            return _replaced(tables, file, overrides or {})
+            return _replaced(tables, Origin(file, text), overrides or {})
 
     def to_toml(self) -> str:
         """This scenario as TOML, with every default."""
@@ -142,18 +143,18 @@ class Scenario(Table):
 
     def replace(self, overrides: Mapping[str, Any]) -> "Scenario":
         """A scenario with several keys changed at once: {dotted key: value}, as in `set`."""
-        return _replaced(self._tables, self._file, overrides)
+        return _replaced(self._tables, self.origin, overrides)
 
     def deferred(self, overrides: Mapping[str, Any]) -> "Callable[[], Scenario]":
         """A picklable function without arguments that returns what `replace` would."""
-        return partial(_replaced, self._tables, self._file, overrides)
+        return partial(_replaced, self._tables, self.origin, overrides)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._tables, self._file)
+        return _rebuild, (self._tables, self.origin)
 
     def __repr__(self) -> str:
         """The Python expression for what was given."""
-        return to_source({"file": self._file, **self._tables})
+        return to_source({"file": self.file, **self._tables})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
@@ -164,7 +165,7 @@ class Scenario(Table):
     @property
     def file(self) -> str | None:
         """The file that it was read from, for errors; None if there is none."""
-        return self._file
+        return self.origin.file
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -278,23 +279,26 @@ class Scenario(Table):
             try:
                 self.traffic[i] = table.settled(network)
             except ScenarioError as error:
-                raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+                raise error.under(f"traffic[{i}]") from None
         settle.fill_in(self)
 
 
-def _rebuild(tables: dict[str, Any], file: str | None) -> Scenario:
-    return Scenario(file=file, **tables)
+def _rebuild(tables: dict[str, Any], origin: Origin) -> Scenario:
+    return _replaced(tables, origin, {})
 
 
-def _replaced(tables: dict[str, Any], file: str | None, overrides: Mapping[str, Any]) -> Scenario:
+def _replaced(tables: dict[str, Any], origin: Origin, overrides: Mapping[str, Any]) -> Scenario:
+    origin = origin.overridden(overrides)
     try:
         tables = overridden(tables, overrides)
         if "file" in tables:  # a key `file` would be mistaken for the argument `file`
             known = f"a known key ({', '.join(Scenario.key_names())})"
             raise ScenarioError("file", tables["file"], known)
+        scenario = Scenario(**tables) if origin.file is None else Scenario(file=origin.file, **tables)
     except ScenarioError as error:
-        raise error.in_file(file) from None
-    return Scenario(file=file, **tables)
+        raise origin.locate(error) from None
+    vars(scenario)["origin"] = origin
+    return scenario
 
 
 def _kind_first(table: Any) -> dict[str, Any]:

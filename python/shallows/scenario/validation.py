@@ -13,16 +13,29 @@ from shallows.traffic import KINDS as TRAFFICS
 from shallows.units import did_you_mean
 
 
-def first(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
-    """The first error of pydantic about `tables`, validated by `model`, as a `ScenarioError`."""
-    errors = error.errors()
-    # A missing key may be present under another name, which is reported first.
-    wrong = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+def all_errors(error: ValidationError, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
+    """The errors of pydantic about `tables`, validated by `model`, as one `ScenarioError` with others."""
+    # A default that depends on a wrong key is no mistake of its own.
+    errors = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+    unknown = [one["loc"] for one in errors if one["type"] == "extra_forbidden"]
+    # A missing key may be present under another name, which is reported instead.
+    errors = [one for one in errors if not (one["type"] == "missing" and _misspelt(one["loc"], unknown))]
+    errors.sort(key=lambda one: one["type"] != "extra_forbidden")
+    return ScenarioError.together([_one(wrong, tables, model) for wrong in errors])
+
+
+def _misspelt(missing: tuple[int | str, ...], unknown: list[tuple[int | str, ...]]) -> bool:
+    """True if an unknown key of the same table resembles a missing one."""
+    beside = [loc[-1] for loc in unknown if loc[:-1] == missing[:-1]]
+    return bool(beside and did_you_mean(missing[-1], beside))
+
+
+def _one(wrong: Any, tables: dict[str, Any], model: type[Table]) -> ScenarioError:
     key, table = _dotted(wrong["loc"], tables)
     value = wrong["input"]
     inner = wrong.get("ctx", {}).get("error")
     if isinstance(inner, ScenarioError):
-        return ScenarioError(f"{key}.{inner.key}" if inner.key else key, inner.value, inner.expected)
+        return inner.under(key) if key else inner
     if inner is not None:
         return ScenarioError(key, value, str(inner))
     return ScenarioError(*_complaint(wrong, key, value, _holding(model, key, table)))

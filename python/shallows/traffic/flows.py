@@ -163,7 +163,7 @@ def draw(
             drawn.append(table.draw(network, Draws(seed, i), frame))
             _check_reachable(network, islands, drawn[-1])
         except ScenarioError as error:
-            raise ScenarioError(f"traffic[{i}].{error.key}", error.value, error.expected) from None
+            raise error.under(f"traffic[{i}]") from None
         algorithm = table.cc or default
         assert algorithm is not None, "a scenario has one for every table"
         if algorithm not in ccs:

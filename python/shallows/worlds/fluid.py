@@ -113,7 +113,7 @@ def translate(scenario: "Scenario") -> Any:
             **{name: given.get(source) for name, source in row.parameters.items()},
         )
     except ScenarioError as error:
-        raise error.in_file(scenario.file) from None
+        raise scenario.origin.locate(error) from None
     return path, model, *_classes(scenario, row, given)
 
 

@@ -1,0 +1,48 @@
+"""Where the keys of a scenario come from: a file with its text, or overrides of single keys."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shallows.errors import NamedOverrides, ScenarioError
+from shallows.scenario import places
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The file and the text of a scenario, None if it has none, and the source of each overridden key."""
+
+    file: str | None = None
+    text: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def overridden(self, overrides: Mapping[str, Any]) -> "Origin":
+        """The same with further overrides."""
+        further = {_indexed(key): source for key, source in NamedOverrides(overrides).sources.items()}
+        return Origin(self.file, self.text, {**self.sources, **further})
+
+    def locate(self, error: ScenarioError) -> ScenarioError:
+        """The same error with the option of an overridden key, or with file and line of another one."""
+        return ScenarioError.together([self._located(one) for one in error.every])
+
+    def _located(self, error: ScenarioError) -> ScenarioError:
+        key = _indexed(error.key or "")
+        source = next((source for over, source in self.sources.items() if _concerns(key, over)), None)
+        if source and error.file in (None, self.file):
+            return error.from_source(source)
+        error = error.in_file(self.file)
+        if self.text is None or not key or error.file != self.file or error.place:
+            return error
+        place = places.find(self.text, key)
+        return error.at(place) if place else error
+
+
+def _indexed(key: str) -> str:
+    """A dotted key with places of lists in brackets: traffic.0.load is traffic[0].load."""
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", key)
+
+
+def _concerns(key: str, over: str) -> bool:
+    """True if an error about `key` is about the overridden key: the same, a part of it, or its name."""
+    return key == over or key.startswith((f"{over}.", f"{over}[")) or (over == "cc.name" and key == "cc")

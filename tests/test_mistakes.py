@@ -1,0 +1,109 @@
+"""All mistakes of a scenario at once, each with its source, its line and a caret."""
+
+import pickle
+import textwrap
+
+import pytest
+
+from shallows.errors import ScenarioError
+from shallows.scenario import Scenario, places
+
+TEXT = textwrap.dedent("""\
+    duration = "1s"
+    cc = { name = "dctcp", g = 7 }   # a comment = "no key"
+
+    [topology]
+    kind = "dumbbell"
+    host = 4
+
+    [network]
+    pfc = { treshold = "3KB" }
+
+    [[traffic]]
+    kind = "incast"
+    senders = 3
+    size = "1MBx"
+
+    [[traffic]]
+    kind = "poisson"
+    load = 1.7
+    sizes = "websearch"
+    flows = 10
+    """)
+
+
+def mistakes(text, overrides=None):
+    with pytest.raises(ScenarioError) as raised:
+        Scenario.from_toml(text, file="x.toml", overrides=overrides)
+    return raised.value
+
+
+def test_all_mistakes_are_reported_with_line_and_caret():
+    error = mistakes(TEXT)
+    found = {one.key: (one.place.line, one.place.column) for one in error.every}
+    assert found == {
+        "topology.host": (6, 8),
+        "network.pfc.treshold": (9, 20),
+        "cc.g": (2, 28),
+        "traffic[0].size": (14, 8),
+        "traffic[1].load": (18, 8),
+    }
+    assert str(error).count("\n") + 1 == 3 * len(found)
+    line, caret = str(error).split("\n")[-2:]
+    assert line == "   18 | load = 1.7"
+    assert caret == "      |        ^^^"
+
+
+def test_a_value_of_an_option_is_not_blamed_on_the_file():
+    error = mistakes(TEXT, {"topology.rate": "3 furlongs"})
+    assert [one.file for one in error.every if one.key == "topology.rate"] == ["overrides"]
+    assert [one.file for one in error.every if one.key == "traffic[1].load"] == ["x.toml"]
+
+
+def test_tables_that_do_not_fit_together_are_all_reported():
+    text = 'warmup = "2s"\nduration = "1s"\ncc = "ndp"\ntopology = { kind = "dumbbell" }\n'
+    text += 'network = { buffer = "100B" }\ntraffic = [{ kind = "long-lived", start = "3s" }]\n'
+    assert mistakes(text).every  # a port that holds no frame ends the check at once
+    text = text.replace('"100B"', '"100KB"')
+    assert {one.key for one in mistakes(text).every} >= {"warmup"}
+
+
+def test_mistakes_survive_pickling():
+    error = mistakes(TEXT)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("a", "1"),
+        ("b.c.d", "'x # no comment'"),
+        ("b.c.e", "[2, 3]"),
+        ("b.c.e[1]", "3"),
+        ("f[1].g", '"one \\" two"'),
+        ("f[1].h.i", "true"),
+        ("j[1][0]", '"u"'),
+        ("k", '"""'),
+        ("q.a b", "5"),
+    ],
+)
+def test_the_place_of_a_value(key, shown):
+    text = textwrap.dedent("""\
+        a = 1 # first
+        b.c = { d = 'x # no comment', e = [2, 3] }
+        j = [ # rows
+          ["s"],
+          ["u", "v"], ]
+        k = \"\"\"
+        a = 4 ]\"\"\"
+        "q"."a b" = 5
+        [[f]]
+        g = 0
+        [[f]]
+        g = "one \\" two"
+        [f.h]
+        i = true
+        """)
+    place = places.find(text, key)
+    assert place is not None
+    assert place.text[place.column - 1 :][: place.length] == shown
