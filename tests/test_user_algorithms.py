@@ -204,6 +204,50 @@ def test_parameters_decide_and_take_units(mine):
     assert (parameters["late"], parameters["increase"]) == (pytest.approx(35e-6), 3.0)
 
 
+QUANTITIES = f"""{MINE}
+
+class Late(Aimd):
+    def __init__(self, initial_window, line_rate, *, target="20us", mode="fast", which="7"):
+        super().__init__(initial_window, line_rate)
+        self.target, self.mode = target, mode + which
+
+    def on_ack(self, now, ack):
+        super().on_ack(now, ack)
+        if now > 2 * self.target:
+            self.fail()
+
+    def fail(self):
+        raise KeyError(self.mode)
+"""
+
+
+def test_a_text_that_is_a_quantity_is_a_number_as_a_default_too(mine):
+    mine.write_text(QUANTITIES)
+    given = scenario("mine.py:Late").cc.parameters
+    assert given == {"target": pytest.approx(20e-6), "mode": "fast", "which": "7"}
+    given = scenario({"name": "mine.py:Late", "target": "1ms", "mode": "20us"}).cc.parameters
+    assert given == {"target": pytest.approx(1e-3), "mode": "20us", "which": "7"}
+    with pytest.raises(sh.ScenarioError, match='target = "soon": expected a number, or a time, a rate'):
+        scenario({"name": "mine.py:Late", "target": "soon"})
+
+
+def test_an_error_shows_the_lines_of_the_algorithm_alone(mine):
+    """On the command line; in a sweep it fails the run, in `run` it is raised as it is."""
+    mine.write_text(QUANTITIES)
+    short = ["--set", "duration=20ms", "--set", "warmup=0s"]
+    result = CliRunner().invoke(cli.app, ["run", "dctcp-40", "--cc", "./mine.py:Late", *short])
+    assert result.exit_code == 1
+    shown = result.output.splitlines()
+    assert shown[0] == "shallows: an algorithm in Python failed"
+    files = [line.split('"')[1] for line in shown if line.startswith("  File")]
+    assert files == [str(mine.resolve())] * 2
+    assert shown[-1] == "KeyError: 'fast7'"
+    with pytest.raises(KeyError, match="fast7"):
+        sh.run(scenario("mine.py:Late"))
+    with pytest.raises(RuntimeError, match=r"all 2 runs failed: KeyError: 'fast7', in line \d+ of .*mine.py"):
+        sh.sweep(scenario("mine.py:Late"), seeds=2, workers=1, out="swept")
+
+
 def test_a_class_itself_is_an_algorithm_and_compares_with_others(mine):
     names = {}
     exec(MINE, names)  # no file has this one

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from shallows import trust
@@ -33,6 +33,8 @@ MADE_WITH = ("initial_window", "line_rate")
 SESSION = "python:"
 """The prefix for a class without a location in a saved scenario."""
 
+OURS = Path(__file__).parent
+"""The folder of this package."""
 _CLASSES: dict[str, type] = {}
 """Classes of this process by their name or location in a scenario."""
 _MODULES: dict[tuple[str, str], ModuleType] = {}
@@ -132,14 +134,35 @@ def location(algorithm: type) -> str | None:
 
 
 def parameters(algorithm: type) -> dict[str, bool | int | float | str]:
-    """The parameters of a class with their defaults. Raises `ScenarioError` for one without a default."""
+    """The parameters of a class with their defaults; that of a quantity, such as "20us", is a number.
+
+    Raises `ScenarioError` for a parameter without a default.
+    """
     found = inspect.signature(algorithm).parameters.values()
     named = [one for one in found if one.kind is inspect.Parameter.KEYWORD_ONLY]
     for one in named:
         if not isinstance(one.default, bool | int | float | str):
             expected = f"a number, a text or a flag as default of {one.name}, a parameter of the class"
             raise ScenarioError("name", algorithm.__name__, expected)
-    return {one.name: one.default for one in named}
+    return {one.name: _quantity(one.default) for one in named}
+
+
+def _quantity(default: bool | int | float | str) -> bool | int | float | str:
+    """The number of a text with a unit, as `_number` converts it; any other default unchanged."""
+    try:
+        return _number(default) if isinstance(default, str) else default
+    except ValueError:
+        return default
+
+
+def frames(error: BaseException) -> TracebackType | None:
+    """The part of an error's traceback that is in an algorithm of the user; None if there is none."""
+    at, found = error.__traceback__, None
+    while at:
+        if Path(at.tb_frame.f_code.co_filename).is_relative_to(OURS):
+            found = at.tb_next
+        at = at.tb_next
+    return found if found and found.tb_frame.f_code.co_name in ("__init__", *CALLS) else None
 
 
 def read(algorithm: type, table: Mapping[str, Any]) -> dict[str, bool | int | float | str]:

@@ -2,13 +2,14 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Never
 
 import typer
 
-from shallows import names
+from shallows import names, user_algorithms
 from shallows.errors import BooksError, ScenarioError
 
 DONE, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
@@ -37,10 +38,14 @@ def _status(command: Callable[..., int], options: dict[str, Any]) -> int:
         return FAILED
     except (ScenarioError, OSError) as error:
         return _complain(str(error), MISTAKE)
-    except RuntimeError as error:
-        if type(error).__name__ != "Bug":
+    except Exception as error:
+        if type(error).__name__ == "Bug":
+            return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
+        of_user = user_algorithms.frames(error)
+        if of_user is None:
             raise
-        return _complain("\n".join([f"a bug in Shallows: {error}", *error.__notes__]), FAILED)
+        lines = traceback.format_exception(type(error), error, of_user)
+        return _complain("an algorithm in Python failed\n" + "".join(lines).rstrip(), FAILED)
 
 
 def interrupted(when: KeyboardInterrupt) -> int:

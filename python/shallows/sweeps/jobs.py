@@ -3,9 +3,11 @@
 import itertools
 import os
 import shutil
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results import Run, store
 from shallows.runner import in_world
@@ -61,6 +63,11 @@ def perform(job: "Job", folder: Path) -> dict[str, Any]:
         return row(job, run.summary)
     except (ScenarioError, OSError, MemoryError, RuntimeError) as error:
         return row(job, failure=f"{type(error).__name__}: {error}")
+    except Exception as error:
+        if not user_algorithms.frames(error):
+            raise
+        *_, last = traceback.extract_tb(error.__traceback__)
+        return row(job, failure=f"{type(error).__name__}: {error}, in line {last.lineno} of {last.filename}")
 
 
 def perform_all(jobs: "list[Job]", folder: Path) -> list[dict[str, Any]]:
