@@ -61,7 +61,12 @@ ALONE = {
     "topology": {"kind": "dumbbell", "hosts": 1, "rate": "10Gbps", "edge_rate": "40Gbps", "rtt": "200us"},
     "traffic": [LONG | {"flows": 1}],
 }
+NOT_ECT = SCENARIOS[1] | {
+    "traffic": [SCENARIOS[1]["traffic"][0], SCENARIOS[1]["traffic"][0] | {"cc": "cubic"}]
+}
 SPECIAL = {
+    # data that is not ECN-capable beside data that is
+    **{(marking, "nodrop"): (NOT_ECT, {}) for marking in MARKS},
     # what a flow gives up when it shares with one that joined
     ("cubic", "fast_convergence"): (SHARED, {"c": 400}),
     # growth for longer than a start: beyond Reno's, and after losses that are congestion

@@ -312,15 +312,25 @@ def test_recommended_thresholds_follow_the_rate_of_the_port():
         number = request["links"]["marking"][network.port(port)]
         return request["markings"][number - 1] if number else None
 
-    assert threshold("s0->s1") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 65 * 1500}}
-    assert threshold("s1->h2") == {"kind": "step", "at": "enqueue", "parameters": {"threshold": 260 * 1500}}
+    assert threshold("s0->s1") == {
+        "kind": "step",
+        "at": "enqueue",
+        "parameters": {"threshold": 65 * 1500, "nodrop": 0},
+    }
+    assert threshold("s1->h2") == {
+        "kind": "step",
+        "at": "enqueue",
+        "parameters": {"threshold": 260 * 1500, "nodrop": 0},
+    }
     assert threshold("h0->s0") is None
 
 
 def test_a_set_threshold_holds_at_every_port():
     marking = {"kind": "step", "threshold": "35pkt", "at": "dequeue"}
     request, _ = request_of(network={"marking": marking})
-    assert request["markings"] == [{"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500}}]
+    assert request["markings"] == [
+        {"kind": "step", "at": "dequeue", "parameters": {"threshold": 52_500, "nodrop": 0}}
+    ]
 
 
 def test_without_marking_nothing_is_marked():

@@ -379,7 +379,7 @@ def test_students_quantile_is_scipys(freedom, confidence):
 STILL = {
     "duration": "until-done",
     "topology": {"kind": "star", "hosts": 5, "rate": "1Gbps", "rtt": "100us"},
-    "cc": "reno",
+    "cc": "vegas",
     "traffic": [{"kind": "incast", "size": "64KB"}],
 }
 
@@ -387,7 +387,7 @@ STILL = {
 def test_runs_that_draw_nothing_random_are_one_run(tmp_path):
     """Nor does `until` add seeds. With jitter the same runs have an interval."""
     still = sh.Scenario(**STILL)
-    result = sh.sweep(still, ["reno", "dctcp"], until=0.01, out=tmp_path / "still")
+    result = sh.sweep(still, ["vegas", "dctcp"], until=0.01, out=tmp_path / "still")
     assert len(result.rows) == 10
     rows = result.intervals("fct_mean_us", baseline="dctcp")
     assert [row["n"] for row in rows] == [row["difference_n"] for row in rows] == [1, 1]

@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 
 use crate::event::HopRecord;
-use crate::parameter::{Parameter, Values};
+use crate::parameter::{Parameter, Values, flag};
 use crate::units::{Bytes, Rate, Time};
 
 use step::Step;
@@ -157,6 +157,19 @@ pub struct Mechanism {
     pub tells: Feedback,
     /// Builds it for a port whose link has this rate.
     pub build: fn(&Values, Rate) -> Box<dyn CongestionPoint>,
+}
+
+/// Parameter of the mechanisms that drop data that is not ECN-capable where they would mark ECN-capable data.
+const NODROP: Parameter = flag("nodrop", "-", false)
+    .meaning("data that is not ECN-capable is not dropped where ECN-capable data would be marked")
+    .source("RFC 3168 §5: routers drop what they cannot mark; the name is that of tc-red(8)");
+
+impl Mechanism {
+    /// Returns whether a port drops data that is not ECN-capable where it would mark ECN-capable data.
+    #[must_use]
+    pub fn drops(&self, values: &Values) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == NODROP.name) && !values.flag(NODROP.name)
+    }
 }
 
 /// The mechanism of that name.

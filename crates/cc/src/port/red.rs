@@ -12,7 +12,7 @@
 //! With `extended` the ramp continues beyond `K_max` instead of the step to 1. Fig. 2 to 5 and 17 of the paper need it: 15
 //! flows and more at 40 Gbps have no fixed point below the step.
 
-use super::{Arrival, CongestionPoint};
+use super::{Arrival, CongestionPoint, NODROP};
 use crate::parameter::{Parameter, Values, bytes, flag, number};
 use crate::units::{Bytes, Rate};
 
@@ -30,6 +30,7 @@ pub const PARAMETERS: &[Parameter] = &[
     flag("extended", "-", false)
         .meaning("the ramp rises on beyond its end, instead of marking everything there")
         .source("off, as eq. 3 says; the authors' scripts get it from K_max = 2000 KB, P_max = 10 %"),
+    NODROP,
 ];
 
 /// Builds the congestion point.

@@ -6,14 +6,17 @@
 //!
 //! Source: Alizadeh et al., SIGCOMM 2010 §3.1 (1). The instantaneous queue decides, not an average.
 
-use super::{Arrival, CongestionPoint};
+use super::{Arrival, CongestionPoint, NODROP};
 use crate::parameter::{Parameter, Values, bytes};
 use crate::units::{Bytes, Rate};
 
-/// Its one parameter.
-pub const PARAMETERS: &[Parameter] = &[bytes("threshold", "K", 97_500.0, 0.0..=1e12)
-    .meaning("queue above which packets are marked")
-    .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate")];
+/// Its parameters.
+pub const PARAMETERS: &[Parameter] = &[
+    bytes("threshold", "K", 97_500.0, 0.0..=1e12)
+        .meaning("queue above which packets are marked")
+        .source("SIGCOMM 2010 §3.5: 65 packets at 10 Gbps; a scenario's \"recommended\" goes by each port's rate"),
+    NODROP,
+];
 
 /// Builds the congestion point.
 #[must_use]

@@ -276,8 +276,8 @@ fn port(network: &Network, number: u64, spec: &PortSpec) -> Port {
             Port::new(&unlimited, network.mtu).scheduled(&network.disciplines[at as usize], draws)
         }
     };
-    match spec.marking {
-        None => port,
-        Some(at) => port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number)),
-    }
+    let Some(at) = spec.marking else { return port };
+    let port = port.marking(spec.rate, &network.markings[at as usize], Rng::new(network.seed, number));
+    // Where links are paused nothing is dropped.
+    if network.pause.is_some() { port.without_early_drops() } else { port }
 }

@@ -176,6 +176,13 @@ impl Packet {
         marked
     }
 
+    /// Returns whether it is data that cannot be marked.
+    #[inline]
+    #[must_use]
+    pub fn is_unmarkable_data(&self) -> bool {
+        self.flags.kind() == PacketKind::Data && self.flags.ecn() == Ecn::NotEct
+    }
+
     /// Trims the payload, so that a header of this kind is left, with the same ECN field.
     pub fn trim(&mut self, kind: PacketKind) {
         self.length = MIN_FRAME.0 as u16;

@@ -47,6 +47,8 @@ pub enum ClassOverride {
 pub enum DropReason {
     /// The queue of the port or of the packet's class is full.
     QueueFull,
+    /// The packet would have been marked if it were ECN-capable (RFC 3168).
+    NotEcnCapable,
     /// The shared memory of the switch has no room.
     BufferFull,
     /// The link is down or lost the packet.

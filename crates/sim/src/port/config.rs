@@ -17,6 +17,8 @@ pub struct PortConfig {
     pub(super) buffer: Bytes,
     /// The step that marks packets as they join the queue.
     pub(super) marking: Step,
+    /// Whether the step drops data that it would mark if it were ECN-capable.
+    pub(super) drops: bool,
     /// The most common lengths, full and shortest frames, and the time to send each. A length is zero if the port drops or marks
     /// such a frame even when it is idle.
     common: [(Bytes, Time); 2],
@@ -26,14 +28,15 @@ impl PortConfig {
     pub(super) fn new(&PortSpec { rate, delay, buffer, .. }: &PortSpec, mtu: Bytes) -> Self {
         let clock = Clock::new(rate);
         let common = [mtu, MIN_FRAME].map(|length| (length, clock.time(length)));
-        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, common };
+        let mut config = Self { clock, delay, buffer, marking: Step::NEVER, drops: false, common };
         config.keep_common(|length| length <= buffer);
         config
     }
 
     /// Sets the step that marks packets as they join the queue.
-    pub(super) fn set_marking(&mut self, step: Step) {
+    pub(super) fn set_marking(&mut self, step: Step, drops: bool) {
         self.marking = step;
+        self.drops = drops;
         self.keep_common(|length| !step.marks(length));
     }
 

@@ -9,7 +9,7 @@ use shallows_cc::units::{Bytes, Time};
 use super::config::FULL;
 use super::{Port, PortExtras};
 use crate::packet::{Flags, PacketKind, Slab};
-use crate::port::admission::{ClassOverride, Departure, Enqueued, Incoming};
+use crate::port::admission::{ClassOverride, Departure, DropReason, Enqueued, Incoming};
 use crate::port::class::Waiting;
 use crate::port::marker::{Look, Marker};
 use crate::port::scheduler::Scheduler;
@@ -88,6 +88,14 @@ impl Port {
         let packet = &packets[incoming.packet];
         let length = packet.bytes();
         let chosen = scheduler.class_for(packet.flags, incoming.class);
+        let queue = self.config.clock.bytes(self.config.clock.time(length));
+        let may_reject = match marker {
+            Some(marker) => marker.may_reject(queue, packet),
+            None => self.config.drops && self.config.marking.marks(queue) && packet.is_unmarkable_data(),
+        };
+        if may_reject {
+            return None;
+        }
         let class = &mut scheduler.classes[chosen];
         // A marker with times of its own may have to look first.
         let behind = marker.as_ref().is_some_and(Marker::is_behind);
@@ -135,6 +143,18 @@ impl Port {
         if !class.has_room(held, being_sent) {
             return self.overflow(now, incoming, packets);
         }
+        let backlog = scheduler.fast.work + config.clock.time(length) + busy_until.saturating_sub(now);
+        let look = Look { now, queue: config.clock.bytes(backlog), class: number as u8 };
+        let rejected = match marker {
+            Some(marker) => marker.rejects(look, &packets[at], || scheduler.counted()),
+            None => config.drops && config.marking.marks(look.queue) && packets[at].is_unmarkable_data(),
+        };
+        if rejected {
+            scheduler.classes[number].report.dropped += 1;
+            counters.dropped += 1;
+            return Enqueued::dropped(DropReason::NotEcnCapable);
+        }
+        let class = &mut scheduler.classes[number];
         class.report.largest = class.report.largest.max(held);
         class.observe_arrival(length);
         class.queue.push_back(Waiting { packet: at, from, since: now });

@@ -7,6 +7,7 @@ use super::Port;
 use crate::arch::prefetch::prefetch;
 use crate::packet::{Packet, Slab};
 use crate::port::admission::{DropReason, Enqueued, Incoming, Outcome};
+use crate::port::marker::Look;
 
 impl Port {
     /// Sends a packet that finds the link free and nothing waiting: the fast path. Returns `None` if the packet has to be
@@ -62,6 +63,12 @@ impl Port {
     #[inline(never)]
     fn enqueue_observed(&mut self, now: Time, at: u32, packets: &mut Slab) -> Enqueued {
         self.observe_arrival(now, at, packets);
+        let queue = self.queue(now) + packets[at].bytes();
+        let look = Look { now, queue, class: 0 };
+        if self.marker().is_some_and(|marker| marker.rejects(look, &packets[at], || 0)) {
+            self.counters.dropped += 1;
+            return Enqueued::dropped(DropReason::NotEcnCapable);
+        }
         let (enqueued, queue) = self.enqueue_fifo(now, at, packets);
         let accepted = !matches!(enqueued.outcome, Outcome::Dropped(_));
         if accepted
@@ -87,6 +94,10 @@ impl Port {
         }
         let mut marked = false;
         if self.config.marking.marks(queue) {
+            if self.config.drops && packet.is_unmarkable_data() {
+                self.counters.dropped += 1;
+                return (Enqueued::dropped(DropReason::NotEcnCapable), queue);
+            }
             marked = packet.mark();
             self.counters.marked += u64::from(marked);
         }

@@ -5,7 +5,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::packet::header::Header;
-use crate::packet::{NIL, Slab};
+use crate::packet::{NIL, Packet, Slab};
 use crate::port::clock::Clock;
 
 /// A congestion point other than a step at enqueue, with the state of its port. The flags say what the point does, so that it is
@@ -14,6 +14,8 @@ use crate::port::clock::Clock;
 pub(super) struct Marker {
     pub point: Box<dyn CongestionPoint>,
     pub at: MarkAt,
+    /// Whether the point drops data that it would mark if it were ECN-capable.
+    pub drops: bool,
     draws: Rng,
     /// Draws skipped so far for frames that the port only counts, since it last flushed its counts.
     pub counted: u32,
@@ -40,6 +42,7 @@ impl Marker {
         Self {
             point,
             at,
+            drops: false,
             draws,
             counted: 0,
             offers,
@@ -114,6 +117,29 @@ impl Marker {
         let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
         let marked = self.draws.uniform() < self.point.mark_probability(&arrival);
         marked && packet.mark()
+    }
+
+    /// Returns whether [`Self::rejects`] may be true.
+    #[inline]
+    pub fn may_reject(&self, queue: Bytes, packet: &Packet) -> bool {
+        self.drops && queue >= self.threshold && packet.is_unmarkable_data()
+    }
+
+    /// Returns whether a packet that would join a queue is dropped because it cannot be marked. What cannot be marked is
+    /// dropped on arrival, whichever queue the point observes: a packet that leaves has taken its place in the queue already.
+    #[inline]
+    pub fn rejects(
+        &mut self,
+        Look { now, queue, class }: Look,
+        packet: &Packet,
+        counted: impl FnOnce() -> u32,
+    ) -> bool {
+        if !self.may_reject(queue, packet) {
+            return false;
+        }
+        self.skip_draws(counted());
+        let arrival = Arrival { now, queue, class, length: packet.bytes(), ecn: packet.flags.ecn() };
+        self.draws.uniform() < self.point.mark_probability(&arrival)
     }
 
     /// Writes a record, or the offered rate, into the header of a packet that asks for it.

@@ -109,10 +109,24 @@ impl Port {
     #[must_use]
     pub fn marking(mut self, rate: Rate, marking: &Marking, draws: Rng) -> Self {
         match marking.on_joining(rate) {
-            Some(step) => Arc::make_mut(&mut self.config).set_marking(step),
-            None => self.extras().marker = Some(Marker::new(marking.point(rate), marking.at, draws)),
+            Some(step) => Arc::make_mut(&mut self.config).set_marking(step, marking.drops()),
+            None => {
+                let mut marker = Marker::new(marking.point(rate), marking.at, draws);
+                marker.drops = marking.drops();
+                self.extras().marker = Some(marker);
+            }
         }
         self.with_fast_path()
+    }
+
+    /// The same port, which drops nothing because it cannot be marked.
+    #[must_use]
+    pub fn without_early_drops(mut self) -> Self {
+        Arc::make_mut(&mut self.config).drops = false;
+        if let Some(marker) = self.marker() {
+            marker.drops = false;
+        }
+        self
     }
 
     /// The same port over a wire with faults.

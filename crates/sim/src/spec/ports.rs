@@ -85,6 +85,12 @@ impl Marking {
         (self.mechanism.build)(&self.values, rate)
     }
 
+    /// Whether the port drops data that is not ECN-capable where it would mark ECN-capable data.
+    #[must_use]
+    pub fn drops(&self) -> bool {
+        self.mechanism.drops(&self.values)
+    }
+
     /// The threshold, if the mechanism only compares the queue that a packet joins with one.
     #[must_use]
     pub fn on_joining(&self, rate: Rate) -> Option<Step> {
