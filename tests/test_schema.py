@@ -88,7 +88,9 @@ def test_what_is_wrong_is_refused_by_the_schema_and_by_shallows(lawful, fault):
     Scenario.from_toml(LAWFUL)
     assert LAWFUL.count(lawful) == 1
     text = LAWFUL.replace(lawful, fault)
-    assert list(CHECK.iter_errors(tomllib.loads(text)))
+    errors = list(CHECK.iter_errors(tomllib.loads(text)))
+    assert len(errors) == 1, errors
+    assert not [one for one in errors[0].context or () if one.context]  # no choice within a choice
     with pytest.raises(ScenarioError):
         Scenario.from_toml(text)
 

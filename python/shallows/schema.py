@@ -50,6 +50,8 @@ def scenario_schema() -> Schema:
     graph["anyOf"] = [{"required": ["edges", "hosts"]}, {"required": ["file"]}]
     graph["required"] = ["kind"]
     schema["$defs"] |= parts
+    schema["properties"]["topology"] = _by_kind(schema["properties"]["topology"])
+    schema["properties"]["traffic"]["items"] = _by_kind(schema["properties"]["traffic"]["items"])
     schema["properties"]["sweep"] = _sweep()
     whole, elsewhere = schema.pop("required"), {"required": ["scenario"]}
     schema["anyOf"] = [{"required": whole}, {"properties": {"sweep": elsewhere}, "required": ["sweep"]}]
@@ -74,27 +76,54 @@ def _also(one: Schema, *others: Schema) -> Schema:
     return {**about, "anyOf": [*one.pop("anyOf", [one]), *others]}
 
 
+def _by_kind(one: Schema) -> Schema:
+    """The same choice among tables as conditions on their kind, so that a mistake is one error."""
+    about = {key: one[key] for key in ("description", "title") if key in one}
+    mapping: dict[str, str] = one["discriminator"]["mapping"]
+    return {**about, **_chosen("kind", {kind: ([kind], {"$ref": ref}) for kind, ref in mapping.items()})}
+
+
+def _chosen(key: str, tables: "dict[str, tuple[list[str], Schema]]", also: Schema | None = None) -> Schema:
+    """A table that follows the schema of the name in its `key`; `also` is a further schema for that name."""
+    names: Schema = {"enum": [name for names, _ in tables.values() for name in names]}
+    return {
+        "type": "object",
+        "properties": {key: {"anyOf": [names, also]} if also else names},
+        "required": [key],
+        "allOf": [
+            {"if": {"properties": {key: {"enum": names}}, "required": [key]}, "then": table}
+            for names, table in tables.values()
+        ],
+    }
+
+
 def _algorithm() -> Schema:
     """A name, or a table with the parameters of the named algorithm."""
     rows = {row["name"]: row for row in catalog.algorithms()}
     names = {name: _names(row) for name, row in rows.items()}
     every = [label for labels in names.values() for label in labels] + list(NATIVE)
     beside: Schema = {"receiver": {"$ref": "#/$defs/Receiver"}}
-    tables = [_table("name", names[name], row, beside) for name, row in rows.items()]
+    tables = {name: (names[name], _table("name", names[name], row, beside)) for name, row in rows.items()}
     native = _table("name", list(NATIVE), {"summary": "The kernel's own.", "parameters": []}, beside)
-    python: Schema = {
-        "type": "object",
-        "properties": {"name": {"type": "string", "pattern": IN_PYTHON}, **beside},
-        "required": ["name"],
-    }
-    return {"anyOf": [{"enum": every}, {"type": "string", "pattern": IN_PYTHON}, *tables, native, python]}
+    tables["native"] = (list(NATIVE), native)
+    python: Schema = {"type": "string", "pattern": IN_PYTHON}
+    # The parameters of an algorithm in Python are checked only when it is loaded; its receiver is known.
+    table = _chosen("name", tables, python)
+    table["properties"] |= beside
+    return _text_or_table({"anyOf": [{"enum": every}, python]}, table)
+
+
+def _text_or_table(text: Schema, table: Schema) -> Schema:
+    """A text or a table, by the type of the value, so that a mistake is one error."""
+    return {"if": {"type": "object"}, "then": table, "else": text}
 
 
 def _receiver() -> Schema:
     rows = {row["name"]: row for row in catalog.other_catalogs()["cc.receiver"]}
     names = {name: _names(row) for name, row in rows.items()}
     every = [label for labels in names.values() for label in labels]
-    return {"anyOf": [{"enum": every}, *(_table("kind", names[name], row) for name, row in rows.items())]}
+    tables = {name: (names[name], _table("kind", names[name], row)) for name, row in rows.items()}
+    return _text_or_table({"enum": every}, _chosen("kind", tables))
 
 
 def _names(row: dict[str, Any]) -> list[str]:
@@ -104,7 +133,7 @@ def _names(row: dict[str, Any]) -> list[str]:
 
 def _marking() -> Schema:
     """ "none", or a table of a kind; without a kind it is a step."""
-    tables: list[Schema] = []
+    tables: dict[str, tuple[list[str], Schema]] = {}
     for row in catalog.other_catalogs()["network.marking"]:
         table = _table("kind", [row["name"]], row, {"at": {"enum": ["enqueue", "dequeue"]}})
         if row["name"] == "step":
@@ -112,8 +141,11 @@ def _marking() -> Schema:
         for key in MARKING.get(row["name"], {}):
             of_rate = {"type": "object", "additionalProperties": dict(table["properties"][key])}
             table["properties"][key] = _also(table["properties"][key], {"const": RECOMMENDED}, of_rate)
-        tables.append(table)
-    return {"anyOf": [{"const": "none"}, *tables]}
+        tables[row["name"]] = ([row["name"]], table)
+    table = _chosen("kind", tables)
+    step = {"if": {"not": {"required": ["kind"]}}, "then": tables["step"][1]}
+    table |= {"required": [], "allOf": [*table["allOf"], step]}
+    return _text_or_table({"const": "none"}, table)
 
 
 def _table(key: str, names: list[str], row: Schema, beside: Schema | None = None) -> Schema:
