@@ -99,7 +99,11 @@ class Model:
 
     def __post_init__(self) -> None:
         for spec in fields(self):
-            _check(spec, getattr(self, spec.name))
+            value: Any = getattr(self, spec.name)
+            if isinstance(value, str) and not isinstance(spec.metadata["kind"], tuple):
+                value = read_parameter(spec, value)
+                object.__setattr__(self, spec.name, value)  # in spite of the frozen class
+            _check(spec, value)
 
     def possible(self, grid: Mapping[str, F64]) -> Flags:
         """Of which points of a grid (parameter -> values, of one shape) a model can be made."""
