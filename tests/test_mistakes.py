@@ -6,6 +6,7 @@ import textwrap
 import pytest
 
 from shallows.errors import ScenarioError
+from shallows.fluid import Dcqcn
 from shallows.scenario import Scenario, places
 
 TEXT = textwrap.dedent("""\
@@ -107,3 +108,50 @@ def test_the_place_of_a_value(key, shown):
     place = places.find(text, key)
     assert place is not None
     assert place.text[place.column - 1 :][: place.length] == shown
+
+
+def test_a_change_of_kind_drops_the_keys_of_the_former_kind():
+    scenario = Scenario.from_toml(
+        'duration = "1ms"\ncc = "dctcp"\ntraffic = [{ kind = "incast", senders = 2, size = "9KB" }]\n'
+        'topology = { kind = "dumbbell", hosts = 4, rate = "40Gbps", edge_rate = "50Gbps" }\n'
+        'network = { marking = { kind = "step", threshold = "9KB" } }\n'
+    )
+    tree = scenario.replace({"topology.kind": "fat-tree"})
+    assert (tree.topology.k, tree.topology.rate) == (4, 40 * 10**9)
+    star = scenario.replace({"topology.kind": "star", "topology.rate": "25Gbps"})
+    assert (star.topology.hosts, star.topology.rate) == (4, 25 * 10**9)
+    with pytest.raises(ScenarioError) as raised:
+        scenario.replace({"topology.kind": "graph"})
+    assert {one.key for one in raised.value.every} == {"topology.edges", "topology.hosts"}
+    red = scenario.replace({"network.marking.kind": "red", "cc.name": "dcqcn"})
+    assert "threshold" not in red.to_toml().split("marking")[1].split("[")[0]
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "hosts"),
+    [("h1*", "h0", {1, 10, 11}), (["h[23]", 0], "h9", {0, 2, 3}), ("h?", "h11", set(range(10)))],
+)
+def test_sources_may_be_patterns(of, to, hosts):
+    scenario = Scenario(
+        duration="1ms",
+        cc="dctcp",
+        topology={"kind": "star", "hosts": 12},
+        traffic=[{"kind": "long-lived", "flows": 2 * len(hosts), "from": of, "to": to}],
+    )
+    assert set(scenario.flows.src.tolist()) == hosts
+
+
+def test_a_pattern_of_no_host_is_refused():
+    with pytest.raises(ScenarioError, match="a pattern of at least one host"):
+        Scenario(
+            duration="1ms",
+            cc="dctcp",
+            topology={"kind": "star", "hosts": 12},
+            traffic=[{"kind": "long-lived", "from": "x*"}],
+        )
+
+
+def test_a_fluid_model_reads_units():
+    assert Dcqcn(rate="40Gbps", delay="4us").rate == 40e9
+    with pytest.raises(ScenarioError, match="rate"):
+        Dcqcn(rate="40 furlongs")

@@ -7,7 +7,12 @@ from shallows import texts
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table, literal
 from shallows.scenario.raw import check_depth
+from shallows.table import Table
 from shallows.texts import DEEPEST, SHALLOW
+from shallows.topology import KINDS as TOPOLOGIES
+from shallows.traffic import KINDS as TRAFFICS
+
+KINDS: dict[str, Mapping[str, type[Table]]] = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 
 
 def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,8 +25,8 @@ def overridden(tables: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
 
 
 def _wholes_first(key: str) -> tuple[int, bool]:
-    """A sort key: whole tables and algorithm names are set before the keys inside them."""
-    return key.count(".") + key.count("["), not key.endswith("cc.name")
+    """A sort key: whole tables, kinds and names of algorithms are set before the keys inside them."""
+    return key.count(".") + key.count("["), not key.endswith(("cc.name", ".kind"))
 
 
 def copied(tables: Any) -> Any:
@@ -61,8 +66,32 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     elif last == "name" and way[-1:] == ["cc"] and str(at.get("name")).split("@")[0] != value:
         at.clear()
         at["name"] = value
+    elif last == "kind" and at.get("kind") != value:
+        _change_kind(at, way, value)
     else:
         at[last] = value
+
+
+def _change_kind(table: dict[str, Any], way: list[str], kind: Any) -> None:
+    """Set the kind of a table, without the keys that only its former kind has."""
+    former = KINDS.get(way[0], {}).get(table.get("kind", ""))
+    new = KINDS.get(way[0], {}).get(kind) if isinstance(kind, str) else None
+    if former and new:
+        for key in list(table):
+            if _meaning(former, key) and _meaning(former, key) != _meaning(new, key):
+                del table[key]
+    elif way[-1] == "marking" and "kind" in table:
+        for key in [key for key in table if key != "at"]:
+            del table[key]
+    table["kind"] = kind
+
+
+def _meaning(model: type[Table], key: str) -> str | None:
+    """The type of a key of a kind, for comparison with that of another kind; None if it has no such key."""
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == key:
+            return key if key == "kind" else str(field.annotation)
+    return None
 
 
 def _holding(item: Any, name: str, key: str) -> Any:

@@ -93,6 +93,15 @@ class Network:
             + did_you_mean(reference, self.host_names if isinstance(reference, str) else [])
         )
 
+    def hosts_like(self, reference: object) -> list[int]:
+        """The hosts with names that match a pattern, or the one of a number or name. Raises `ValueError`."""
+        if not isinstance(reference, str) or reference in self.host_names or not set(reference) & set("*?["):
+            return [self.host(reference)]
+        found = [host for host, name in enumerate(self.host_names) if fnmatchcase(name, reference)]
+        if not found:
+            raise ValueError(f'a pattern of at least one host such as "{self.host_names[-1]}"')
+        return found
+
     def host_numbers(self) -> dict[str, int]:
         """Hosts by each text that means one of them: a name, or a number that is not the name of another."""
         named = {name: i for i, name in enumerate(self.host_names)}

@@ -102,7 +102,9 @@ def filled(count: int | None) -> int:
 class Between(Kind):
     """A kind whose sources and targets may be chosen."""
 
-    sources: Ends = Key("topology", alias="from", description="sending hosts")
+    sources: Ends = Key(
+        "topology", alias="from", description='sending hosts, by number, name or pattern such as "h1*"'
+    )
     to: Ends = Key("topology", description="receiving hosts")
 
     def ends(self, network: "Network", draws: Draws) -> Pair:
@@ -129,12 +131,15 @@ def hosts_of(network: "Network", key: str, value: Any) -> U32 | None:
     if value == "topology":
         return None
     numbers: list[int] = []
+    patterns = False
     for reference in value if is_list(value) else [value]:
         try:
-            numbers.append(network.host(reference))
+            found = network.hosts_like(reference)
+            patterns |= len(found) > 1
+            numbers.extend(found)
         except ValueError as error:
             raise ScenarioError(key, reference, str(error)) from None
-    return np.array(numbers, np.uint32)
+    return np.array(list(dict.fromkeys(numbers)) if patterns else numbers, np.uint32)
 
 
 def distinct(hosts: U32) -> U32:
