@@ -2,6 +2,7 @@
 
 import csv
 import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
@@ -15,6 +16,7 @@ from shallows.errors import BooksError, NamedOverrides, ScenarioError
 from shallows.results import paths, store
 from shallows.results.bottlenecks import bottlenecks
 from shallows.runner import World, in_world, prepare, refuse_unknown
+from shallows.scenario import fitting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,19 +75,26 @@ def prepare_all(
     named = user_algorithms.labels(ccs)
     if not named:
         raise ScenarioError("cc", None, "one algorithm or more")
+    given = NamedOverrides(overrides)
     return {
-        label if len(worlds) == 1 else f"{label}-{world}": (
-            world,
-            prepare(
-                scenario,
-                seed=seed,
-                overrides=NamedOverrides(overrides) | NamedOverrides({"cc.name": cc}, "--cc"),
-                world=world,
-            ),
-        )
+        label if len(worlds) == 1 else f"{label}-{world}": (world, _prepare(scenario, seed, given, cc, world))
         for label, cc in named.items()
         for world in worlds
     }
+
+
+def _prepare(
+    scenario: "Scenario | str | PathLike[str]",
+    seed: int | None,
+    overrides: NamedOverrides,
+    cc: str | type[Any],
+    world: str,
+) -> "Scenario":
+    """The scenario under an algorithm, on the network that the algorithm needs."""
+    overrides = overrides | NamedOverrides({"cc.name": cc}, "--cc")
+    prepared = prepare(scenario, seed=seed, overrides=overrides, world=world)
+    needed = fitting.changes(prepared)
+    return prepare(prepared, overrides=needed, world=world) if needed else prepared
 
 
 def run_all(
@@ -193,6 +202,12 @@ class Comparison:
             references = _compared(first[cc], reference)
             rows += [named | _distance(*pair, references) for pair in _compared(run, port).items()]
         return rows
+
+    @property
+    def networks(self) -> list[str]:
+        """Sentences on the networks of the runs, where they differ because of what the algorithms need."""
+        tables = {label: tomllib.loads(run.scenario_toml)["network"] for label, run in self.runs.items()}
+        return fitting.differences(tables)
 
     def figure(self) -> "Figure":
         """The four-panel matplotlib figure, the runs drawn over each other."""

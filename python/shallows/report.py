@@ -164,7 +164,8 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
-    return [*sizes, table, *mechanisms, *loads, *_warnings(summaries), *_distances(comparison.distances)]
+    said = [*mechanisms, *comparison.networks, *loads, *_warnings(summaries)]
+    return [*sizes, table, *said, *_distances(comparison.distances)]
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
