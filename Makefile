@@ -4,6 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
+HEARTBEAT := $(BIN)/python packaging/heartbeat.py
 export VIRTUAL_ENV := $(CURDIR)/.venv
 # The build backend is packaging/backend.py, which calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
@@ -25,8 +26,8 @@ sweep: build
 # The tests before a commit, on all cores: less than three minutes on two idle cores once everything is built. The targets
 # `kernel`, `thorough`, `types` and `papers` run the others.
 test: build .venv/test-ready
-	cargo test --locked --workspace --quiet
-	$(BIN)/python -m pytest --numprocesses auto -m "not kernel and not thorough and not paper and not types"
+	$(HEARTBEAT) cargo test --locked --workspace --quiet
+	$(HEARTBEAT) $(BIN)/python -m pytest --numprocesses auto -m "not kernel and not thorough and not paper and not types"
 
 # Real TCP in real time, on an otherwise idle machine, as root: three minutes.
 kernel: build .venv/test-ready
@@ -119,7 +120,8 @@ site: build .venv/lint-ready
 
 # Builds the Rust core into the package; cargo skips what is up to date.
 build: .venv/ready
-	@$(BIN)/maturin develop --release --locked 2>&1 | tee .venv/build.log | grep -E '^ +(Compiling|Finished)' \
+	@$(HEARTBEAT) $(BIN)/maturin develop --release --locked 2>&1 | tee .venv/build.log \
+	    | grep --line-buffered -E '^( +(Compiling|Finished)|…)' \
 	    || { cat .venv/build.log; exit 1; }
 
 # Packages for building and running, for tests, and for lint and the documentation site.
