@@ -276,7 +276,7 @@ def test_scalars_are_integers_of_base_units():
         "nic": "fair",
         "initial_window_bytes": 14_600,
         "rto_min_ps": 10**9,
-        "rto_initial_ps": 10**10,
+        "rto_initial_ps": 10**9,
         "rto_max_ps": 10**12,
         "acks_every": 1,
         "segment": 1,

@@ -107,7 +107,7 @@ def test_every_default_is_written_back():
             "initial_window": "10pkt",
             "rto": "datacenter",
             "rto_min": "1ms",
-            "rto_initial": "10ms",
+            "rto_initial": "1ms",
             "rto_max": "1s",
             "acks_every": 1,
             "segment": 1,

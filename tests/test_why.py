@@ -141,12 +141,12 @@ def test_a_link_that_became_faster_while_it_sent():
 
 
 def test_an_incast_with_a_timeout():
-    """Two frames meet at a port that holds one. The other is sent again after the first timeout, 10 ms."""
+    """Two frames meet at a port that holds one. The other is sent again after the first timeout, 1 ms."""
     edges = [["a", "s"], ["b", "s"], ["s", "c"]]
     paths = followed(edges, [[0, "a", "c", 1460], [0, "b", "c", 1460]], network={"buffer": "1pkt"})
     lucky, other = sorted(paths.values(), key=lambda one: one.fct_ps)
     assert us(lucky) == pytest.approx({"transmission": 2.4, "propagation": 2}, **ABOUT)
-    expected = {"timeout": 10_000, "transmission": 2.4, "propagation": 2}
+    expected = {"timeout": 1000, "transmission": 2.4, "propagation": 2}
     assert us(other) == pytest.approx(expected, **ABOUT)
 
 

@@ -37,6 +37,8 @@ PAUSE = 100_000
 """Bytes from one link above which it is paused, at up to 40 Gbps."""
 RTO_MIN_PS = 10**9
 """1 ms, the least timeout in a datacenter (Vasudevan et al., SIGCOMM 2009)."""
+RTO_INITIAL_PS = 10**10
+"""10 ms, a choice: the first timeout of transports without a sample of the round trip."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,15 @@ def rto_min(scale: Scale, queue_bytes: int) -> int:
 
 Rule = Callable[[float, float, Scale], float]
 """The default of a parameter, from its value in the paper, the ratio of rates, and the network."""
+
+
+def rto_initial(rto_min_ps: int, *, of_tcp: bool) -> int:
+    """Picoseconds of the timeout before the first sample of the round trip.
+
+    Connections are open, so a TCP has the sample R of a handshake: RFC 6298 gives the larger of `rto_min` and
+    3 R, and the core sees to 3 R. Other transports take no such sample.
+    """
+    return rto_min_ps if of_tcp else max(RTO_INITIAL_PS, rto_min_ps)
 
 
 def _rates(*names: str) -> dict[str, Rule]:

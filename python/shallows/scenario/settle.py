@@ -38,6 +38,10 @@ def fill_in(scenario: "Scenario") -> None:
     if options.pfc and not options.shared and not options.pfc.threshold:
         _set(options.pfc, "threshold", defaults.pause_threshold(scale))
     derived["hosts.rto_min"] = defaults.rto_min(scale, _fullest(scenario))
+    of_tcp = all(used.transport == "tcp" for used in scenario.algorithms)
+    hosts = scenario.hosts
+    low = hosts.rto_min if "rto_min" in hosts.model_fields_set else None
+    derived["hosts.rto_initial"] = defaults.rto_initial(low or derived["hosts.rto_min"], of_tcp=of_tcp)
     _set(scenario, "hosts", scenario.hosts.filled_in(derived))
 
 

@@ -208,24 +208,26 @@ class HostTable(Table):
         return self
 
     def filled_in(self, derived: Mapping[str, int]) -> Self:
-        """This table with the least timeout of the network, unless another one or another preset is set."""
+        """This table with the timeouts of the network, unless others or another preset are set."""
         if self.rto != "datacenter":
             return self
         set_ = [time for time in (self._set("rto_initial"), self._set("rto_max")) if time]
-        return self.model_copy(update=self._derived(min(derived["hosts.rto_min"], *set_, NEVER)))
+        low = min(derived["hosts.rto_min"], *set_, NEVER)
+        first = min(derived["hosts.rto_initial"], self._set("rto_max") or NEVER)
+        return self.model_copy(update=self._derived(low, first))
 
     def _set(self, key: str) -> int | None:
         return getattr(self, key) if key in self.model_fields_set else None
 
-    def _derived(self, rto_min: int) -> dict[str, int]:
-        """The times by key, of which `rto_min` holds if none is set."""
+    def _derived(self, rto_min: int, first: int | None = None) -> dict[str, int]:
+        """The times by key, of which `rto_min` and the `first` timeout hold if none is set."""
         preset = _RTO[self.rto]
         low = self._set("rto_min") or rto_min
         if low < 2:
             raise ScenarioError(
                 "rto_min", TIME.text(low), "2ps or more: an ack may wait for less, and longer than 0"
             )
-        first = self._set("rto_initial") or max(preset["rto_initial"], low)
+        first = self._set("rto_initial") or max(first or preset["rto_initial"], low)
         high = self._set("rto_max") or max(preset["rto_max"], first)
         delay = self._set("ack_delay") or min(preset["ack_delay"], low // 2)
         for key, value, least in (("rto_initial", first, low), ("rto_max", high, first)):
