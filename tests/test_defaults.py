@@ -162,3 +162,11 @@ def test_a_value_for_each_rate_is_read_and_a_missing_rate_is_named():
     assert given.network_options.marking.parameters["threshold"] == {10**10: 97_500.0, 4 * 10**10: 195_000.0}
     with pytest.raises(ValueError, match=r"threshold: expected a value for ports of 25Gbps as well"):
         scenario(topology=fabric | {"spine_rate": "25Gbps"}, traffic=[{"kind": "incast"}], **tables)
+
+
+def test_parameters_do_not_follow_links_within_servers():
+    """A rail of 40 Gbps has DCQCN's steps at 40 Gbps, however fast NVLink is."""
+    rails = {"kind": "rail-optimised", "servers": 2, "gpus": 2, "spines": 2, "rate": "40Gbps"}
+    table = Scenario(duration="1ms", cc="dcqcn", topology=rails, traffic=[{"kind": "long-lived"}])
+    star = scenario("40Gbps", "dcqcn")
+    assert table.cc.parameters["r_ai"] == star.cc.parameters["r_ai"]

@@ -46,7 +46,8 @@ class Scale:
     """What the rules know of a network.
 
     rtt_ps: round trip of a full frame and its acknowledgement over the longest empty path. frame: bytes of a
-    full frame. port_bps: the rates of its switch ports. host_bps: the fastest link of a host.
+    full frame. port_bps: the rates of its switch ports. host_bps: the fastest link of a host that
+    leaves the server.
     """
 
     rtt_ps: int
@@ -58,7 +59,8 @@ class Scale:
     def of(cls, network: "Network", frame: int) -> "Scale":
         """The scale of `network` with full frames of `frame` bytes."""
         ports = distinct(network.rate_bps[~network.is_nic])
-        hosts = network.rate_bps[network.is_nic]
+        outside = network.is_nic & ~network.in_server
+        hosts = network.rate_bps[outside if outside.any() else network.is_nic]
         return cls(longest_round_trip(network, frame), frame, ports, int(hosts.max()) if len(hosts) else 0)
 
     def in_flight(self, rate_bps: int) -> int:
