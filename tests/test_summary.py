@@ -90,9 +90,14 @@ def test_flows():
         "completed": 2,
         "fct_mean_us": pytest.approx(60),
         "fct_p50_us": pytest.approx(60),
+        "fct_p95_us": pytest.approx(20 + 0.95 * 80),
         "fct_p99_us": pytest.approx(99.2),
+        "fct_p999_us": pytest.approx(20 + 0.999 * 80),
+        "slowdown_mean": pytest.approx(1.625),
         "slowdown_p50": pytest.approx(1.625),
+        "slowdown_p95": pytest.approx(1.25 + 0.95 * 0.75),
         "slowdown_p99": pytest.approx(1.25 + 0.99 * 0.75),
+        "slowdown_p999": pytest.approx(1.25 + 0.999 * 0.75),
         "retransmits": 3,
         "timeouts": 1,
     }
@@ -137,10 +142,8 @@ def test_flows_by_size():
     assert small == {
         "below_bytes": 10_000,
         "count": 1,
-        "fct_mean_us": pytest.approx(20),
-        "fct_p99_us": pytest.approx(20),
-        "slowdown_p50": pytest.approx(2),
-        "slowdown_p99": pytest.approx(2),
+        **{f"fct_{name}_us": pytest.approx(20) for name in ("mean", "p50", "p95", "p99", "p999")},
+        **{f"slowdown_{name}": pytest.approx(2) for name in ("mean", "p50", "p95", "p99", "p999")},
     }
     assert (medium["below_bytes"], medium["count"], medium["fct_mean_us"]) == (100_000, 1, pytest.approx(100))
     assert [row["below_bytes"] for row in larger] == [1_000_000, 10_000_000, None]

@@ -17,6 +17,7 @@ from scipy.special import stdtrit
 
 import shallows as sh
 from shallows import examples
+from shallows.errors import ScenarioError
 from shallows.sweeps import estimate, executors, plans, statistics
 from shallows.sweeps.jobs import place_of
 from shallows.sweeps.report import sweep_report
@@ -428,6 +429,25 @@ def test_a_sweep_whose_runs_all_fail_raises_the_cause(scenario, tmp_path):
     with pytest.raises(RuntimeError, match="all 1 runs failed: RuntimeError: seed 3 is broken"):
         sh.sweep(scenario, seeds=[3], executor=Here(fails_at=3), out=tmp_path)
     assert sh.Sweep.load(tmp_path).failures
+
+
+def test_metrics_of_a_size_class_and_of_a_traffic_table(tmp_path):
+    tables = [{"kind": "incast", "size": size, "jitter": "100us"} for size in ("5KB", "64KB")]
+    result = sh.sweep(sh.Scenario(**STILL | {"traffic": tables}), seeds=2, out=tmp_path)
+    for part, chosen in (("size.10KB", 0), ("traffic.1", 1), ("size.100KB", 1)):
+        for key, share in (("fct_p95_us", 0.95), ("fct_p999_us", 0.999), ("fct_mean_us", None)):
+            flows = [run.flows.fct_us[run.flows.traffic == chosen] for run in result.runs()]
+            means = [fct.mean() if share is None else np.quantile(fct, share) for fct in flows]
+            (row,) = result.intervals(f"{part}.{key}")
+            assert row["mean"] == pytest.approx(np.mean(means))
+            assert row["few"] == (share is not None)
+    assert result.intervals("size.10MB.slowdown_mean")[0]["n"] == 0
+    assert "traffic.1.fct_p95_us" in result.table
+    result.save()
+    assert sh.Sweep.load(tmp_path).intervals("size.10KB.fct_p95_us")[0]["n"] == 2
+    for wrong in ("size.3KB.fct_p95_us", "traffic.1.jain2"):
+        with pytest.raises(ScenarioError, match=r"such as size\.10KB\.slowdown_p99"):
+            result.intervals(wrong)
 
 
 def test_welchs_interval_by_hand():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shallows import names
+from shallows.summary import FEW, is_of_few
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -85,7 +86,8 @@ def run_report(summary: dict[str, Any]) -> list[Any]:
     lines += [*_mechanisms(summary), *_drain(summary), *_loads(summary), _speed(summary)]
     lines += _warnings({label: summary})
     tables = [by_size({label: summary})] if _any_finished([summary]) else []
-    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"])]
+    few = _few([summary]) if tables else []
+    return ["\n".join(lines), *tables, *by_traffic(summary["traffic"]), *few]
 
 
 def _bottleneck(port: dict[str, Any], measured_s: float) -> Any:
@@ -145,7 +147,10 @@ def by_traffic(rows: list[dict[str, Any]]) -> Any:
     fitted = [fit(title, [row.get(key) for row in rows], form) for key, title, form in columns]
     table = plain_table("traffic", [title for title, _ in fitted])
     for number, row in enumerate(rows):
-        cells = [column[number] for _, column in fitted]
+        cells = [
+            column[number] + _mark(key, row["exchanges" if key.startswith("exchange") else "completed"])
+            for (key, _, _), (_, column) in zip(columns, fitted, strict=True)
+        ]
         table.add_row(f"{row['traffic']}: {row['kind']}, {row['cc']}", *cells)
     return ["", table]
 
@@ -159,13 +164,30 @@ def comparison_report(comparison: "Comparison") -> list[Any]:
     table = plain_table("", [r["cc"] for r in rows])
     for key, title, form in shown:
         fitted, cells = fit(title, [r[key] for r in rows], form)
-        table.add_row(fitted, *cells)
+        counts = [r["completed"] if key.startswith(("fct", "slowdown")) else None for r in rows]
+        marks = [_mark(key, count) for count in counts]
+        table.add_row(fitted, *(cell + mark for cell, mark in zip(cells, marks, strict=True)))
     summaries = {label: run.summary for label, run in comparison.runs.items()}
     sizes = [by_size(summaries)] if _any_finished(summaries.values()) else []
     loads = _loads(next(iter(summaries.values())))  # arrivals are the same in every run
     mechanisms = [f"{label}: {line}" for label, of in summaries.items() for line in _mechanisms(of)]
-    said = [*mechanisms, *comparison.networks, *loads, *_warnings(summaries)]
+    said = [*mechanisms, *_few(summaries.values()), *comparison.networks, *loads, *_warnings(summaries)]
     return [*sizes, table, *said, *_distances(comparison.distances)]
+
+
+def _mark(metric: str, count: int | None) -> str:
+    """A mark for a percentile that few flows exceed."""
+    return "*" if count and is_of_few(metric, count) else ""
+
+
+def _few(summaries: Iterable[dict[str, Any]]) -> list[str]:
+    """What the mark means, if a 99th percentile has it."""
+    counts = [row["count"] for summary in summaries for row in summary["flows_by_size"]]
+    return (
+        [f"* percentile with fewer than {FEW} flows beyond it"]
+        if any(_mark("slowdown_p99", n) for n in counts)
+        else []
+    )
 
 
 def _warnings(summaries: dict[str, dict[str, Any]]) -> list[str]:
@@ -199,7 +221,10 @@ def by_size(summaries: dict[str, dict[str, Any]]) -> Any:
     table.add_column("flows", justify="right")
     for rows in zip(*(summary["flows_by_size"] for summary in summaries.values()), strict=True):
         counts = list(dict.fromkeys(str(row["count"]) for row in rows))
-        cells = [_two(row["slowdown_p50"], row["slowdown_p99"]) for row in rows]
+        cells = [
+            _two(row["slowdown_p50"], row["slowdown_p99"]) + _mark("slowdown_p99", row["count"])
+            for row in rows
+        ]
         if counts != ["0"]:
             table.add_row(SIZES[rows[0]["below_bytes"]], *cells, ", ".join(counts))
     return table

@@ -92,12 +92,36 @@ def flow_statistics(
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
         "completed": int(np.sum(done)),
-        **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
-        "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
-        "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
+        **completion_statistics(flows, done),
         "retransmits": int(np.sum(flows["retransmits"])),
         "timeouts": int(np.sum(flows["timeouts"])),
     }
+
+
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""The percentiles of completion times and slowdowns, by the word in their names."""
+FEW = 10
+"""A percentile with fewer flows beyond it is uncertain, and marked."""
+
+
+def completion_statistics(flows: Columns, of: Column) -> dict[str, float | None]:
+    """Mean and `PERCENTILES` of the completion times and slowdowns of the flows that `of` marks."""
+    fct_us, slowdown = flows["fct_us"][of], flows["slowdown"][of]
+    shares = PERCENTILES.items()
+    return {
+        "fct_mean_us": mean(fct_us),
+        **{f"fct_{name}_us": quantile(fct_us, share) for name, share in shares},
+        "slowdown_mean": mean(slowdown),
+        **{f"slowdown_{name}": quantile(slowdown, share) for name, share in shares},
+    }
+
+
+def is_of_few(metric: str, count: int | None) -> bool:
+    """True if `metric`, such as "slowdown_p99", is a percentile that fewer than `FEW` of `count` exceed."""
+    words = metric.split("_")
+    of_flows = words[0] in ("fct", "slowdown", "exchange")
+    share = next((share for name, share in PERCENTILES.items() if of_flows and name in words), None)
+    return share is not None and count is not None and round(count * (1 - share), 9) < FEW
 
 
 TRAFFIC_COLUMNS = ("bytes", "start_us", "fct_us", "exchange_us", "slowdown", "goodput_gbps")
@@ -115,9 +139,7 @@ def traffic_statistics(
         "goodput_gbps": _gbps(goodput_bytes, measured_s),
         "jain": jain(flows["goodput_gbps"][np.isnan(flows["bytes"])]),
         "completed": int(np.sum(done)),
-        **{f"fct_{name}_us": value for name, value in mean_p50_p99(flows["fct_us"][done]).items()},
-        "slowdown_p50": quantile(flows["slowdown"][done], 0.50),
-        "slowdown_p99": quantile(flows["slowdown"][done], 0.99),
+        **completion_statistics(flows, done),
         "exchanges": len(exchange_us),
         **{f"exchange_{name}_us": value for name, value in mean_p50_p99(exchange_us).items()},
     }
@@ -129,17 +151,8 @@ def flows_by_size(flows: Columns, *, done: Column) -> list[dict[str, Any]]:
     lower = 0
     for below in SIZE_BINS:
         inside = done & (flows["bytes"] >= lower) & (flows["bytes"] < (below or math.inf))
-        fct, slowdown = flows["fct_us"][inside], flows["slowdown"][inside]
-        rows.append(
-            {
-                "below_bytes": below,
-                "count": int(np.sum(inside)),
-                "fct_mean_us": mean(fct),
-                "fct_p99_us": quantile(fct, 0.99),
-                "slowdown_p50": quantile(slowdown, 0.50),
-                "slowdown_p99": quantile(slowdown, 0.99),
-            }
-        )
+        counted = {"below_bytes": below, "count": int(np.sum(inside))}
+        rows.append(counted | completion_statistics(flows, inside))
         lower = below
     return rows
 

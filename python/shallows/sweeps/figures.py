@@ -12,7 +12,7 @@ from shallows import names as escape
 from shallows.contract import F64
 from shallows.errors import ScenarioError
 from shallows.plot import STYLE, Drawing, look, small_print
-from shallows.sweeps.report import LABELS, plus_minus
+from shallows.sweeps.report import label, plus_minus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ def heatmap(sweep: "Sweep", x: str, y: str, of: str) -> "Figure":
             row_of_axes[0].set_ylabel(y)
         for ax in axes[-1]:
             ax.set_xlabel(x)
-        drawing.colorbar(image, ax=axes.ravel().tolist(), label=LABELS.get(of, of))
+        drawing.colorbar(image, ax=axes.ravel().tolist(), label=label(of))
         small_print(drawing, _small_print(sweep, rows, "±"))
     return drawing
 
@@ -166,8 +166,7 @@ def _label(
     if last:
         ax.set_xlabel(f"{x} ({unit})" if unit else x)
     if first:
-        label = LABELS.get(metric, metric)
-        ax.set_ylabel(f"{label}, less {baseline}'s" if baseline else label)
+        ax.set_ylabel(label(metric) + (f", less {baseline}'s" if baseline else ""))
     if not baseline and all(row["low"] >= 0 for row in rows if math.isfinite(row["low"])):
         ax.set_ylim(bottom=0)
 

@@ -1,7 +1,9 @@
 """One run of a sweep, in any process, and its row."""
 
 import itertools
+import json
 import os
+import re
 import shutil
 import traceback
 from pathlib import Path
@@ -11,11 +13,18 @@ from shallows import user_algorithms
 from shallows.errors import ScenarioError
 from shallows.results import Run, store
 from shallows.runner import in_world
+from shallows.summary import PERCENTILES
 
 if TYPE_CHECKING:
     from shallows.sweeps.plans import Job
 
 
+COMPLETION = (
+    "fct_mean_us",
+    *(f"fct_{name}_us" for name in PERCENTILES),
+    "slowdown_mean",
+    *(f"slowdown_{name}" for name in PERCENTILES),
+)
 METRICS = {
     "": ("drain_s", "drain_share"),
     "bottleneck": (
@@ -34,11 +43,7 @@ METRICS = {
         "offered",
         "finished",
         "completed",
-        "fct_mean_us",
-        "fct_p50_us",
-        "fct_p99_us",
-        "slowdown_p50",
-        "slowdown_p99",
+        *COMPLETION,
         "retransmits",
         "timeouts",
     ),
@@ -48,6 +53,31 @@ SET_ASIDE = "set-aside"
 """The folder of a sweep for runs that are damaged or not its own."""
 NUMBERS = (*(key for keys in METRICS.values() for key in keys), "packet_hops")
 """The numeric columns of that table."""
+SIZES = {"10KB": 10_000, "100KB": 100_000, "1MB": 1_000_000, "10MB": 10_000_000, "more": None}
+"""The size classes of `flows_by_size` by their names in metrics."""
+PART = re.compile(rf"(?:traffic\.(\d+)|size\.({'|'.join(SIZES)}))\.({'|'.join(('completed', *COMPLETION))})")
+"""A metric of the flows of one traffic table, or of one size class."""
+
+
+def is_metric(name: str) -> bool:
+    """True for a number of all flows, or of those of a traffic table or a size class."""
+    return name in NUMBERS or PART.fullmatch(name) is not None
+
+
+def part_of(place: Path, metrics: "list[str]") -> dict[str, Any]:
+    """Such metrics of parts of the flows, from the summary of the run in `place`."""
+    summary = json.loads((place / "summary.json").read_text("utf-8"))
+    return {metric: _of_part(summary, metric) for metric in metrics}
+
+
+def _of_part(summary: dict[str, Any], metric: str) -> Any:
+    found = PART.fullmatch(metric)
+    assert found
+    number, size, key = found.groups()
+    if size:
+        row = next(row for row in summary["flows_by_size"] if row["below_bytes"] == SIZES[size])
+        return row.get("count" if key == "completed" else key)
+    return next((row.get(key) for row in summary["traffic"] if row["traffic"] == int(number)), None)
 
 
 def perform(job: "Job", folder: Path) -> dict[str, Any]:

@@ -16,6 +16,11 @@ LABELS = {key: title for key, title, _ in ROWS} | {
     "queue_p50_pkt": "queue p50 (packets)",
     "queue_max_pkt": "queue max (packets)",
     "fct_p50_us": "fct p50 (us)",
+    "fct_p95_us": "fct p95 (us)",
+    "fct_p999_us": "fct p99.9 (us)",
+    "slowdown_mean": "slowdown mean",
+    "slowdown_p95": "slowdown p95",
+    "slowdown_p999": "slowdown p99.9",
     "marked": "marked (packets)",
     "pauses": "pauses",
     "retransmits": "retransmits (packets)",
@@ -41,8 +46,15 @@ def sweep_report(sweep: "Sweep", metrics: Sequence[str], baseline: str | None = 
     return [table, "", *_method(rows), *_nothing_random(sweep, rows), *_failures(sweep)]
 
 
+def label(metric: str) -> str:
+    """The title of a metric, with the part of the flows that it is of."""
+    part, _, key = metric.rpartition(".")
+    title = LABELS.get(key, key)
+    return f"{title}, {part}" if part else title
+
+
 def _titles(metric: str, baseline: str | None) -> list[str]:
-    title = LABELS.get(metric, metric)
+    title = label(metric)
     return [title, f"less {baseline}'s"] if baseline else [title]
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shallows.errors import BooksError, ScenarioError
 from shallows.results import Run, arrow, store
+from shallows.summary import is_of_few
 from shallows.sweeps import saved, statistics
-from shallows.sweeps.jobs import NUMBERS
+from shallows.sweeps.jobs import NUMBERS, PART, is_metric, part_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 
 MOST_SEEDS = 200
-FEW = 10
-"""A percentile with fewer flows beyond it is marked."""
-PERCENTILES = {"slowdown_p50": 0.5, "slowdown_p99": 0.99, "fct_p50_us": 0.5, "fct_p99_us": 0.99}
 
 
 class Sweep:
@@ -76,7 +74,7 @@ class Sweep:
         import pandas
 
         table = pandas.DataFrame(self.rows)
-        return table.astype({key: float for key in NUMBERS if key in table})
+        return table.astype({key: float for key in table if is_metric(key)})
 
     def summary(
         self,
@@ -89,7 +87,7 @@ class Sweep:
 
         `by` are the columns that define a group, by default all that differ; each seed is averaged over the
         others first. With `baseline`, an algorithm of the sweep, differences from it are added: paired by
-        seed, if both have the same seeds. `few` marks percentiles with fewer than `FEW` flows beyond.
+        seed, if both have the same seeds. `few` marks percentiles with fewer than ten flows beyond.
         """
         import pandas
 
@@ -104,6 +102,7 @@ class Sweep:
     ) -> list[dict[str, Any]]:
         """`summary` as a list of dicts."""
         metrics = [check_metric(one) for one in listed(metrics)] or self.default_metrics()
+        self._add_parts(metrics)
         columns = [self.column(one) for one in listed(by)] or self.columns
         groups = self._groups(columns)
         if baseline is not None and baseline not in {row["cc"] for row in self.rows}:
@@ -125,6 +124,19 @@ class Sweep:
                     entry |= _difference(seeds, groups.get(other, {}), metric, confidence)
                 rows.append(entry)
         return rows
+
+    def _add_parts(self, metrics: list[str]) -> None:
+        """Add metrics of traffic tables and size classes to the rows, and the numbers of their flows."""
+        parts = [
+            metric
+            for metric in metrics
+            if PART.fullmatch(metric) and not all(metric in row for row in self.rows)
+        ]
+        wanted = {key: None for one in parts for key in (one, _completed(one))}
+        for row in self.rows if parts else ():
+            place = self.folder / "runs" / f"run={row['run']}"
+            row |= wanted if row["failure"] else part_of(place, list(wanted))
+            self.__dict__.pop("table", None)  # it is made again, with these columns
 
     @property
     def columns(self) -> list[str]:
@@ -239,10 +251,12 @@ class Sweep:
 
 def check_metric(name: str) -> str:
     """`name`, if the table of a sweep has such a metric."""
-    if name not in NUMBERS:
+    if not is_metric(name):
         from shallows.units import did_you_mean
 
-        raise ScenarioError("metric", name, f"one of {', '.join(NUMBERS)}{did_you_mean(name, NUMBERS)}")
+        parts = "or such as size.10KB.slowdown_p99 and traffic.0.slowdown_p99"
+        expected = f"one of {', '.join(NUMBERS)}, {parts}{did_you_mean(name, NUMBERS)}"
+        raise ScenarioError("metric", name, expected)
     return name
 
 
@@ -288,8 +302,13 @@ def _width(row: dict[str, Any]) -> float:
 
 
 def _few(row: dict[str, Any], metric: str) -> bool:
-    share = PERCENTILES.get(metric)
-    return share is not None and row["completed"] is not None and row["completed"] * (1 - share) < FEW
+    return is_of_few(metric.rpartition(".")[2], row[_completed(metric)])
+
+
+def _completed(metric: str) -> str:
+    """The metric that counts the flows of `metric`."""
+    part = metric.rpartition(".")[0]
+    return f"{part}.completed" if part else "completed"
 
 
 def _mean(values: list[Any]) -> float:

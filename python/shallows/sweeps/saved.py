@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shallows.errors import ScenarioError
 from shallows.results import disk, tables
 from shallows.results.tables import Column, Names
-from shallows.sweeps.jobs import NUMBERS
+from shallows.sweeps.jobs import is_metric
 
 ABOUT = "sweep"
 """The key in the metadata of the file for the rest of the sweep, in JSON."""
@@ -50,7 +50,7 @@ def load(path: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _kind(name: str, values: list[Any]) -> str | None:
     """The type of a column; None if no column type holds these values."""
-    if name in NUMBERS:
+    if is_metric(name):
         return "float64"
     types: set[type] = {type(value) for value in values}
     if types <= {str, type(None)}:
