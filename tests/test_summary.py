@@ -284,3 +284,16 @@ def test_a_run_that_ends_before_its_warm_up_has_no_statistics():
 def test_the_worlds_own_problems_are_kept():
     run = fake.run(books={"closed": False, "problems": ["port s0->h1 lost a packet"]})
     assert run.summary["books"] == {"closed": False, "problems": ["port s0->h1 lost a packet"]}
+
+
+@pytest.mark.parametrize(
+    ("threads", "said"), [((2, 381.6), " on 2 threads,"), ((1, 0.7), " on one thread,"), ((1, None), "s/s,")]
+)
+def test_no_speed_up_of_threads_is_printed(threads, said):
+    """It compares two spans whose work differs: 381.6 times on a path of 100 ms."""
+    summary = fake.run().summary
+    count, gain = threads
+    summary["threads"] = {"count": count, "domains": 2, "gain": gain}
+    text = run_report(summary)[0]
+    assert said in text
+    assert "times" not in text

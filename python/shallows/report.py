@@ -259,13 +259,12 @@ def _speed(summary: dict[str, Any]) -> str:
 
 
 def _threads(record: dict[str, Any] | None) -> str:
-    """The threads of a run, and their measured or expected gain."""
+    """The threads of a run. Their gain is that of short spans of different work, so it is not printed."""
     if not record or record["count"] is None:
         return ""
-    gain = record["gain"]
     if record["count"] == 1:
-        return f" on one thread (more were {gain:.1f} times as fast)" if gain else ""
-    return f" on {record['count']} threads" + (f", {gain:.1f} times one" if gain else "")
+        return " on one thread" if record["gain"] else ""
+    return f" on {record['count']} threads"
 
 
 def _lateness(record: dict[str, Any]) -> Any:
