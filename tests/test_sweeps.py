@@ -768,3 +768,12 @@ def test_a_run_that_is_not_its_own_is_named_set_aside_and_repeated(tmp_path, har
     assert len([*(tmp_path / "swept" / "set-aside").iterdir()]) == len(again.set_aside)
     third = sh.sweep(tmp_path / "short.toml", seeds=3, out=tmp_path / "swept", workers=1)
     assert third.set_aside == {}
+
+
+def test_a_plan_names_the_points_that_overload_a_port():
+    """Racks of 3:1: a load of 0.8 of the hosts is 2.4 of their uplinks."""
+    made = sh.Scenario.load("websearch-tree", {"traffic.0.flows": 4000})
+    said = plans.plan(made, over={"traffic.0.load": [0.2, 0.8]}).warnings()
+    over = [text for text in said if "offered more than they can carry" in text]
+    assert len(over) == 1
+    assert over[0].startswith("load = 0.8: ")

@@ -97,6 +97,8 @@ def sweep(
     folder = out or running.default_folder(asked)
     expected = running.expected(asked, folder, workers, on)
     _say(sentence(expected))
+    for warning in asked.warnings():
+        _say(f"warning     {names.terminal(warning)}")
     if dry_run:
         return _rehearse(asked, folder, on)
     check(expected)
