@@ -36,6 +36,7 @@ impl Audit<'_> {
         let one_way = self.network.faults.is_empty() && self.network.balancing == Balancing::Flow;
         for (at, (flow, spec)) in self.flows.iter().zip(&self.network.flows).enumerate() {
             let problem = flow_problem(flow, spec.bytes, one_way)
+                .or_else(|| self.out_of_numbers(flow, spec.bytes))
                 .or_else(|| self.too_much_delivered(flow, rates[spec.src as usize]));
             problems.extend(problem.map(|problem| format!("flow {at}: {problem}")));
         }
@@ -46,6 +47,13 @@ impl Audit<'_> {
             problems.push(format!("and {rest} more"));
         }
         problems
+    }
+
+    /// A flow without an end stops where its sequence numbers do.
+    fn out_of_numbers(&self, flow: &FlowReport, bytes: Bytes) -> Option<String> {
+        let most = self.network.mss() * u64::from(u32::MAX - 1);
+        (bytes == Bytes::MAX && flow.delivered >= most.0)
+            .then(|| format!("has used all {} sequence numbers: expected a shorter run or larger frames", u32::MAX))
     }
 
     /// A flow delivers no more than the links of its host can have sent since the flow started.

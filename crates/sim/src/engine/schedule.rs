@@ -2,6 +2,7 @@
 
 use shallows_cc::units::Time;
 
+use crate::spec::check::MAX_TIME;
 use crate::spec::network::Network;
 
 /// The interval at which a network with paused links is searched for a deadlock, which lasts for ever.
@@ -44,7 +45,7 @@ impl Schedule {
                 schedule.set(at, task);
             }
         };
-        set(network.duration, network.duration < Time::MAX, Task::End);
+        set(network.duration.min(MAX_TIME), true, Task::End);
         set(network.warmup, network.warmup > Time::ZERO, Task::Warmup);
         set(Time::ZERO, network.record.queue_interval > Time::ZERO, Task::Queues);
         set(network.record.probe_interval, network.record.probe_interval > Time::ZERO, Task::Probes);

@@ -8,6 +8,7 @@ use crate::engine::packet_limit;
 use crate::engine::schedule::{DEADLOCK_INTERVAL, Task};
 use crate::engine::simulation::Simulation;
 use crate::observe::Observer;
+use crate::spec::check::MAX_TIME;
 use crate::spec::fault::Change;
 
 impl<O: Observer> Simulation<O> {
@@ -20,7 +21,7 @@ impl<O: Observer> Simulation<O> {
         self.domains.set_now(at);
         self.tasks += 1;
         match task {
-            Task::End => self.over = true,
+            Task::End => self.end(),
             Task::Warmup => self.end_warmup(),
             Task::Fault => self.apply_faults(),
             Task::Convergence => self.converge(),
@@ -41,6 +42,17 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn stop_at_packet_limit(&mut self) {
         self.over = true;
         self.problems.push(packet_limit::problem(&self.network, &self.domains));
+    }
+
+    /// Ends a run at its duration, or a run that should end with its flows at the longest simulated time.
+    fn end(&mut self) {
+        self.over = true;
+        let unfinished = self.domains.unfinished();
+        if self.network.duration == Time::MAX && unfinished > 0 {
+            let seconds = MAX_TIME.0 / Time::from_secs_whole(1).0;
+            self.problems
+                .push(format!("{unfinished} flows have not finished in the longest simulated time, {seconds} s"));
+        }
     }
 
     /// Ends a run without further events.

@@ -12,8 +12,11 @@ use crate::spec::network::{Balancing, Network};
 pub const MAX_ENTITIES: usize = 1 << 20;
 /// Longest propagation delay: 2.2 s, half of what the event queue can hold.
 pub const MAX_DELAY: Time = Time((1 << 42) / 2);
-/// Lowest rate of a link: 1 Mbps.
+/// The longest simulated time, at which a run ends that would otherwise end with its flows. The sum of a few times stays below 2^64 ps.
+pub const MAX_TIME: Time = Time::from_secs_whole(1_000_000);
+/// Lowest and highest rate of a link: 1 Mbps and 10 Tbps, at which a byte takes 0.8 ps.
 const MIN_RATE: u64 = 1_000_000;
+const MAX_RATE: u64 = 10_000_000_000_000;
 /// Largest number of classes of a port: a packet with IEEE 802.1Q has three bits of priority.
 const MAX_CLASSES: usize = 8;
 /// Number of packets of a flow, exclusive.
@@ -44,6 +47,7 @@ impl Network {
         if self.duration == Time::MAX && !self.until_done {
             return Err("duration_ps: expected an end of the run, or until_done = true".into());
         }
+        self.check_times()?;
         self.check_disciplines()?;
         self.check_ports()?;
         self.check_faults()?;
@@ -51,6 +55,27 @@ impl Network {
             self.check_flow(at, flow)?;
             self.check_algorithm(at, flow)
         })
+    }
+
+    /// Times are at most [`MAX_TIME`], or [`Time::MAX`] where that means never.
+    fn check_times(&self) -> Result<(), String> {
+        let host = &self.host;
+        let times = [
+            ("duration_ps", self.duration),
+            ("warmup_ps", self.warmup),
+            ("convergence_ps", self.convergence),
+            ("host.rto_min_ps", host.rto_min),
+            ("host.rto_initial_ps", host.rto_initial),
+            ("host.rto_max_ps", host.rto_max),
+            ("host.ack_delay_ps", host.ack_delay),
+        ];
+        let of_flow = |flow: &FlowSpec| [("flows.start_ps", flow.start), ("flows.stop_ps", flow.stop)];
+        let of_faults = self.faults.iter().map(|fault| ("faults.time_ps", fault.at));
+        let mut all = times.into_iter().chain(self.flows.iter().flat_map(of_flow)).chain(of_faults);
+        match all.find(|&(_, time)| time > MAX_TIME && time != Time::MAX) {
+            Some((key, time)) => Err(format!("{key} = {}: expected at most {}", time.0, MAX_TIME.0)),
+            None => Ok(()),
+        }
     }
 
     fn check_disciplines(&self) -> Result<(), String> {
@@ -84,10 +109,10 @@ impl Network {
                 let (from, to, nodes) = (port.from, port.to, self.nodes);
                 return Err(format!("link {at} from node {from} to {to}: expected two of {nodes} nodes"));
             }
-            if port.rate.0 < MIN_RATE || port.delay > MAX_DELAY {
+            if !(MIN_RATE..=MAX_RATE).contains(&port.rate.0) || port.delay > MAX_DELAY {
                 let (rate, delay) = (port.rate.0, port.delay.0);
                 return Err(format!(
-                    "link {at} with rate_bps = {rate}, delay_ps = {delay}: expected 1 Mbps or more and at most 2.2 s"
+                    "link {at} with rate_bps = {rate}, delay_ps = {delay}: expected 1 Mbps to 10 Tbps and at most 2.2 s"
                 ));
             }
             let scheduled = port.discipline.is_some_and(|at| (at as usize) < self.disciplines.len());
@@ -188,5 +213,32 @@ mod tests {
         };
         assert_eq!(with_classes(8), Ok(()));
         assert_eq!(with_classes(9).unwrap_err(), "disciplines[0] has 9 classes: expected at most 8");
+    }
+
+    #[test]
+    fn times_end_at_the_longest_simulated_time_or_never_come() {
+        type Set = fn(&mut Network, Time);
+        let with = |set: Set, time: Time| {
+            let mut network = Network { until_done: true, ..Network::bare() };
+            set(&mut network, time);
+            network.check_times()
+        };
+        let keys: [(&str, Set); 7] = [
+            ("duration_ps", |network, time| network.duration = time),
+            ("warmup_ps", |network, time| network.warmup = time),
+            ("convergence_ps", |network, time| network.convergence = time),
+            ("host.rto_min_ps", |network, time| network.host.rto_min = time),
+            ("host.rto_initial_ps", |network, time| network.host.rto_initial = time),
+            ("host.rto_max_ps", |network, time| network.host.rto_max = time),
+            ("host.ack_delay_ps", |network, time| network.host.ack_delay = time),
+        ];
+        for (key, set) in keys {
+            assert_eq!(with(set, Time(1_000_000_000_000_000_000)), Ok(()), "{key}");
+            assert_eq!(with(set, Time::MAX), Ok(()), "{key}");
+            for late in [1_000_000_000_000_000_001, u64::MAX - 1] {
+                let problem = format!("{key} = {late}: expected at most 1000000000000000000");
+                assert_eq!(with(set, Time(late)), Err(problem));
+            }
+        }
     }
 }
