@@ -113,6 +113,7 @@ generated: build .venv/lint-ready
 	$(BIN)/python packaging/contract.py
 	$(BIN)/python packaging/crossing.py
 	$(BIN)/python packaging/builders.py
+	$(BIN)/python packaging/limits.py
 
 # The documentation site, in site/; a broken link is an error.
 site: build .venv/lint-ready

@@ -55,7 +55,7 @@ def test_a_packet_is_whatever_the_frame_says():
 
 
 @settings(deadline=None, derandomize=True)
-@given(st.sampled_from([TIME, SIZE, RATE]), st.integers(0, 10**18), st.sampled_from([None, 1500, 9000]))
+@given(st.sampled_from([TIME, SIZE, RATE]), st.integers(0, 10**13), st.sampled_from([None, 1500, 9000]))
 def test_writing_and_reading_gives_the_same(dimension, amount, frame):
     frame = frame if dimension is SIZE else None
     assert dimension.parse(dimension.text(amount, frame), frame) == amount
@@ -69,7 +69,7 @@ def test_writing_and_reading_gives_the_same(dimension, amount, frame):
         (TIME, "10Gbps", "a time with its unit"),
         (TIME, "-1us", "a time of 0 or more"),
         (TIME, "0.5ps", "a time of whole ps"),
-        (TIME, "1e99s", "a time below"),
+        (TIME, "1e99s", "a time of at most 1000000s"),
         (TIME, "fast", "a time with its unit"),
         (SIZE, "35pkt", "a size with its unit (B, KB, MB"),
         (SIZE, "250kb", 'did you mean "250KB"?'),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import field_validator, model_validator
 
 from shallows.errors import ScenarioError, collect
+from shallows.limits import LINK_RATE
 from shallows.literal import is_table
 from shallows.switch import Schedule, class_of, discipline
 from shallows.table import Key, Table
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 
-LEAST_RATE_BPS = 10**6
+LEAST_RATE_BPS = LINK_RATE.least
 """The least rate of a link, also after a fault."""
 
 

@@ -14,11 +14,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, SerializationInfo, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
+from shallows import limits
+
 NEVER = 2**64 - 1
 """A time that never comes, and a buffer without a limit."""
 ACK_BYTES = 64
 """An acknowledgement on the wire, the minimum Ethernet frame."""
-MOST_ROWS = 20_000_000
+MOST_ROWS = limits.ROWS.most
 """The most samples of queues, and of senders, that a run keeps."""
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([^\d\s].*?)?\s*")
@@ -42,12 +44,13 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True)
 class Dimension:
-    """A physical dimension: its units, as multiples of the base unit, and its name in errors."""
+    """A physical dimension: its units, as multiples of the base unit; its name in errors; its limit."""
 
     what: str
     units: dict[str, int]
     zero: str
     example: str
+    most: int
 
     def amount(self, text: object, frame: int | None = None) -> Decimal:
         """The exact amount in base units, as a `Decimal`; `frame` is the size of a "pkt".
@@ -67,8 +70,8 @@ class Dimension:
         if amount < least:
             bound = f"of at least {self.text(least)}" if least > 1 else "above 0" if least else "of 0 or more"
             raise ValueError(f"{self.what} {bound}")
-        if amount >= NEVER:
-            raise ValueError(f"{self.what} below {self.text(10**19)}")
+        if amount > self.most:
+            raise ValueError(f"{self.what} of at most {self.text(self.most)}")
         if amount != int(amount):
             raise ValueError(f"{self.what} of whole {next(iter(self.units))}")
         return int(amount)
@@ -158,18 +161,21 @@ TIME = Dimension(
     {"ps": 1, "ns": 10**3, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12},
     "s",
     "200us",
+    limits.TIME.most,
 )
 SIZE = Dimension(
     "a size",
     {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     "B",
     "250KB",
+    limits.SIZE.most,
 )
 RATE = Dimension(
     "a rate",
     {"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
     "bps",
     "10Gbps",
+    limits.RATE.most,
 )
 
 
@@ -275,7 +281,6 @@ def _whole(least: int, most: int, optional: bool = False) -> BeforeValidator:
     return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=least, le=most)])
 
 
-_MOST = 10_000_000
 Time = Annotated[int, _Key("Time", TIME)]
 Interval = Annotated[int, _Key("Time", TIME, least=1)]
 OptionalTime = Annotated[int | None, _Key("Time", TIME, optional=True)]
@@ -298,8 +303,8 @@ OptionalPayload = Annotated[int | None, _Key("Size", SIZE, least=1, part="payloa
 PayloadLimit = Annotated[int, _Key("Size", SIZE, least=1, part="payload", words=(("unlimited", NEVER),))]
 Name = Annotated[str, BeforeValidator(name)]
 Share = Annotated[float, TypeName("Share"), BeforeValidator(share, json_schema_input_type=float | str)]
-Count = Annotated[int, _whole(1, _MOST)]
-OptionalCount = Annotated[int | None, _whole(1, _MOST, optional=True)]
-SmallCount = Annotated[int, _whole(1, 255)]
-TwoOrMore = Annotated[int, _whole(2, _MOST)]
+Count = Annotated[int, _whole(1, limits.COUNT.most)]
+OptionalCount = Annotated[int | None, _whole(1, limits.COUNT.most, optional=True)]
+SmallCount = Annotated[int, _whole(1, limits.ACKS_EVERY.most)]
+TwoOrMore = Annotated[int, _whole(2, limits.COUNT.most)]
 Seed = Annotated[int, _whole(0, NEVER)]

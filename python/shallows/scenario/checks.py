@@ -3,29 +3,27 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shallows import faults, marking
 from shallows.errors import ScenarioError, collect
-from shallows.faults import LEAST_RATE_BPS
 from shallows.literal import is_list
+from shallows.scenario import sizes
 from shallows.supported_keys import algorithms, refuse_unused_keys
-from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, RATE, SIZE, TIME
+from shallows.units import ACK_BYTES, MOST_ROWS, NEVER, SIZE, TIME
 
 if TYPE_CHECKING:
     from shallows.scenario.model import Scenario
 
-MOST_DELAY_PS = 2 * 10**12
-MOST_PACKETS = 2**31
 _PROBE_NAMES = 6  # the most probes of an algorithm besides window, rate and RTT
 
 
 def check(scenario: "Scenario") -> None:
     """Raise `ScenarioError` for the tables that do not fit together, with all mistakes."""
-    _check_links(scenario)  # first: the others divide by the rates of links
+    sizes.check_links(scenario)  # first: the others divide by the rates of links
     checks = (
+        _check_buffers,
         refuse_unused_keys,
         _check_times,
+        sizes.check_flows,
         _check_marking,
         _check_priorities,
         _check_credits,
@@ -39,13 +37,7 @@ def check(scenario: "Scenario") -> None:
     collect(partial(one, scenario) for one in checks)
 
 
-def _check_links(scenario: "Scenario") -> None:
-    network = scenario.network
-    slow, far = network.rate_bps < LEAST_RATE_BPS, network.delay_ps > MOST_DELAY_PS
-    for link in np.flatnonzero(slow | far)[:1]:
-        rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
-        text = f"{network.port_names[link]} of {rate}, {delay} long"
-        raise ScenarioError("topology", text, "links of at least 1 Mbps and at most 2 s")
+def _check_buffers(scenario: "Scenario") -> None:
     shared = scenario.network_options.shared
     holds = {"network.buffer": scenario.network_options.buffer}
     if shared:
@@ -62,11 +54,6 @@ def _check_times(scenario: "Scenario") -> None:
         raise ScenarioError("warmup", TIME.text(scenario.warmup), expected)
     _check_cooldown(scenario)
     flows = scenario.flows
-    most = MOST_PACKETS * (scenario.mtu - scenario.network_options.header)
-    for flow in np.flatnonzero(flows.bytes >= most)[:1]:
-        text = SIZE.text(int(flows.bytes[flow]))
-        expected = f"flows of less than {MOST_PACKETS} packets, {SIZE.text(most)}"
-        raise ScenarioError(f"traffic[{flows.group[flow]}]", text, expected)
     if scenario.duration == NEVER and not flows.bytes.any():
         raise ScenarioError("duration", "until-done", 'a time such as "1s", because no flow has an end')
     for i in range(len(scenario.traffic)):

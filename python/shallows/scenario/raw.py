@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from shallows.errors import ScenarioError
+from shallows.limits import FRAME, INTEGER
 from shallows.literal import is_list, is_table, literal
 from shallows.scenario.tables import NetworkTable
 from shallows.texts import DEEPEST, SHALLOW
 from shallows.topology import graph_table, read_graph
 from shallows.units import SIZE, Frame
-
-MOST_MTU = 65_535
-MOST_BITS = 128
 
 
 def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -22,7 +20,7 @@ def read(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """
     given = _without_graphs(literal(dict(tables)), folder)
     check_depth(given)
-    _check_text(given)
+    _check_values(given)
     return given
 
 
@@ -31,8 +29,8 @@ def frame(tables: dict[str, Any]) -> Frame:
     network = tables.get("network", {})
     table = network if is_table(network) else {}
     wire, header = (_frame_size(table, name) for name in ("mtu", "header"))
-    if wire > MOST_MTU:
-        raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(MOST_MTU)}")
+    if wire > FRAME.most:
+        raise ScenarioError("network.mtu", SIZE.text(wire), f"at most {SIZE.text(FRAME.most)}")
     if header >= wire:
         raise ScenarioError("network.header", SIZE.text(header), f"less than the mtu, {SIZE.text(wire)}")
     return Frame(wire, wire - header)
@@ -80,17 +78,19 @@ def check_depth(value: Any, depth: int = 0) -> None:
             check_depth(inner, depth + 1)
 
 
-def _check_text(value: Any, key: str | None = None) -> None:
-    """Refuse text that no file can hold: lone surrogates, which stand for bytes that are not UTF-8."""
+def _check_values(value: Any, key: str | None = None) -> None:
+    """Refuse whole numbers of more than 64 bits, and text that no file can hold: lone surrogates, which stand
+    for bytes that are not UTF-8.
+    """
     if is_table(value):
         for name, inner in value.items():
-            _check_text(name, key)
-            _check_text(inner, f"{key}.{name}" if key else name)
+            _check_values(name, key)
+            _check_values(inner, f"{key}.{name}" if key else name)
     elif is_list(value):
         for inner in value:
-            _check_text(inner, key)
-    elif isinstance(value, int) and value.bit_length() > MOST_BITS:
-        raise ScenarioError(key, None, f"a number of at most {MOST_BITS} bits")
+            _check_values(inner, key)
+    elif isinstance(value, int) and not INTEGER.least <= value <= INTEGER.most:
+        raise ScenarioError(key, None, f"whole numbers from {INTEGER.least} to {INTEGER.most}")
     elif isinstance(value, str) and not value.isascii():
         try:
             value.encode()

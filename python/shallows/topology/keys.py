@@ -3,16 +3,15 @@
 from typing import Annotated, Any
 
 from shallows.errors import ScenarioError
+from shallows.limits import ENTITIES
 from shallows.table import Key
 from shallows.units import Rate
-
-_MOST_NODES = 1_000_000
 
 
 def named(prefix: str, count: int) -> list[str]:
     """The names of `count` nodes: the prefix and a number from 0."""
-    if count > _MOST_NODES:
-        raise ScenarioError("topology", None, f"at most {_MOST_NODES} nodes of a kind, not {count}")
+    if count > ENTITIES.most:
+        raise ScenarioError("topology", f"{count} nodes", f"at most {ENTITIES.most} links and hosts together")
     return [f"{prefix}{i}" for i in range(count)]
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shallows.errors import ScenarioError
+from shallows.limits import ENTITIES
 from shallows.units import did_you_mean
 
 
@@ -171,6 +173,9 @@ class Wiring:
 
     def cable(self, a: str, b: str, rate: int, delay_ps: int, cables: int = 1) -> None:
         """`cables` times two links between `a` and `b`, of the same rate and delay."""
+        if len(self.links) + 2 * cables + len(self.host_names) > ENTITIES.most:
+            expected = f"at most {ENTITIES.most} links and hosts together"
+            raise ScenarioError("topology", f"{len(self.host_names)} hosts", expected)
         there, back = (self.number[a], self.number[b]), (self.number[b], self.number[a])
         self.links += [(*there, rate, delay_ps), (*back, rate, delay_ps)] * cables
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from shallows import limits
 from shallows.contract import U32, U64
 from shallows.errors import ScenarioError
 from shallows.table import Key
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def _check_end(key: str, value: int, end_ps: int) -> None:
-    """Raise `ScenarioError` if the repetitions of a key end later than picoseconds can count."""
-    if end_ps >= NEVER:
-        raise ScenarioError(key, value, "fewer: they would end after more than 213 days")
+    """Raise `ScenarioError` if the repetitions of a key end later than a run may."""
+    if end_ps > limits.TIME.most:
+        raise ScenarioError(key, value, f"fewer: they would end after {TIME.text(limits.TIME.most)}")
 
 
 class LongLived(Between):
@@ -224,6 +225,11 @@ class RequestResponse(Between):
 
     def draw(self, network: "Network", draws: Draws, frame: Frame) -> Drawn:
         """Round by round: the requests of all clients, then their responses."""
+        _check_end(
+            "exchanges",
+            self.exchanges,
+            self.start + self.jitter + self.exchanges * (self.service + self.think),
+        )
         pairs = filled(self.pairs)
         clients, servers = self.pairs_of(network, draws, pairs)
         first = np.uint64(self.start) + spread(draws, pairs, self.jitter)

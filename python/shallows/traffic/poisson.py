@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator
 
-from shallows import workloads
+from shallows import limits, workloads
 from shallows.contract import U32
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table
@@ -14,7 +14,7 @@ from shallows.table import Key
 from shallows.traffic.flows import Drawn, Draws, Load, full
 from shallows.traffic.kind import Between, Columns, distinct, file_of, rows_of
 from shallows.traffic.offered import Offered, Uniform
-from shallows.units import NEVER, SIZE, Count, Frame, PayloadLimit, Share, TypeName
+from shallows.units import NEVER, SIZE, TIME, Count, Frame, PayloadLimit, Share, TypeName
 from shallows.workloads import Sizes
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ class Poisson(Between):
         mean_bytes = sizes.mean + frame.header * sizes.frames(frame.payload)
         gap_ps = 8e12 * mean_bytes / (self.load * capacity_bps)
         gaps_ps = np.rint(-np.log1p(-draws.uniform("arrivals", self.flows)) * gap_ps)
-        if gaps_ps.sum() >= NEVER:
-            raise ScenarioError("load", self.load, "a load whose flows all arrive within 213 days")
+        if gaps_ps.sum() > limits.TIME.most:
+            within = TIME.text(limits.TIME.most)
+            raise ScenarioError("load", self.load, f"a load whose flows all arrive within {within}")
         start_ps = np.cumsum(gaps_ps.astype(np.uint64), dtype=np.uint64)
         wire_bytes = float(np.sum(drawn)) + frame.header * float(np.sum(np.ceil(drawn / frame.payload)))
         realised = 8e12 * wire_bytes / (capacity_bps * max(float(start_ps[-1]), 1))

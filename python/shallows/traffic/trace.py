@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn,
 import numpy as np
 from pydantic import BeforeValidator, model_validator
 
+from shallows import limits
 from shallows import texts as reader
 from shallows.errors import ScenarioError
 from shallows.literal import is_list, is_table
@@ -28,6 +29,10 @@ TRACE = ("start_s", "src", "dst", "bytes")
 """The columns of a trace."""
 BATCH = 10
 """Median transmission times of a flow within which all flows of a batch arrive."""
+
+
+_SECONDS = f"seconds from 0 to {limits.TIME.most // 10**12}, such as 0.0015"
+_WHOLE = f"a whole number from 1 to {limits.SIZE.most}"
 
 
 def _optional_file(value: Any, info: "ValidationInfo") -> str | None:
@@ -83,9 +88,9 @@ class Trace(Kind):
         host = f"a host from 0 to {network.hosts - 1}"
         if len(hosts) < len({*network.host_names, *map(str, range(network.hosts))}):
             host = "the name of a host, or a number that is not the name of another"
-        start_ps = self._numbers(texts, "start_s", _picoseconds, "seconds from 0 on, such as 0.0015")
+        start_ps = self._numbers(texts, "start_s", _picoseconds, _SECONDS)
         src, dst = (self._numbers(texts, name, hosts.__getitem__, host) for name in ("src", "dst"))
-        size = self._numbers(texts, "bytes", _size, "a whole number above 0")
+        size = self._numbers(texts, "bytes", _size, _WHOLE)
         for at, (a, b) in enumerate(zip(src, dst, strict=True)):
             if a == b:
                 self._refuse(f"{texts.where[at]}: two different hosts, not {network.host_names[a]} twice")
@@ -162,16 +167,14 @@ def _offered(network: "Network", drawn: Drawn, frame: Frame) -> Offered | None:
 
 def _picoseconds(text: str) -> int:
     seconds = Decimal(text)
-    if seconds.adjusted() > 10:  # a number of so many digits would take long to write out
+    # Compared before it is multiplied: 1e999999 has a million digits as an integer.
+    if not 0 <= seconds <= limits.TIME.most // 10**12:
         raise ValueError
-    time_ps = round(seconds * 10**12)
-    if not 0 <= time_ps < NEVER:
-        raise ValueError
-    return time_ps
+    return round(seconds * 10**12)
 
 
 def _size(text: str) -> int:
     size = int(text)
-    if not 0 < size < 2**63:
+    if not 0 < size <= limits.SIZE.most:
         raise ValueError
     return size

@@ -1,0 +1,64 @@
+"""Checks of a scenario against the limits of links, and of packets per flow (`shallows.limits`)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shallows import limits
+from shallows.errors import ScenarioError
+from shallows.units import NEVER, RATE, SIZE, TIME
+
+if TYPE_CHECKING:
+    from shallows.scenario.model import Scenario
+
+
+def check_links(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for a link outside the limits of rate and delay, or for too many links."""
+    network = scenario.network
+    rates, delays = limits.LINK_RATE, limits.DELAY
+    slow, far = network.rate_bps < rates.least, network.delay_ps > delays.most
+    for link in np.flatnonzero(slow | far)[:1]:
+        rate, delay = RATE.text(int(network.rate_bps[link])), TIME.text(int(network.delay_ps[link]))
+        text = f"{network.port_names[link]} of {rate}, {delay} long"
+        expected = f"links of at least {RATE.text(rates.least)} and at most {TIME.text(delays.most)}"
+        raise ScenarioError("topology", text, expected)
+    links, nics = len(network.link_from), int(np.count_nonzero(network.link_from < network.hosts))
+    if 2 * links + nics > limits.ENTITIES.most:
+        with_classes = links if _has_classes(scenario) else 0
+        if (count := links + nics + with_classes) > limits.ENTITIES.most:
+            found = f"{links} links, {nics} ports of hosts and {with_classes} links with classes"
+            expected = f"at most {limits.ENTITIES.most} of these together, not {count}: a smaller network"
+            raise ScenarioError("topology", found, expected)
+
+
+def check_flows(scenario: "Scenario") -> None:
+    """Raise `ScenarioError` for a flow with more packets than its sequence numbers count."""
+    flows, frame = scenario.flows, scenario.frame
+    most = limits.MESSAGE.most * frame.payload
+    for flow in np.flatnonzero(flows.bytes > most)[:1]:
+        text = SIZE.text(int(flows.bytes[flow]))
+        expected = f"flows of at most {limits.MESSAGE.most} packets, {SIZE.text(most)}"
+        raise ScenarioError(f"traffic[{flows.group[flow]}]", text, expected)
+    if scenario.duration == NEVER or flows.bytes.all():
+        return
+    # Credits leave at the pace of the receiver's link.
+    rates = scenario.network.host_rate_bps
+    fastest_bps = np.maximum(rates[flows.src], rates[flows.dst]).astype(float)
+    stop_ps = np.minimum(flows.stop_ps, scenario.duration).astype(float)
+    frames = (stop_ps - flows.start_ps) * 1e-12 * fastest_bps / (8 * frame.wire)
+    for flow in np.flatnonzero((flows.bytes == 0) & (frames > limits.STREAM.most))[:1]:
+        fits_ps = int(limits.STREAM.most * 8e12 * frame.wire / fastest_bps[flow])
+        speed, fits = RATE.text(int(fastest_bps[flow])), TIME.text(fits_ps // 10**9 * 10**9)
+        expected = (
+            f"at most {fits}, in which flow {flow} can send {limits.STREAM.most} packets at {speed}, "
+            "the limit of its sequence numbers; or a larger network.mtu"
+        )
+        raise ScenarioError("duration", TIME.text(scenario.duration), expected)
+
+
+def _has_classes(scenario: "Scenario") -> bool:
+    from shallows import faults, switch
+
+    network = scenario.network
+    schedule, _ = faults.to_core(scenario, network, switch.to_core(scenario, network))
+    return bool(np.any(schedule.of_link))

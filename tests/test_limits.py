@@ -1,0 +1,80 @@
+"""Values at the limits of `shallows.limits` run, and values beyond them are refused with a message."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import shallows as sh
+from shallows import Scenario
+from shallows.errors import ScenarioError
+
+PAIR = {"kind": "graph", "hosts": ["a", "b"], "edges": [["a", "b", "400Gbps", "1us"]]}
+STREAM = {"kind": "long-lived", "flows": 1, "from": "a", "to": "b"}
+MESSAGE = {"kind": "incast", "to": "b", "senders": 1, "size": "100KB", "jitter": "0s"}
+
+
+def scenario(**tables):
+    base = {"duration": "until-done", "cc": "reno", "topology": PAIR, "traffic": [MESSAGE]}
+    return Scenario(**base | tables)
+
+
+def edges(rate, delay="1us"):
+    return {"topology": PAIR | {"edges": [["a", "b", rate, delay]]}}
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        # An hour above 11.6 days, and the greatest numbers below "never".
+        ({"duration": "1003600s"}, "a time of at most 1000000s"),
+        ({"duration": "18446744073709551614ps"}, "a time of at most 1000000s"),
+        ({"hosts": {"rto_initial": "9999999s"}}, "a time of at most 1000000s"),
+        (edges("10.001Tbps"), "a rate of at most 10Tbps"),
+        (edges("17179869184Gbps"), "a rate of at most 10Tbps"),
+        (edges("999Kbps"), "links of at least 1Mbps"),
+        (edges("1Gbps", "2.1s"), "at most 2s"),
+        ({"traffic": [MESSAGE | {"size": "1000001GB"}]}, "a size of at most 1000000GB"),
+        ({"topology": {"kind": "star", "hosts": 1_000_000}}, "at most 1048576 links and hosts together"),
+        ({"seed": 2**64}, "from"),
+    ],
+)
+def test_a_value_beyond_a_limit_is_refused(tables, expected):
+    with pytest.raises(ScenarioError) as error:
+        scenario(**tables)
+    assert expected in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("tables", "ended_s"),
+    [
+        ({"duration": "1000000s"}, 1e6),
+        ({"traffic": [MESSAGE | {"start": "999999s"}]}, 999_999),
+        # 100 KB in 69 frames, with 100 KB + 69 * 40 B on the wire: 82 ns at 10 Tbps and 0.822 s at 1 Mbps.
+        (edges("10Tbps"), 2e-6),
+        (edges("1Mbps"), 0.82),
+    ],
+)
+def test_a_value_at_a_limit_runs(tables, ended_s):
+    run = sh.run(scenario(**tables))
+    assert run.summary["flows"]["finished"] == 1
+    assert ended_s <= run.summary["duration_s"] < ended_s * 1.2 + 3e-5
+    assert "NaN" not in json.dumps(run.summary)
+
+
+def test_a_flow_without_an_end_may_use_all_its_sequence_numbers_but_no_more():
+    """4e9 frames of 1500 B take 48e12 bit: 120 s at 400 Gbps, 30 s at 1.6 Tbps."""
+    long = {"traffic": [STREAM]}
+    for rate, fits, beyond in (("400Gbps", "120s", "121s"), ("1.6Tbps", "30s", "31s")):
+        scenario(**long | edges(rate), duration=fits)
+        with pytest.raises(ScenarioError, match=rf'duration = "{beyond}": expected at most {fits}'):
+            scenario(**long | edges(rate), duration=beyond)
+    scenario(**long, duration="160s", network={"mtu": "9KB"})
+
+
+def test_the_documentation_shows_the_table_of_limits():
+    from shallows.limits import LIMITS
+
+    page = (Path(__file__).parents[1] / "docs" / "limits.md").read_text()
+    for limit in LIMITS:
+        assert f"| {limit.what} |" in page
