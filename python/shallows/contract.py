@@ -202,6 +202,7 @@ class Flows(TypedDict):
     start_ps: U64
     stop_ps: U64
     after: NotRequired[Predecessors | None]
+    behind: NotRequired[Predecessors | None]
     application: NotRequired[Applications | None]
     priority: Flags
     cc: U32

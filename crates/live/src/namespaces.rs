@@ -83,7 +83,8 @@ pub fn enter_first_mounts() -> Outcome<()> {
 pub fn in_first_mounts() -> bool {
     let same = |first: Option<PathBuf>, own: Option<PathBuf>| first.is_none() || first == own;
     let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    let root = |process: &str| Some(root_mount(&fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?)?.into());
+    let root =
+        |process: &str| Some(root_mount(&fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?)?.into());
     // Without the right to trace process 1 only its list of mounts can be read.
     match namespace("1") {
         Some(first) => same(Some(first), namespace("self")),

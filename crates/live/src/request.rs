@@ -20,6 +20,7 @@ pub fn check(request: &Network) -> Outcome<()> {
         ),
         ("flows.priority", flows.iter().any(|flow| flow.priority), "its ports have one class"),
         ("flows.after", flows.iter().any(|flow| flow.after.len() > 1), "its flows wait for one other at most"),
+        ("flows.behind", flows.iter().any(|flow| !flow.behind.is_empty()), "its flows wait for one other at most"),
         ("ccs.user_algorithm", request.ccs.iter().any(|cc| cc.user_algorithm.is_some()), "it runs no Python"),
         ("host.nic", host.nic != Nic::Fair, "Linux queues fairly"),
         ("host.timestamps", host.timestamps.is_some(), "the stamps are this machine's own"),

@@ -65,6 +65,7 @@ fn dumbbell(name: &str, flows: u32, bytes: Bytes, seed: u64) -> Network {
         bytes,
         start: Time::from_micros(u64::from(at) * 100),
         after: Vec::new(),
+        behind: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

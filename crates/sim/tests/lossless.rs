@@ -96,6 +96,7 @@ fn flow(src: u32, dst: u32) -> FlowSpec {
         bytes: Bytes::MAX,
         start,
         after: Vec::new(),
+        behind: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,

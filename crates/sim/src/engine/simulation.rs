@@ -255,7 +255,7 @@ impl<O: Observer> Simulation<O> {
         self.domains.settle();
         let specs = self.network.flows.iter().zip(&self.ideal).zip(0..);
         let report = |((spec, &ideal), flow): ((&FlowSpec, _), u32)| {
-            let start = if spec.after.is_empty() { spec.start } else { Time::MAX };
+            let start = if spec.starts_by_itself() { spec.start } else { Time::MAX };
             FlowReport::new(self.domains.sender(flow), self.domains.receiver(flow), start, ideal)
         };
         specs.map(report).collect()

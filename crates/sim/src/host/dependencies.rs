@@ -1,16 +1,30 @@
-//! Dependencies between flows: a flow starts when all its predecessors have finished at its host.
+//! Dependencies between flows: a flow starts when all its predecessors have finished at its host, and all data of the flows
+//! that it is sent behind has left it.
 
 use std::collections::BTreeMap;
 
+use shallows_cc::units::Time;
+
+use crate::queue::timers::{Kind, Timer};
 use crate::spec::network::Network;
 
 /// Flows that wait for other flows.
 #[derive(Debug, Default)]
 pub struct Dependencies {
-    /// For each predecessor, the flows that wait for it.
+    /// For each predecessor, the flows that wait for its end.
     dependents: BTreeMap<u32, Vec<u32>>,
-    /// For each waiting flow, the number of its predecessors that have not finished.
-    outstanding: BTreeMap<u32, u32>,
+    /// For each flow with unsent data, its number of packets, and the flows that are sent behind it.
+    followers: BTreeMap<u32, (u64, Vec<u32>)>,
+    waiting: BTreeMap<u32, Waiting>,
+}
+
+/// A flow that waits.
+#[derive(Debug)]
+struct Waiting {
+    /// Number of flows that it still waits for.
+    left: usize,
+    /// Time from the end of the wait to the start of the flow.
+    delay: Time,
 }
 
 impl Dependencies {
@@ -19,23 +33,47 @@ impl Dependencies {
         for (flow, number) in network.flows.iter().zip(0..) {
             for &predecessor in &flow.after {
                 dependencies.dependents.entry(predecessor).or_default().push(number);
-                *dependencies.outstanding.entry(number).or_default() += 1;
+            }
+            for &first in &flow.behind {
+                let packets = network.flows[first as usize].bytes.0.div_ceil(network.mss().0);
+                dependencies.followers.entry(first).or_insert((packets, Vec::new())).1.push(number);
+            }
+            if !flow.starts_by_itself() {
+                let left = flow.after.len() + flow.behind.len();
+                dependencies.waiting.insert(number, Waiting { left, delay: flow.start });
             }
         }
         dependencies
     }
 
-    /// Counts a flow as finished for those of its dependents that are `here`, and returns those whose predecessors have now all
-    /// finished.
-    pub fn finish(&mut self, flow: u32, here: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
-        let Self { dependents, outstanding } = self;
-        let waiting = dependents.get(&flow).map_or(&[][..], Vec::as_slice).iter().copied();
-        waiting.filter(move |&next| here(next)).filter(|next| {
-            let left = outstanding.get_mut(next).expect("a dependent has predecessors");
-            *left -= 1;
-            *left == 0
-        })
+    /// Counts a flow as finished for those of its dependents that are `here`, and returns the start timers of those that now wait
+    /// for nothing.
+    pub fn finish(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) -> impl Iterator<Item = Timer> {
+        let Self { dependents, waiting, .. } = self;
+        let next = dependents.get(&flow).map_or(&[][..], Vec::as_slice).iter().copied();
+        next.filter(move |&next| here(next)).filter_map(move |next| count_down(waiting, now, next))
     }
+
+    /// Returns whether some flow is sent behind another.
+    pub fn ordered(&self) -> bool {
+        !self.followers.is_empty()
+    }
+
+    /// Counts a flow whose next new packet is `next` as sent if it has no more data, and returns the start timers of those that
+    /// now wait for nothing.
+    pub fn sent(&mut self, now: Time, flow: u32, next: u32) -> impl Iterator<Item = Timer> {
+        let Self { followers, waiting, .. } = self;
+        let all = followers.get(&flow).is_some_and(|&(packets, _)| u64::from(next) >= packets);
+        let behind = all.then(|| followers.remove(&flow)).flatten().map_or(Vec::new(), |(_, behind)| behind);
+        behind.into_iter().filter_map(move |next| count_down(waiting, now, next))
+    }
+}
+
+/// Returns the start timer of a flow if what is done now was the last that it waited for.
+fn count_down(waiting: &mut BTreeMap<u32, Waiting>, now: Time, flow: u32) -> Option<Timer> {
+    let wait = waiting.get_mut(&flow).expect("the flow waits");
+    wait.left -= 1;
+    (wait.left == 0).then(|| Timer { at: now + wait.delay, kind: Kind::Start, flow })
 }
 
 #[cfg(test)]
@@ -44,26 +82,33 @@ mod tests {
     use crate::spec::network::{Application, FlowSpec};
     use shallows_cc::units::{Bytes, Time};
 
-    /// Flow 2 waits for 0 and 1, flow 3 for 0 alone.
+    /// Flow 2 waits for 0 and 1, flow 3 for 0 alone, flow 4 for 1 and the data of 2.
     #[test]
-    fn a_flow_starts_when_its_last_predecessor_finishes() {
-        let flow = |after: &[u32]| FlowSpec {
+    fn a_flow_starts_when_the_last_that_it_waits_for_is_done() {
+        let flow = |(after, behind): &(Vec<u32>, Vec<u32>)| FlowSpec {
             src: 0,
             dst: 1,
             bytes: Bytes(1),
             start: Time::ZERO,
-            after: after.to_vec(),
+            after: after.clone(),
+            behind: behind.clone(),
             stop: Time::MAX,
             application: Application::EAGER,
             priority: false,
             control: 0,
         };
-        let flows = [&[][..], &[], &[0, 1], &[0]].map(flow).to_vec();
+        let waits = [(vec![], vec![]), (vec![], vec![]), (vec![0, 1], vec![]), (vec![0], vec![]), (vec![1], vec![2])];
+        let flows = waits.iter().map(flow).collect();
         let mut dependencies = Dependencies::new(&Network { flows, ..Network::bare() });
-        let mut finish =
-            |flow, here: &[u32]| dependencies.finish(flow, |next| here.contains(&next)).collect::<Vec<_>>();
+        let now = Time::from_micros(1);
+        let flows = |timers: &mut dyn Iterator<Item = Timer>| timers.map(|timer| timer.flow).collect::<Vec<_>>();
+        let mut finish = |flow, here: &[u32]| flows(&mut dependencies.finish(now, flow, |next| here.contains(&next)));
         assert_eq!(finish(1, &[3]), []);
         assert_eq!(finish(0, &[2, 3]), [3]);
-        assert_eq!(finish(1, &[2]), [2]);
+        assert_eq!(finish(1, &[2, 4]), [2]);
+        assert!(dependencies.ordered());
+        assert_eq!(flows(&mut dependencies.sent(now, 2, 0)), []);
+        assert_eq!(flows(&mut dependencies.sent(now, 2, 1)), [4]);
+        assert_eq!(flows(&mut dependencies.sent(now, 2, 1)), []);
     }
 }

@@ -12,7 +12,6 @@ use shallows_cc::units::{Bytes, Time};
 use crate::fabric::Fabric;
 use crate::fabric::ownership::Ownership;
 use crate::fabric::route::Routes;
-use crate::host::dependencies::Dependencies;
 use crate::host::flow_table::{FlowTable, OwnedTable};
 use crate::host::nics::Nics;
 use crate::host::pull_pacer::PullPacer;
@@ -39,7 +38,6 @@ pub struct Hosts {
     /// NICs into whose run queues flows have moved, while [`Self::transmit`] serves another one.
     moved: Vec<u32>,
     pull_pacer: PullPacer,
-    dependencies: Dependencies,
     pub sender_stats: OwnedTable<SenderStats>,
     pub receiver_stats: OwnedTable<ReceiverStats>,
     /// Limited flows to these hosts that have not finished.
@@ -56,7 +54,7 @@ impl Hosts {
         let mut nics = Nics::new(&network, ownership.crossing(&network).0);
         let mut timers = Vec::new();
         for (flow, number) in network.flows.iter().zip(0..) {
-            if flow.after.is_empty() && here(flow.src) {
+            if flow.starts_by_itself() && here(flow.src) {
                 timers.push(Timer { at: flow.start, kind: Kind::Start, flow: number });
             }
             if flow.stop < Time::MAX && (here(flow.src) || here(flow.dst)) {
@@ -71,7 +69,6 @@ impl Hosts {
             nics,
             senders: FlowTable::new(flows),
             receivers: FlowTable::new(flows),
-            dependencies: Dependencies::new(&network),
             sender_stats: OwnedTable::new(SenderStats::NONE, flows as u32, |flow| {
                 here(network.flows[flow as usize].src)
             }),
@@ -178,9 +175,7 @@ impl Hosts {
     /// Starts the dependents of a finished flow whose sending hosts are `here`, each after its delay.
     fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
         let flows = &self.network.flows;
-        for next in self.dependencies.finish(flow, |next| here(flows[next as usize].src)) {
-            self.nics.timers.set(Timer { at: now + flows[next as usize].start, kind: Kind::Start, flow: next });
-        }
+        self.nics.start_dependents(now, flow, |next| here(flows[next as usize].src));
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use shallows_cc::rng::Rng;
 use shallows_cc::units::{Bytes, Time};
 
 use crate::fabric::Fabric;
+use crate::host::dependencies::Dependencies;
 use crate::host::transport::{FlowSender, Readiness, SendStatus};
 use crate::observe::Observer;
 use crate::packet::PacketKind;
@@ -58,7 +59,7 @@ impl Nic {
     }
 }
 
-/// NICs of all hosts, and the timers of a domain.
+/// NICs of all hosts, and the timers of a domain, with what sets the timers of dependent flows.
 #[derive(Debug)]
 pub struct Nics {
     /// The NICs of host 0, then those of host 1, and so on.
@@ -76,6 +77,9 @@ pub struct Nics {
     header: Bytes,
     /// Largest gap after a data frame, as a share of the time to send a full one.
     gap: f64,
+    dependencies: Dependencies,
+    /// Whether some flow is sent behind another.
+    ordered: bool,
 }
 
 /// First random stream of the gaps of NICs.
@@ -96,8 +100,11 @@ impl Nics {
             *count += ports.len() as u32;
             Some(*count)
         }));
+        let dependencies = Dependencies::new(network);
         Self {
             nics: ports.into_iter().flatten().map(nic).collect(),
+            ordered: dependencies.ordered(),
+            dependencies,
             first,
             timers: Timers::new(crossing),
             chooses: network.hosts_choose_ports(),
@@ -176,6 +183,20 @@ impl Nics {
         }
         if let Some(at) = status.timeout {
             self.timers.set(Timer { at, kind: Kind::Timeout, flow });
+        }
+    }
+
+    /// Sets the start timers of the dependents of a finished flow whose numbers are `here`.
+    pub fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
+        for timer in self.dependencies.finish(now, flow, here) {
+            self.timers.set(timer);
+        }
+    }
+
+    /// Sets the start timers of flows that are sent behind one that has now sent all its data.
+    fn start_followers(&mut self, now: Time, sender: &FlowSender) {
+        for timer in self.dependencies.sent(now, sender.endpoint.flow, sender.next_packet()) {
+            self.timers.set(timer);
         }
     }
 
@@ -266,6 +287,9 @@ impl Nics {
     fn send<O: Observer>(&mut self, fabric: &mut Fabric<O>, sender: &mut FlowSender) {
         let (at, status) = sender.send(fabric.now, self.header, &mut fabric.packets);
         self.set_timers(sender, &status);
+        if self.ordered {
+            self.start_followers(fabric.now, sender);
+        }
         let port = sender.endpoint.port;
         if self.pacers && sender.goes_through_pacer(fabric.now) {
             fabric.enqueue(port, Incoming::paced(at));

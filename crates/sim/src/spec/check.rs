@@ -172,6 +172,15 @@ impl Network {
                 ));
             }
         }
+        for &first in &flow.behind {
+            let same = self.flows[..at].get(first as usize).is_some_and(|first| first.src == flow.src);
+            let ends = same && self.flows[first as usize].bytes != Bytes::MAX;
+            if !ends || flow.stop != Time::MAX {
+                return Err(format!(
+                    "flow {at} is sent behind {first}: expected an earlier flow of the same host with an end, and no stop_ps"
+                ));
+            }
+        }
         if flow.bytes.0 == 0 || (flow.bytes != Bytes::MAX && flow.bytes.0 / self.mss().0 >= MAX_PACKETS) {
             return Err(format!("flow {at} has {} bytes: expected 1 to {MAX_PACKETS} packets", flow.bytes.0));
         }

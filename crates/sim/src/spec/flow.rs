@@ -21,12 +21,23 @@ columns! {
         /// Flows that must finish before this one starts, and that precede it in the table. Such a flow has no `stop_ps`.
         /// A predecessor has finished when the host where this flow starts has received, or knows to be acknowledged, all of it.
         after: Vec<u32>,
+        /// Earlier flows of the same host, all of whose data must have left the host before this one starts, as with messages
+        /// that one connection sends in order.
+        behind: Vec<u32>,
         /// When the application behind the flow writes; left out: everything at the start.
         application: Application,
         /// Its packets, acknowledgements included, go before others at its hosts and in the `priority` class of ports.
         priority: bool,
         /// Index of its algorithm in `ccs`.
         control: u32 = "cc",
+    }
+}
+
+impl FlowSpec {
+    /// Returns whether the flow waits for no other.
+    #[must_use]
+    pub fn starts_by_itself(&self) -> bool {
+        self.after.is_empty() && self.behind.is_empty()
     }
 }
 
@@ -40,7 +51,7 @@ columns! {
     }
 }
 
-/// The predecessors of a flow.
+/// Flows that a flow waits for.
 impl Cell for Vec<u32> {
     type Column = Option<PredecessorColumns>;
 
@@ -53,7 +64,7 @@ impl Cell for Vec<u32> {
         for Predecessor { flow, predecessor } in column.map(Predecessor::from_columns).transpose()?.unwrap_or_default()
         {
             let list = lists.get_mut(flow as usize);
-            list.ok_or_else(|| format!("after: flow {flow} is not one of {count}"))?.push(predecessor);
+            list.ok_or_else(|| format!("after, behind: flow {flow} is not one of {count}"))?.push(predecessor);
         }
         Ok(lists)
     }

@@ -76,6 +76,7 @@ pub fn flow(src: u32, dst: u32, bytes: Bytes) -> FlowSpec {
         bytes,
         start: Time::ZERO,
         after: Vec::new(),
+        behind: Vec::new(),
         stop: Time::MAX,
         application: Application::EAGER,
         priority: false,
