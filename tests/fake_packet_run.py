@@ -66,6 +66,7 @@ def flows():
         cc=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         group=column([0, 0, 0, 0, 1, 1, 1], np.uint32),
         after=Predecessors.of_pairs([], []),
+        behind=Predecessors.of_pairs([], []),
         waiting=np.zeros(7, bool),
         messages=[None, None],
         answers=column([2**32 - 1] * 7, np.uint32),

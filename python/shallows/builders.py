@@ -685,7 +685,6 @@ class AllReduce(Builder):
 
     algorithm: a ring, two binary trees as in NCCL, or recursive halving and doubling; default ring
     chunk: `tree`: bytes that are forwarded together; by default 512KB
-    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -704,7 +703,6 @@ class AllReduce(Builder):
         *,
         algorithm: Literal["ring", "tree", "halving-doubling"] = "ring",
         chunk: Size | None = None,
-        in_flight: int | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -723,7 +721,6 @@ class ReduceScatter(Builder):
     """Every rank gets the sum of one part of the buffers of all.
 
     algorithm: a ring, or recursive halving; default ring
-    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -741,7 +738,6 @@ class ReduceScatter(Builder):
         self,
         *,
         algorithm: Literal["ring", "halving"] = "ring",
-        in_flight: int | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -760,7 +756,6 @@ class AllGather(Builder):
     """Every rank gets the parts of all.
 
     algorithm: a ring, or recursive doubling; default ring
-    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -778,7 +773,6 @@ class AllGather(Builder):
         self,
         *,
         algorithm: Literal["ring", "doubling"] = "ring",
-        in_flight: int | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",
@@ -797,7 +791,6 @@ class Broadcast(Builder):
     """Every rank gets the buffer of the first, chunk by chunk along a chain.
 
     chunk: bytes that are sent and forwarded together; default 512000B
-    in_flight: messages of a rank to the same rank that are sent before one is acknowledged; by default 2
     cc: the algorithm; by default the scenario's
     priority: 1: its packets are sent before those of 0; default 0
     hosts: the ranks in order; by default all hosts; default topology
@@ -815,7 +808,6 @@ class Broadcast(Builder):
         self,
         *,
         chunk: Size = "512000B",
-        in_flight: int | None = None,
         cc: Algorithm | None = None,
         priority: Literal[0, 1] = 0,
         hosts: Ends = "topology",

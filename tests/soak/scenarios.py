@@ -344,11 +344,10 @@ class Draw:
                 "to": self.random.randrange(self.wired.hosts),
             },
             "shuffle": {"size": self.size(1, 2e4), "start": start},
-            "all-reduce": self.ranks(start) | {"in_flight": self.random.randint(1, 3), **self.reducing()},
-            "reduce-scatter": self.ranks(start) | self.one(({"algorithm": "halving"}, {"in_flight": 1})),
-            "all-gather": self.ranks(start) | self.one(({"algorithm": "doubling"}, {"in_flight": 1})),
-            "broadcast": self.ranks(start)
-            | {"chunk": self.size(1e4, 1e5), "in_flight": self.random.randint(1, 3)},
+            "all-reduce": self.ranks(start) | self.reducing(),
+            "reduce-scatter": self.ranks(start) | {"algorithm": self.one(("ring", "halving"))},
+            "all-gather": self.ranks(start) | {"algorithm": self.one(("ring", "doubling"))},
+            "broadcast": self.ranks(start) | {"chunk": self.size(1e4, 1e5)},
             "all-to-all": self.ranks(start)
             | {"order": self.one(("rotated", "pairwise", "at-once")), "gini": self.one((0.0, 0.1))},
             "request-response": {

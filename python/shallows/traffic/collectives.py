@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from shallows.topology import Network
 
 
-IN_FLIGHT = "messages of a rank to the same rank that are sent before one is acknowledged; by default 2"
-MESSAGES = 2
 CHUNK = 512_000
 """Bytes of a chunk, as NCCL's default: a buffer of 4 MiB in eight steps."""
 
@@ -73,7 +71,7 @@ class Collective(Kind):
         count = len(groups) * len(one)
         instance = np.repeat(np.arange(len(groups), dtype=np.uint32), len(one))
         begin = np.uint64(self.start) + spread(draws, groups.size, self.jitter).reshape(groups.shape)
-        waits = one.after.waiting(len(one))
+        waits = one.after.waiting(len(one)) | one.behind.waiting(len(one))
         start_ps = np.where(waits, np.uint64(0), begin[:, one.source]) + np.uint64(self.step_delay)
         return Drawn(
             groups[:, one.source].ravel(),
@@ -82,13 +80,9 @@ class Collective(Kind):
             start_ps.ravel(),
             full(count, NEVER),
             after=Predecessors.joined((one.after, len(one) * group) for group in range(len(groups))),
+            behind=Predecessors.joined((one.behind, len(one) * group) for group in range(len(groups))),
             messages=Messages(instance, np.tile(one.step, len(groups))),
         )
-
-
-def _refuse_unused(table: Collective, key: str, used: bool) -> None:
-    if getattr(table, key) is not None and not used:
-        raise ScenarioError(key, getattr(table, key), "no such key: this algorithm does not use it")
 
 
 def _power_of_two(algorithm: str, ranks: int) -> None:
@@ -107,12 +101,11 @@ class AllReduce(Collective):
     chunk: OptionalPayload = Key(
         None, description="`tree`: bytes that are forwarded together; by default 512KB"
     )
-    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
 
     @model_validator(mode="after")
     def _used(self) -> Self:
-        _refuse_unused(self, "chunk", self.algorithm == "tree")
-        _refuse_unused(self, "in_flight", self.algorithm != "halving-doubling")
+        if self.chunk is not None and self.algorithm != "tree":
+            raise ScenarioError("chunk", self.chunk, "no such key: only the tree has chunks")
         return self
 
     def bus_factor(self, ranks: int) -> float:
@@ -122,11 +115,9 @@ class AllReduce(Collective):
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A ring of 2 (n - 1) steps, two trees, or 2 log2 n exchanges."""
         if self.algorithm == "ring":
-            return schedules.ring(ranks, size, 2 * (ranks - 1), self.in_flight or MESSAGES)
+            return schedules.ring(ranks, size, 2 * (ranks - 1))
         if self.algorithm == "tree":
-            return schedules.two_trees(
-                ranks, _chunks(size, self.chunk or CHUNK, least=2), self.in_flight or MESSAGES
-            )
+            return schedules.two_trees(ranks, _chunks(size, self.chunk or CHUNK, least=2))
         _power_of_two(self.algorithm, ranks)
         return schedules.halving_doubling(ranks, size)
 
@@ -136,17 +127,11 @@ class ReduceScatter(Collective):
 
     kind: Literal["reduce-scatter"]
     algorithm: Literal["ring", "halving"] = Key("ring", description="a ring, or recursive halving")
-    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
-
-    @model_validator(mode="after")
-    def _used(self) -> Self:
-        _refuse_unused(self, "in_flight", self.algorithm == "ring")
-        return self
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A ring of n - 1 steps, or log2 n exchanges."""
         if self.algorithm == "ring":
-            return schedules.ring(ranks, size, ranks - 1, self.in_flight or MESSAGES)
+            return schedules.ring(ranks, size, ranks - 1)
         _power_of_two(self.algorithm, ranks)
         return schedules.halving(ranks, size)
 
@@ -156,17 +141,11 @@ class AllGather(Collective):
 
     kind: Literal["all-gather"]
     algorithm: Literal["ring", "doubling"] = Key("ring", description="a ring, or recursive doubling")
-    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
-
-    @model_validator(mode="after")
-    def _used(self) -> Self:
-        _refuse_unused(self, "in_flight", self.algorithm == "ring")
-        return self
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A ring of n - 1 steps, or log2 n exchanges."""
         if self.algorithm == "ring":
-            return schedules.ring(ranks, size, ranks - 1, self.in_flight or MESSAGES)
+            return schedules.ring(ranks, size, ranks - 1)
         _power_of_two(self.algorithm, ranks)
         return schedules.doubling(ranks, size)
 
@@ -176,7 +155,6 @@ class Broadcast(Collective):
 
     kind: Literal["broadcast"]
     chunk: Payload = Key(f"{CHUNK}B", description="bytes that are sent and forwarded together")
-    in_flight: OptionalCount = Key(None, description=IN_FLIGHT)
 
     def bus_factor(self, ranks: int) -> float:
         """One: the whole buffer crosses every link of the chain."""
@@ -184,7 +162,7 @@ class Broadcast(Collective):
 
     def schedule(self, ranks: int, size: int, draws: Draws) -> Schedule:
         """A chain of n - 1 hops."""
-        return schedules.chain(ranks, _chunks(size, self.chunk), self.in_flight or MESSAGES)
+        return schedules.chain(ranks, _chunks(size, self.chunk))
 
 
 class AllToAll(Collective):

@@ -90,10 +90,11 @@ class Messages:
 class Drawn:
     """The flows of one table, as columns: hosts, payload bytes (0 is unlimited), picoseconds.
 
-    A flow with predecessors in `after` starts `start_ps` after the last of them has finished. `answers` has
-    the request that each flow answers, or `NO_FLOW`. Both have indices in the same table. `application` is
-    None if flows never pause. `offered` are the mean rates of open-loop traffic; None if its flows adapt or
-    are a single batch. `messages` is None unless they are a collective.
+    A flow starts `start_ps` after the last of its predecessors in `after` has finished and the last of those
+    in `behind` has sent its data. `answers` has the request that each flow answers, or `NO_FLOW`. All have
+    indices in the same table. `application` is None if flows never pause. `offered` are the mean rates of
+    open-loop traffic; None if its flows adapt or are a single batch. `messages` is None unless they are a
+    collective.
     """
 
     src: U32
@@ -103,6 +104,7 @@ class Drawn:
     stop_ps: U64
     load: Load | None = None
     after: Predecessors | None = None
+    behind: Predecessors | None = None
     answers: NDArray[np.integer] | None = None
     application: Application | None = None
     offered: Offered | Uniform | None = None
@@ -114,11 +116,11 @@ class Flows:
     """All flows of a scenario, table after table.
 
     Columns, one entry per flow: `src`, `dst`, `cc`, `group`, `priority`, `answers` (u32), `bytes`,
-    `start_ps`, `stop_ps` (u64). If a flow has predecessors in `after`, `start_ps` counts from the end of the
-    last of them. `bytes` 0 is unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and
-    `cc_names`, `group` is the number of the traffic table; `loads` has a `Load` or None for each table,
-    `offered` its mean rates or None, `messages` the groups and steps of a collective or None; `application`
-    is None if no flow ever pauses.
+    `start_ps`, `stop_ps` (u64). `start_ps` of a `waiting` flow counts from the time when the last of its
+    predecessors in `after` has finished and the last of those in `behind` has sent its data. `bytes` 0 is
+    unlimited, `stop_ps` may be `NEVER`. `cc` indexes `ccs` (the algorithms) and `cc_names`, `group` is the
+    number of the traffic table. `loads`, `offered` and `messages` have the loads, mean rates, and groups and
+    steps of each table, or None. `application` is None if no flow ever pauses.
     """
 
     src: U32
@@ -130,6 +132,7 @@ class Flows:
     group: U32
     priority: U32
     after: Predecessors
+    behind: Predecessors
     answers: U32
     ccs: list[Algorithm]
     cc_names: list[str]
@@ -144,7 +147,7 @@ class Flows:
     @property
     def waiting(self) -> Flags:
         """For each flow, whether it waits for another before it starts."""
-        return self.after.waiting(len(self))
+        return self.after.waiting(len(self)) | self.behind.waiting(len(self))
 
 
 def draw(
@@ -179,6 +182,7 @@ def draw(
     return Flows(
         **columns,
         after=Predecessors.joined(zip((of.after for of in drawn), first.tolist(), strict=False)),
+        behind=Predecessors.joined(zip((of.behind for of in drawn), first.tolist(), strict=False)),
         answers=np.concatenate(answers).astype(np.uint32),
         cc=np.repeat(np.array(cc, np.uint32), counts),
         group=np.repeat(np.arange(len(tables), dtype=np.uint32), counts),

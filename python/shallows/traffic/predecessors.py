@@ -12,10 +12,11 @@ from shallows.contract import U32, Flags
 
 @dataclass(frozen=True)
 class Predecessors:
-    """Pairs of flow numbers, sorted by `flow`, which starts when all its predecessors have finished.
+    """Pairs of flow numbers, sorted by `flow`, which waits for all its predecessors.
 
-    They must have finished at the host where it starts. A flow has finished at a host that has received all
-    of it, or that sent it and knows it acknowledged.
+    It waits until they have finished at the host where it starts: a flow has finished at a host that has
+    received all of it, or that sent it and knows it acknowledged. Or it waits, at the host that sends both,
+    until they have sent their data.
     """
 
     flow: U32
@@ -59,11 +60,13 @@ class Predecessors:
         first, end = np.searchsorted(self.flow, [flow, flow + 1])
         return self.predecessor[first:end].tolist()
 
-    def ancestors(self, flow: int) -> set[int]:
-        """`flow`, the flows that it waits for, those that these wait for, and so on."""
-        found, left = {flow}, [flow]
-        while left:
-            more = [other for other in self.of(left.pop()) if other not in found]
-            found.update(more)
-            left += more
-        return found
+
+def ancestors(flow: int, *pairs: Predecessors) -> set[int]:
+    """`flow`, the flows that it waits for by some of `pairs`, those that these wait for, and so on."""
+    found, left = {flow}, [flow]
+    while left:
+        now = left.pop()
+        more = [other for of in pairs for other in of.of(now) if other not in found]
+        found.update(more)
+        left += more
+    return found

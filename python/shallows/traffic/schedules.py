@@ -20,55 +20,65 @@ from numpy.typing import ArrayLike, NDArray
 from shallows.contract import U32, U64
 from shallows.traffic.predecessors import Predecessors
 
+NONE = Predecessors.of_pairs([], [])
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """Messages as columns. `step` grows along each dependency, and `after` precedes in the list."""
+    """Messages as columns. A message is sent after those in `after` arrived, and behind those in `behind`.
+
+    All of these precede it in the list, and have smaller steps.
+    """
 
     source: U32
     target: U32
     bytes: U64
     step: U32
     after: Predecessors
+    behind: Predecessors
 
     def __len__(self) -> int:
         return len(self.source)
 
     @classmethod
-    def of_steps(cls, steps: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]], waits: "Predecessors") -> Self:
+    def of_steps(
+        cls,
+        steps: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]],
+        after: Predecessors = NONE,
+        behind: Predecessors = NONE,
+    ) -> Self:
         """From the (sources, targets, bytes) of each step."""
         columns = [np.broadcast_arrays(*step) for step in steps]
         source, target, size = (np.concatenate(column) for column in zip(*columns, strict=True))
         step = np.repeat(np.arange(len(columns)), [len(column[0]) for column in columns])
-        return cls(_u32(source), _u32(target), size.astype(np.uint64), _u32(step), waits)
+        return cls(_u32(source), _u32(target), size.astype(np.uint64), _u32(step), after, behind)
 
     @classmethod
     def joined(cls, schedules: Sequence["Schedule"]) -> Self:
         """The messages of schedules that run at the same time, in the order of their steps."""
         firsts = np.cumsum([0, *(len(schedule) for schedule in schedules)]).tolist()
-        after = Predecessors.joined(zip((schedule.after for schedule in schedules), firsts, strict=False))
+        after, behind = (
+            Predecessors.joined(
+                (getattr(schedule, key), first) for schedule, first in zip(schedules, firsts, strict=False)
+            )
+            for key in ("after", "behind")
+        )
         source, target, size, step = (
             np.concatenate([getattr(schedule, column) for schedule in schedules])
             for column in ("source", "target", "bytes", "step")
         )
-        return cls.sorted(source, target, size, step, after)
+        return cls(source, target, size, step, after, behind).by_step()
 
-    @classmethod
-    def sorted(
-        cls,
-        source: NDArray[Any],
-        target: NDArray[Any],
-        size: NDArray[Any],
-        step: NDArray[Any],
-        after: Predecessors,
-    ) -> Self:
-        """Messages in any order, and the dependencies between them, in the order of their steps."""
-        order = np.argsort(step, kind="stable")
+    def by_step(self) -> Self:
+        """The same messages in the order of their steps."""
+        order = np.argsort(self.step, kind="stable")
         place = np.argsort(order, kind="stable")
-        waits = Predecessors.of_pairs(place[after.flow], place[after.predecessor])
-        return cls(
-            _u32(source[order]), _u32(target[order]), size[order].astype(np.uint64), _u32(step[order]), waits
+        after, behind = (
+            Predecessors.of_pairs(place[pairs.flow], place[pairs.predecessor])
+            for pairs in (self.after, self.behind)
         )
+        source, target, step = (column[order] for column in (self.source, self.target, self.step))
+        return type(self)(source, target, self.bytes[order], step, after, behind)
 
 
 def _u32(column: NDArray[Any]) -> U32:
@@ -81,22 +91,17 @@ def divided(total: int, count: int) -> U64:
     return np.diff(edges)
 
 
-def ring(n: int, total: int, steps: int, in_flight: int) -> Schedule:
+def ring(n: int, total: int, steps: int) -> Schedule:
     """Steps around a ring: rank r sends to r + 1 an n-th of `total` bytes, after it received one from r - 1.
 
-    n - 1 steps are a reduce-scatter or an all-gather, 2 (n - 1) an all-reduce. A rank that is late finds
-    several messages to forward, of which at most `in_flight` are unacknowledged at a time.
+    n - 1 steps are a reduce-scatter or an all-gather, 2 (n - 1) an all-reduce.
     """
     rank, share = np.arange(n), divided(total, n)
     # In step s rank r sends part r - s; the parts differ only by the rounding of `total` to n parts.
     each = ((rank, (rank + 1) % n, share[(rank - step) % n]) for step in range(steps))
     flow = np.arange(n, n * steps)
     received = flow - n + np.where(flow % n == 0, n, 0) - 1
-    later = np.arange(n * in_flight, n * steps)
-    waits = Predecessors.of_pairs(
-        np.concatenate([flow, later]), np.concatenate([received, later - n * in_flight])
-    )
-    return Schedule.of_steps(each, waits)
+    return Schedule.of_steps(each, Predecessors.of_pairs(flow, received), Predecessors.chains(n * steps, n))
 
 
 def halving(n: int, total: int) -> Schedule:
@@ -134,14 +139,14 @@ def all_at_once(n: int, sizes: U64, *, rotated: bool) -> Schedule:
     target = (source + np.tile(np.arange(n), n)) % n if rotated else np.tile(np.arange(n), n)
     sent = (source != target) & (sizes[source, target] > 0)
     step = (source[sent], target[sent], sizes[source, target][sent])
-    return Schedule.of_steps([step], Predecessors.of_pairs([], []))
+    return Schedule.of_steps([step])
 
 
 def pairwise(n: int, sizes: U64) -> Schedule:
     """Every rank sends to every other in n - 1 phases: in phase k to r + k, while it receives from r - k.
 
-    A phase begins at a rank when it has received its message of the phase before, and its own is
-    acknowledged. A rank without bytes to send in a phase sends one, which keeps the order.
+    A phase begins at a rank when it has sent and received its messages of the phase before. A rank without
+    bytes to send in a phase sends one, which keeps the order.
     """
     rank = np.arange(n)
     sizes = np.maximum(sizes, np.uint64(1))
@@ -149,33 +154,29 @@ def pairwise(n: int, sizes: U64) -> Schedule:
     flow = np.arange(n, n * (n - 1))
     phase, mine = np.divmod(flow, n)
     received = (phase - 1) * n + (mine - phase) % n
-    waits = Predecessors.of_pairs(np.repeat(flow, 2), np.stack([flow - n, received], axis=1).ravel())
-    return Schedule.of_steps(steps, waits)
+    return Schedule.of_steps(
+        steps, Predecessors.of_pairs(flow, received), Predecessors.chains(n * (n - 1), n)
+    )
 
 
-def chain(n: int, chunks: U64, in_flight: int) -> Schedule:
-    """A broadcast from rank 0 along a chain: rank r forwards each of `chunks` (bytes) to r + 1.
-
-    A rank sends a chunk after it received it, with at most `in_flight` chunks unacknowledged.
-    """
+def chain(n: int, chunks: U64) -> Schedule:
+    """A broadcast from rank 0 along a chain: rank r forwards each of `chunks` (bytes) to r + 1, in order."""
     messages = _Messages()
     for chunk, size in enumerate(chunks.tolist()):
         for rank in range(n - 1):
-            needs = [(rank - 1, rank, chunk), (rank, rank + 1, chunk - in_flight)]
-            messages.send((rank, rank + 1, chunk), size, rank + chunk, needs)
+            messages.send((rank, rank + 1, chunk), size, rank + chunk, [(rank - 1, rank, chunk)])
     return messages.schedule()
 
 
-def two_trees(n: int, chunks: U64, in_flight: int) -> Schedule:
+def two_trees(n: int, chunks: U64) -> Schedule:
     """An all-reduce over two binary trees, each with every other one of `chunks` (bytes): up, then down.
 
     A rank that has children in one tree has none in the other, so the two together use every link. A rank
-    sends a chunk up after it received that of its children, and down after it received it from above, with at
-    most `in_flight` chunks of a tree unacknowledged by the same rank.
+    sends a chunk up after it received that of its children, and down after it received it from above.
     """
     messages = _Messages()
     for tree, parents in enumerate(two_parents(n)):
-        _up_and_down(messages, tree, parents, chunks[tree::2].tolist(), in_flight)
+        _up_and_down(messages, tree, parents, chunks[tree::2].tolist())
     return messages.schedule()
 
 
@@ -201,9 +202,7 @@ def _in_order(low: int, end: int, parent: int | None, parents: list[int | None])
     _in_order(root + 1, end, root, parents)
 
 
-def _up_and_down(
-    messages: "_Messages", tree: int, parents: list[int | None], chunks: list[int], in_flight: int
-) -> None:
+def _up_and_down(messages: "_Messages", tree: int, parents: list[int | None], chunks: list[int]) -> None:
     children: list[list[int]] = [[] for _ in parents]
     for rank, parent in enumerate(parents):
         if parent is not None:
@@ -217,12 +216,12 @@ def _up_and_down(
                 continue
             before = [("up", tree, child, rank, chunk) for child in children[rank]]
             key = ("up", tree, rank, parent, chunk)
-            messages.send(key, size, height[rank] + chunk, [*before, (*key[:-1], chunk - in_flight)])
+            messages.send(key, size, height[rank] + chunk, before)
             key = ("down", tree, parent, rank, chunk)
             above = [("down", tree, other, parent, chunk) for other in [parents[parent]] if other is not None]
             reduced = [("up", tree, child, parent, chunk) for child in children[parent]]
             step = max(height) + depth[parent] + chunk
-            messages.send(key, size, step, [*(above or reduced), (*key[:-1], chunk - in_flight)])
+            messages.send(key, size, step, above or reduced)
 
 
 def _depth(parents: list[int | None], rank: int) -> int:
@@ -231,27 +230,34 @@ def _depth(parents: list[int | None], rank: int) -> int:
 
 
 class _Messages:
-    """Messages by key, whose last three parts are source, target and chunk."""
+    """Messages by key, whose last three parts are source, target and chunk; the rest names the connection."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int, int]] = []
         self.numbers: dict[tuple[Any, ...], int] = {}
-        self.needs: list[list[tuple[Any, ...]]] = []
+        self.needs: list[Sequence[tuple[Any, ...]]] = []
 
-    def send(self, key: tuple[Any, ...], size: int, step: int, needs: list[tuple[Any, ...]]) -> None:
+    def send(self, key: tuple[Any, ...], size: int, step: int, needs: Sequence[tuple[Any, ...]]) -> None:
         """Enter a message that waits for those messages of `needs` that exist."""
         self.numbers[key] = len(self.rows)
         self.rows.append((*key[-3:-1], size, step))
         self.needs.append(needs)
 
     def schedule(self) -> Schedule:
-        """The messages in the order of their steps."""
+        """The messages in the order of their steps; chunks of a connection are sent in order."""
         source, target, size, step = (np.array(column) for column in zip(*self.rows, strict=True))
+        after = self._pairs(self.needs)
+        behind = self._pairs([(*key[:-1], key[-1] - 1)] for key in self.numbers)
+        return Schedule(
+            _u32(source), _u32(target), size.astype(np.uint64), _u32(step), after, behind
+        ).by_step()
+
+    def _pairs(self, needs: Iterable[Sequence[tuple[Any, ...]]]) -> Predecessors:
         pairs = [
             (flow, self.numbers[key])
-            for flow, keys in enumerate(self.needs)
+            for flow, keys in enumerate(needs)
             for key in keys
             if key in self.numbers
         ]
         flow, before = np.array(pairs, np.uint32).reshape(-1, 2).T
-        return Schedule.sorted(source, target, size, step, Predecessors(flow, before))
+        return Predecessors.of_pairs(flow, before)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from shallows.traffic.predecessors import ancestors
 from shallows.why import rerun
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Counterfactual(NamedTuple):
 def of_path(path: "Path", scenario: "Scenario", on_progress: "OnProgress | None" = None) -> Counterfactual:
     """The `Counterfactual` of a `Path`, from two runs of up to twice the time that the flow took."""
     culprits = path.by_flow()
-    needed = scenario.flows.after.ancestors(path.flow)
+    needed = ancestors(path.flow, scenario.flows.after, scenario.flows.behind)
     everybody = set(range(scenario.flow_count)) - needed
     alone = _completion(scenario, path, everybody, on_progress)
     ran = _completion(scenario, path, set(culprits) - needed, on_progress)

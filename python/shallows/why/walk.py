@@ -62,18 +62,22 @@ def _ideal(record: "Record", flow: int) -> list[Piece]:
 def _before(record: "Record", flow: int) -> list[Piece]:
     """The time before the start of a dependent flow: the lifetimes of its predecessors and think times.
 
-    Of several predecessors the last to finish is followed.
+    Of several predecessors the last one is followed; those that only had to send their data count until then.
     """
     flows = record.scenario.flows
     pieces: list[Piece] = []
-    while others := flows.after.of(flow):
-        other = max(others, key=lambda number: int(record.finish_ps[number]))
-        start, begun = int(record.start_ps[flow]), int(record.start_ps[other])
+    while flows.after.of(flow) or flows.behind.of(flow):
+        start = int(record.start_ps[flow])
         ready = start - int(flows.start_ps[flow])
+        finished = [other for other in flows.after.of(flow) if int(record.finish_ps[other]) <= ready]
+        last = max(finished, key=lambda other: int(record.finish_ps[other]), default=None)
+        if last is None or (int(record.finish_ps[last]) < ready and flows.behind.of(flow)):
+            last = flows.behind.of(flow)[-1]
+        begun = int(record.start_ps[last])
         if start > ready:
             pieces.append(Piece(ready, start, "application", None, None, "data", 0))
-        pieces.append(Piece(begun, ready, "dependency", None, other, "data", 0))
-        flow = other
+        pieces.append(Piece(begun, ready, "dependency", None, last, "data", 0))
+        flow = last
     return pieces[::-1]
 
 

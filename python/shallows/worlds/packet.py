@@ -130,6 +130,7 @@ def _flows(flows: "Flows") -> dict[str, Any]:
         "start_ps": flows.start_ps,
         "stop_ps": flows.stop_ps,
         "after": asdict(flows.after) if len(flows.after) else None,
+        "behind": asdict(flows.behind) if len(flows.behind) else None,
         "application": asdict(flows.application) if flows.application else None,
         "priority": flows.priority > 0,
         "cc": flows.cc,
