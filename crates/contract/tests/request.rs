@@ -126,7 +126,7 @@ fn a_contradiction_is_refused_by_key() {
     let cases: [(&str, &str, Value); 9] = [
         ("/links/to", "columns of different lengths (from has 4, to has 1, rate_bps has 4", json!([1])),
         ("/flows/cc", "priority has 1, cc has 0): expected an entry a row", json!([])),
-        ("/flows/after", "after: flow 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
+        ("/flows/after", "after, behind: flow 1 is not one of 1", json!({"flow": [1], "predecessor": [0]})),
         ("/flows/application", "application: 0 rows, expected 1", {
             json!({"first_bytes": [], "resume_ps": [], "on_ps": [], "off_ps": []})
         }),

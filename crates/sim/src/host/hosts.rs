@@ -175,7 +175,9 @@ impl Hosts {
     /// Starts the dependents of a finished flow whose sending hosts are `here`, each after its delay.
     fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
         let flows = &self.network.flows;
-        self.nics.start_dependents(now, flow, |next| here(flows[next as usize].src));
+        for timer in self.nics.dependencies.finish(now, flow, |next| here(flows[next as usize].src)) {
+            self.nics.timers.set(timer);
+        }
     }
 
     #[inline]

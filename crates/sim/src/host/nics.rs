@@ -77,7 +77,7 @@ pub struct Nics {
     header: Bytes,
     /// Largest gap after a data frame, as a share of the time to send a full one.
     gap: f64,
-    dependencies: Dependencies,
+    pub(super) dependencies: Dependencies,
     /// Whether some flow is sent behind another.
     ordered: bool,
 }
@@ -183,13 +183,6 @@ impl Nics {
         }
         if let Some(at) = status.timeout {
             self.timers.set(Timer { at, kind: Kind::Timeout, flow });
-        }
-    }
-
-    /// Sets the start timers of the dependents of a finished flow whose numbers are `here`.
-    pub fn start_dependents(&mut self, now: Time, flow: u32, here: impl Fn(u32) -> bool) {
-        for timer in self.dependencies.finish(now, flow, here) {
-            self.timers.set(timer);
         }
     }
 
