@@ -134,7 +134,8 @@ def test_an_all_reduce_reaches_every_rank_from_every_other(n):
             assert all(other < flow and schedule.step[other] < schedule.step[flow] for other in before)
             assert all(schedule.target[other] == source for other in before)
             for other in schedule.behind.of(flow):
-                assert other < flow and schedule.step[other] < schedule.step[flow]
+                assert other < flow
+                assert schedule.step[other] < schedule.step[flow]
                 assert schedule.source[other] == source
             carried.append({source}.union(*(carried[other] for other in before)))
             has[target] |= carried[-1]

@@ -53,7 +53,7 @@ def test_every_block_of_every_page_runs(page, tmp_path, monkeypatch):
 
             assert duckdb.sql(text).fetchall()
         elif kind == "text" and (missing := set(FILE.findall(text)) - seen):
-            message = re.match(r"(\S+\.toml): (.+)", text)
+            message = re.match(r"(\S+\.toml): (.+)", text, re.S)
             assert message, f"files that are not there: {missing}"
             _refused(*message.groups())
         else:
@@ -128,7 +128,7 @@ def _refused(file, message):
     Path(file).write_text(f'{rest}[{table}]\nkind = "dumbbell"\n{name} = {value}\n')
     with pytest.raises(ScenarioError) as error:
         Scenario.load(file)
-    assert str(error.value) == f"{file}: {message}"
+    assert str(error.value) == f"{file}: {message}".rstrip()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

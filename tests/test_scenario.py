@@ -16,6 +16,7 @@ from shallows.marking import Marking
 from shallows.scenario import Scenario
 from shallows.topology import KINDS as TOPOLOGIES
 from shallows.traffic import KINDS as TRAFFICS
+from shallows.traffic import Collective
 
 pytestmark = pytest.mark.usefixtures("small_catalog")
 
@@ -480,7 +481,10 @@ def documentation():
 
 @pytest.mark.parametrize("kind", [*TOPOLOGIES, *TRAFFICS])
 def test_every_key_of_every_kind_is_documented_with_its_default(kind):
-    section = documentation().split(f"### `{kind}`")[1].split("\n##")[0]
+    headings = [f"### `{kind}`"]
+    if issubclass((TOPOLOGIES | TRAFFICS)[kind], Collective):
+        headings.append("### Collectives")
+    section = "".join(documentation().split(f"{heading}\n")[1].split("\n##")[0] for heading in headings)
     for name, field in (TOPOLOGIES | TRAFFICS)[kind].model_fields.items():
         if name in ("kind", "cc", "priority"):  # said once for all kinds
             continue

@@ -12,6 +12,7 @@ from shallows.errors import BooksError, ScenarioError
 from shallows.runner import in_world, prepare
 from shallows.units import NEVER
 
+EXCERPT = re.compile(r" *\d* \|")
 LITTLE = 1 + 1e-6
 LONG_S = 20.0
 """Of processor time: then a run is ended with what there is; only one that does not hear of it hangs."""
@@ -105,7 +106,9 @@ def _crowded(error, scenario):
 
 def _about_refusal(error):
     said = str(error)
-    if "expected" not in said or "\n" in said.strip() or len(said) > 2000:
+    # Below each sentence stands the line of the file that it is about, and a caret.
+    sentences = [line for line in said.strip().splitlines() if not EXCERPT.match(line)]
+    if not all("expected" in line for line in sentences) or len(said) > 4000:
         return f"refusal without a sentence: {said[:300]!r}"
     return None
 

@@ -116,6 +116,8 @@ class Draw:
             tables["duration"] = self.time(seconds / 30, seconds)
         if self.maybe():
             tables["warmup"] = self.time(seconds / 300, seconds / 40)
+        if self.maybe(0.1):
+            tables["cooldown"] = self.time(seconds / 300, seconds / 40)
         return tables
 
     def topology(self):

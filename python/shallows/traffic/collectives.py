@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 CHUNK = 512_000
-"""Bytes of a chunk, as NCCL's default: a buffer of 4 MiB in eight steps."""
+"""Bytes of a chunk, about NCCL's default: a buffer of 4 MiB in eight steps."""
 
 
 class Collective(Kind):
@@ -154,7 +154,7 @@ class Broadcast(Collective):
     """Every rank gets the buffer of the first, chunk by chunk along a chain."""
 
     kind: Literal["broadcast"]
-    chunk: Payload = Key(f"{CHUNK}B", description="bytes that are sent and forwarded together")
+    chunk: Payload = Key("512KB", description="bytes that are sent and forwarded together")
 
     def bus_factor(self, ranks: int) -> float:
         """One: the whole buffer crosses every link of the chain."""
