@@ -39,7 +39,8 @@ def fig13(lab: "Lab") -> None:
     lab.say("credits in the queue", lab.port(full, CREDITS)["queue_max_pkt"] * 1538 / 84)
     lab.say("largest queue of data", lab.port(run)["queue_max_pkt"] * 1.538)
     lab.say("dropped", lab.port(run)["dropped"])
-    other = lab.run("expresspass-join", stairs | {"cc": {"name": "dctcp"}, "record.probes": "off"})
+    marks = {"network.marking": {"kind": "step", "threshold": "65pkt"}}
+    other = lab.run("expresspass-join", stairs | marks | {"cc": {"name": "dctcp"}, "record.probes": "off"})
     lab.say("largest queue of DCTCP", lab.port(other)["queue_max_pkt"] * 1.538)
 
 
