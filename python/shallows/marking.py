@@ -62,6 +62,11 @@ class Marking:
         return tells(self.kind)
 
     @property
+    def drops(self) -> bool:
+        """True if ports drop data that is not ECN-capable where they would mark other data."""
+        return self.parameters.get("nodrop") == 0
+
+    @property
     def recommended(self) -> list[str]:
         """The parameters that have no value yet."""
         return [key for key, value in self.parameters.items() if value is None]

@@ -103,6 +103,7 @@ def translate(scenario: "Scenario") -> Any:
         given = replace(given, packet_s=8 * scenario.mtu / path.rate_bps, marking=_marking(scenario, path))
         _check_parameters(scenario, row, given)
         _check_start_rate(scenario, given, path)
+        _check_drops(scenario)
         buffer = scenario.network_options.buffer
         model = fluid.MODELS[row.model](
             flows=len(scenario.flows),
@@ -210,3 +211,11 @@ def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: "Path") ->
     if start_rate >= most:
         expected = f"less than {RATE.text(round(most))}: at twice the link's rate no feedback arrives"
         raise ScenarioError(f"{_cc_key(scenario)}.start_rate", RATE.text(round(start_rate)), expected)
+
+
+def _check_drops(scenario: "Scenario") -> None:
+    """Refuse ports that drop data because they cannot mark it: a fluid loses nothing except in its buffer."""
+    used, marking = scenario.flows.ccs[0], scenario.network_options.marking
+    if not isinstance(marking, str) and marking.drops and not used.needs_marking:
+        why = f"ports would drop data of {used.name}, which is not ECN-capable, where they would mark other data"
+        raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')
