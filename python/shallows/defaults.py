@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shallows import limits
 from shallows.units import ACK_BYTES, NEVER
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def buffer(scale: Scale, largest_threshold: int) -> int:
     least.
     """
     in_flight = scale.whole_frames(scale.in_flight(scale.slowest))
-    return max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+    least = max(BUFFER, in_flight, 2 * largest_threshold, LEAST_BUFFER_FRAMES * scale.frame)
+    return min(least, limits.SIZE.most)
 
 
 def memory(scale: Scale) -> int:
@@ -193,7 +195,7 @@ def rto_min(scale: Scale, queue_bytes: int) -> int:
         return RTO_MIN_PS
     needed = scale.rtt_ps + 2 * queue_bytes * 8 * 10**12 // scale.slowest
     digits = 10 ** max(0, len(str(needed)) - 2)
-    return max(RTO_MIN_PS, -(-needed // digits) * digits)
+    return min(max(RTO_MIN_PS, -(-needed // digits) * digits), limits.TIME.most)
 
 
 Rule = Callable[[float, float, Scale], float]
