@@ -71,6 +71,7 @@ def flows():
         messages=[None, None],
         answers=column([2**32 - 1] * 7, np.uint32),
         cc_names=["dctcp", "dx"],
+        names=["trace", "long-lived"],
         ccs=[
             SimpleNamespace(
                 name=name, transport="tcp", supported_keys=frozenset(), trims=False, least_threshold=None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = {"topology": TOPOLOGIES, "traffic": TRAFFICS}
 ALWAYS = frozenset(
-    ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc"]
+    ["name", "seed", "duration", "warmup", "cooldown", "cc", "traffic.cc", "traffic.name"]
     + [f"record.{key}" for key in ("queues", "probes", "ports", "flows")]
 )
 """Keys that every world supports."""
