@@ -125,8 +125,8 @@ def set_keys(scenario: "Scenario") -> Iterator[SetKey]:
             yield SetKey("traffic.priority", f"traffic[{i}].priority", table.priority, 0)
         for key in ("exchange", "off"):
             if getattr(table, key, None):
-                used = table.cc or scenario.cc
-                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", None, None, used)
+                used, shown = table.cc or scenario.cc, _dumped(table, {"frame": scenario.frame})[key]
+                yield SetKey(f"traffic.{key}", f"traffic[{i}].{key}", shown, None, used)
     for where, used in algorithms(scenario):
         if used.receiver:
             yield SetKey("cc.receiver", f"{where}.receiver", used.receiver.kind, None, used)
