@@ -46,11 +46,22 @@ class Traffics:
             chosen = own[0] if self.maybe(0.9) else chosen
         return {"kind": kind, **table, **chosen}
 
+    def of_any_kind(self):
+        """Keys that every kind has."""
+        table = {}
+        if self.maybe(0.1):
+            table["name"] = self.one(("background", "a b", "😀"))
+        if self.maybe(0.1):
+            table["priority"] = 1
+        if self.maybe(0.15):
+            table["cc"] = self.cc()
+        return table
+
     def traffic(self, seconds):
         kind = self.one(tuple(TRAFFICS))
         start = self.time(1e-9, max(1e-8, seconds / 40))
         if issubclass(TRAFFICS[kind], Collective):
-            return self.collective(kind, start) | ({"cc": self.cc()} if self.maybe(0.1) else {})
+            return self.collective(kind, start) | self.of_any_kind()
         payload = lambda: self.size(1, 3e5)  # noqa: E731
         table = {
             "long-lived": {
@@ -100,10 +111,7 @@ class Traffics:
             table["jitter"] = self.one(("0s", self.time(1e-12, 1e-4)))
         if self.maybe(0.3) and kind == "incast":
             table |= {"times": self.random.randint(1, 10), "period": self.time(1e-9, 1e-3)}
-        if self.maybe(0.1):
-            table["priority"] = 1
-        if self.maybe(0.15):
-            table["cc"] = self.cc()
+        table |= self.of_any_kind()
         if self.maybe(0.1) and kind == "long-lived":
             table["stop"] = self.time(1e-4, 1e-2)
         if self.maybe(0.2) and kind == "long-lived":
