@@ -74,7 +74,8 @@ class _Sample:
         self.network = scenario.network
         ends = [(int(flows.src[flow]), int(flows.dst[flow])) for flow in chosen]
         if scenario.network_options.balancing == "flow":
-            paths = [routes.path(*pair) for pair in ends]
+            rng = np.random.default_rng(0)
+            paths = [routes.drawn(*pair, rng) for pair in ends]
             parts = [np.ones(len(path)) for path in paths]
         else:
             spread = [routes.spread(*pair) for pair in ends]
