@@ -143,7 +143,8 @@ def _set_in(scenario: "Scenario", name: str, table: "Table") -> Iterator[SetKey]
     given: dict[str, Any] = scenario.tables.get(name) or {}
     values = _dumped(table, {"frame": scenario.frame})
     also = {"shared"} if given.get("buffer") == "shared" else set[str]()
-    for key in [key for key in values if key in given or key in also]:
+    values = {key: value for key, value in values.items() if key in given or key in also}
+    for key in values:
         default = _default(scenario, type(table), values, key)
         if values[key] != default:
             shown = None if isinstance(values[key], dict) else values[key]
@@ -155,7 +156,7 @@ def _dumped(table: "Table", context: Any) -> dict[str, Any]:
 
 
 def _default(scenario: "Scenario", model: "type[Table]", values: dict[str, Any], key: str) -> Any:
-    """The value of `key` if it were absent, which may depend on the rest of its table or on the network."""
+    """The value of `key` if it were absent, which may depend on the network and on the other keys of the file, `values`."""
     context = {"frame": scenario.frame}
     for rest in ({other: value for other, value in values.items() if other != key}, {}):
         try:
