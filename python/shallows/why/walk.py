@@ -41,8 +41,25 @@ def of_record(record: "Record", flows: Iterable[int] | None = None) -> dict[int,
 def _path(index: Index, flow: int) -> Path:
     record = index.record
     start, finish = int(record.start_ps[flow]), int(record.finish_ps[flow])
-    pieces = _Walk(index, flow).pieces(index.completed[flow], finish)
+    pieces = until_received(index, flow, finish)
     return Path(flow, start, finish, pieces, _ideal(record, flow), _before(record, flow))
+
+
+def until_received(index: Index, flow: int, finish: int) -> list[Piece]:
+    """The pieces of a flow from its start until its receiver has all data."""
+    return _Walk(index, flow).pieces(("came", index.completed[flow], finish))
+
+
+def until_sent(index: Index, flow: int, time: int) -> list[Piece]:
+    """The pieces of a flow from its start until its host sends the last packet for the first time."""
+    return _Walk(index, flow).pieces(("left", index.last_data(flow), time))
+
+
+def until_acknowledged(index: Index, flow: int, time: int) -> list[Piece]:
+    """The pieces of a flow from its start until its last acknowledgement arrives, at `time`."""
+    packet = index.acknowledgement(flow, time)
+    assert packet is not None, f"an acknowledgement of flow {flow} ended a wait at {time} ps"
+    return _Walk(index, flow).pieces(("came", packet, time))
 
 
 def _ideal(record: "Record", flow: int) -> list[Piece]:
@@ -75,7 +92,7 @@ def _before(record: "Record", flow: int) -> list[Piece]:
             last = flows.behind.of(flow)[-1]
         begun = int(record.start_ps[last])
         if start > ready:
-            pieces.append(Piece(ready, start, "application", None, None, "data", 0))
+            pieces.append(Piece(ready, start, "delay", None, None, "data", 0))
         pieces.append(Piece(begun, ready, "dependency", None, last, "data", 0))
         flow = last
     return pieces[::-1]
@@ -94,13 +111,13 @@ class _Walk:
         self.queue: dict[int, int] = {}
         """After a window cut: bytes of other flows in the queue that caused it."""
 
-    def pieces(self, packet: int, finish: int) -> list[Piece]:
+    def pieces(self, place: Place | None) -> list[Piece]:
+        """The pieces before `place`, in order of time."""
         steps: dict[str, Callable[..., Place | None]] = {
             "came": self._arrival,
             "left": self._departure,
             "because": self._cause,
         }
-        place: Place | None = ("came", packet, finish)
         while place is not None:
             step, *rest = place
             place = steps[step](*rest)
