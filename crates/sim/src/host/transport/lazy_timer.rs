@@ -53,7 +53,7 @@ impl Backoff {
 
     /// Doubles the timeout. Returns true if this is not the first failure in a row.
     pub fn fail(&mut self) -> bool {
-        self.failures += 1;
+        self.failures = self.failures.saturating_add(1);
         self.failures > 1
     }
 

@@ -35,7 +35,7 @@ use crate::spec::network::{MIN_FRAME, Supply};
 #[derive(Debug)]
 pub struct SelectiveSender {
     pub(super) gate: Gate,
-    message: Message,
+    pub(super) message: Message,
     pub(super) board: Scoreboard,
     pub(super) timer: Timeout,
     /// Maximum number of packets sent together (TSO), and those still to send of the current segment.
@@ -48,8 +48,8 @@ pub struct SelectiveSender {
     report_reduction: bool,
     /// When the newest acknowledgement left the receiver.
     heard: Time,
-    pub(super) retransmits: u32,
-    pub(super) timeouts: u32,
+    pub(super) retransmits: u64,
+    pub(super) timeouts: u64,
 }
 
 impl SelectiveSender {
@@ -240,7 +240,7 @@ impl TransportSender for SelectiveSender {
         (self.board.next, Some(self.board.in_flight))
     }
 
-    fn repairs(&self) -> (u32, u32) {
+    fn repairs(&self) -> (u64, u64) {
         (self.retransmits, self.timeouts)
     }
 

@@ -81,7 +81,7 @@ impl Timeout {
         self.timer.expire(now);
         let expired = self.deadline <= now;
         if expired {
-            self.backoff += 1;
+            self.backoff = self.backoff.saturating_add(1);
             self.deadline = Time::MAX;
         }
         expired
