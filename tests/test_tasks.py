@@ -225,3 +225,27 @@ def test_the_path_equals_a_brute_force_search(part, monkeypatch):
         length, chain = longest_chain(run.scenario.flows, times, path.messages[-1].flow)
         assert length == path.fct_ps
         assert chain == [message.flow for message in path.messages], number
+
+
+def test_a_pace_that_a_tenant_has_cut_is_blamed_on_it():
+    """Writers that are there from the start: DCQCN slows the ring for their frames at the port to h8."""
+    tables = two_rings().tables
+    for row in tables["traffic"][2]["flows"]:
+        row[0], row[3] = 0, 4_000_000
+    path = checked(sh.run(sh.Scenario(**tables)).why(task="ring-a"))
+    longest = next(iter(task_report.waits(path)))
+    assert (longest.cause, longest.behind) == ("pace_cut", "storage")
+    assert path.record.names[longest.port] == "leaf2->h8"
+    assert path.by_traffic()["storage"] > 0.5 * (path.fct_ps - path.ideal_ps)
+
+
+def test_a_pace_that_a_flow_has_cut_itself_is_nobodys():
+    """One flow from a fast into a slow link is marked in its own queue."""
+    edges = [["a", "s", "100Gbps", "1us"], ["s", "b", "10Gbps", "1us"]]
+    topology = {"kind": "graph", "edges": edges, "hosts": ["a", "b"]}
+    traffic = [{"kind": "trace", "name": "one", "flows": [[0, "a", "b", 2_000_000]]}]
+    run = sh.run(sh.Scenario(duration="until-done", topology=topology, traffic=traffic, cc="dcqcn"))
+    assert run.ports.marked.sum() > 0
+    path = checked(run.why(task="one"))
+    assert path.by_cause().get("pace_cut", 0) == 0
+    assert path.by_traffic() == {}
