@@ -217,5 +217,5 @@ def _check_drops(scenario: "Scenario") -> None:
     """Refuse ports that drop data because they cannot mark it: a fluid loses nothing except in its buffer."""
     used, marking = scenario.flows.ccs[0], scenario.network_options.marking
     if not isinstance(marking, str) and marking.drops and not used.needs_marking:
-        why = f"ports would drop data of {used.name}, which is not ECN-capable, where they would mark other data"
+        why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
         raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')
