@@ -21,7 +21,7 @@ from shallows.fluid.trajectory import trajectory
 from shallows.marking import markings
 from shallows.results import TABLES
 from shallows.worlds import fluid
-from shallows.worlds.fluid_models import MODELS, ModelInputs
+from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SMALL = """
@@ -338,7 +338,7 @@ def test_every_parameter_of_an_algorithm_is_translated_or_refused(key):
         given.get(source)
     assert row.reads(ModelInputs(known, marks, "dequeue", 1000, 1e-6)) == given.cc.read | {"start_rate"}
     # what the fluid integrates, and what acts on data that is not ECN-capable only, which is refused
-    assert given.marking.read | {"interval", "nodrop"} >= set(marks)
+    assert given.marking.read | {"interval", "nodrop"} | set(MARKING_ONLY) >= set(marks)
     assert set(row.only) | set(row.same) <= set(known)
 
 

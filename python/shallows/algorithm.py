@@ -108,6 +108,13 @@ class Algorithm:
         return marking == "required" or bool(self.parameters.get(marking))
 
     @property
+    def lives_by_marks(self) -> bool:
+        """True if the algorithm is nothing without marks; Reno with ECN has losses too."""
+        if self.user_class or self.native:
+            return self.needs_marking
+        return _row(self.name)["marking"] == "required"
+
+    @property
     def congestion_point(self) -> str | None:
         """The kind of marking that it needs at ports; None if it needs none."""
         if not self.needs_marking:

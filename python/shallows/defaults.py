@@ -157,10 +157,27 @@ def phantom_threshold(rate_bps: int, scale: Scale) -> int:
     return round(max(paper, 2 * scale.frame if scale.frame > 1500 else 0))
 
 
-MARKING: dict[str, dict[str, Callable[[int, Scale], int]]] = {
+CODEL_INTERVAL_S, CODEL_TARGETS = 0.1, 20
+"""100 ms, and intervals of 20 targets: 5 % (RFC 8289 §4.3 and §4.4)."""
+
+
+def codel_target(rate_bps: int, scale: Scale) -> float:
+    """Seconds: a twentieth of the interval, but not less than two frames take (RFC 8289 §4.4)."""
+    two_frames_s = 2 * 8 * scale.frame / rate_bps
+    return max(codel_interval(rate_bps, scale) / CODEL_TARGETS, two_frames_s)
+
+
+def codel_interval(rate_bps: int, scale: Scale) -> float:
+    """Seconds: the longest round trip on empty paths (RFC 8289 §4.3: the interval is about a round trip)."""
+    del rate_bps
+    return max(scale.rtt_ps / 1e12, 1e-6)
+
+
+MARKING: dict[str, dict[str, Callable[[int, Scale], float]]] = {
     "step": {"threshold": step_threshold},
     "red": {"kmin": ramp(5_000, 1), "kmax": ramp(200_000, 20)},
     "phantom": {"threshold": phantom_threshold},
+    "codel": {"target": codel_target, "interval": codel_interval},
 }
 """Parameters of markings that follow the rate of the port: value = "recommended", the default."""
 

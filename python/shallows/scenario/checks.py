@@ -86,6 +86,8 @@ def _check_marking(scenario: "Scenario") -> None:
                 raise ScenarioError("network.marking", "none", expected)
         return
     for used in scenario.algorithms:
+        if used.lives_by_marks and not scenario.network_options.marking.marks:
+            raise ScenarioError("network.marking.ecn", False, f"true: {used.label} needs marks")
         wanted = used.congestion_point
         if wanted and marking.tells(wanted) != scenario.network_options.marking.tells:
             expected = f"{marking.tells(wanted)}, which {used.label} needs: {wanted}"

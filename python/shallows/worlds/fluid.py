@@ -16,7 +16,7 @@ from shallows.errors import ScenarioError
 from shallows.supported_keys import ALWAYS, World
 from shallows.units import NEVER, RATE, TIME, did_you_mean
 from shallows.worlds.fluid_answer import FluidAnswer
-from shallows.worlds.fluid_models import MODELS, ModelInputs
+from shallows.worlds.fluid_models import MARKING_ONLY, MODELS, ModelInputs
 from shallows.worlds.fluid_path import shared_path
 
 if TYPE_CHECKING:
@@ -214,8 +214,18 @@ def _check_start_rate(scenario: "Scenario", given: ModelInputs, path: "Path") ->
 
 
 def _check_drops(scenario: "Scenario") -> None:
-    """Refuse ports that drop data because they cannot mark it: a fluid loses nothing except in its buffer."""
+    """Refuse ports that drop what they would mark, and what the models of RED leave out.
+
+    A fluid loses nothing except in its buffer, and its RED looks at the queue of the moment.
+    """
     used, marking = scenario.flows.ccs[0], scenario.network_options.marking
-    if not isinstance(marking, str) and marking.drops and not used.needs_marking:
+    if isinstance(marking, str):
+        return
+    for name, value in MARKING_ONLY.items():
+        if marking.parameters.get(name, value) != value:
+            instead = json.dumps(replace(marking, parameters={name: value}).table(scenario.mtu)[name])
+            expected = f"{instead}: the fluid model supports only that"
+            raise ScenarioError(f"network.marking.{name}", marking.table(scenario.mtu)[name], expected)
+    if marking.drops and not used.needs_marking:
         why = f"ports would drop data of {used.name}, which is not ECN-capable, instead of marking it"
         raise ScenarioError("network.marking.nodrop", None, f'true, or marking = "none": {why}')
