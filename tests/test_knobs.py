@@ -177,6 +177,7 @@ OTHERS = {
     "hosts.acks_every": 3,
     "hosts.ack_delay": "20us",
     "hosts.segment": 8,
+    "hosts.loss_detection": "rack",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "software"},
     "cc.receiver": "inigo",

@@ -112,6 +112,7 @@ def test_every_default_is_written_back():
             "rto_max": "1s",
             "acks_every": 1,
             "segment": 1,
+            "loss_detection": "duplicate-acks",
             "gap": 0.002,
             "ack_delay": "500us",
         },

@@ -49,6 +49,7 @@ OTHER = {
     "hosts.acks_every": 2,
     "hosts.ack_delay": "111us",
     "hosts.segment": 8,
+    "hosts.loss_detection": "rack",
     "hosts.gap": 0.5,
     "hosts.timestamps": {"kind": "hardware"},
     "traffic.0.priority": 1,

@@ -167,6 +167,7 @@ class Host(TypedDict):
     acks_every: int
     ack_delay_ps: int
     segment: int
+    loss_detection: str
     gap: float
     timestamps: NotRequired[Timestamps | None]
 

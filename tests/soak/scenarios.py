@@ -286,6 +286,7 @@ class Draw(Traffics):
             "acks_every": self.random.randint(1, 8),
             "ack_delay": self.time(1e-7, 1e-3),
             "segment": self.one((1, 2, 8, 44)),
+            "loss_detection": self.one(("duplicate-acks", "rack")),
             "gap": self.one((0, 0.002, 0.05, 1)),
             "timestamps": self.timestamps(),
         }

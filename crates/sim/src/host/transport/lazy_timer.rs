@@ -25,6 +25,17 @@ impl LazyTimer {
         needed.then_some(deadline)
     }
 
+    /// Returns the time for one new simulation timer that serves both deadlines, if one of them needs it.
+    pub fn arm_first([(first, deadline), (second, other)]: [(&mut Self, Time); 2]) -> Option<Time> {
+        match (first.arm(deadline), second.arm(other)) {
+            (Some(one), Some(another)) => {
+                (first.next, second.next) = (one.min(another), one.min(another));
+                Some(first.next)
+            }
+            (one, another) => one.or(another),
+        }
+    }
+
     /// Notes that a simulation timer has expired.
     pub fn expire(&mut self, now: Time) {
         if self.next <= now {

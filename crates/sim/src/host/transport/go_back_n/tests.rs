@@ -54,6 +54,7 @@ fn with_control(packets: u64, control: Constant) -> GoBackNSender {
         bytes: MSS * packets,
         mss: MSS,
         has_int: false,
+        sprayed: false,
         ecn: true,
         host: &host,
         first_timeout: host.rto_initial,

@@ -284,6 +284,7 @@ mod tests {
             mss: MSS,
             ecn: false,
             has_int: false,
+            sprayed: false,
             host: &host,
             first_timeout: host.rto_initial,
             control: (row.sender)(&values, &path),

@@ -27,6 +27,7 @@ fn reno(packets: u64) -> SelectiveSender {
         mss: MSS,
         ecn: false,
         has_int: false,
+        sprayed: false,
         host: &host,
         first_timeout: host.rto_initial,
         control,
